@@ -1,0 +1,115 @@
+"""A digest as data: typed lines in parts, one part an item (D3, L8)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from .items import Action
+from .records import ClassCount, SpecificCounts, Verification
+from .specifics import Specific
+
+LineKind: TypeAlias = Literal["quote", "row", "entry", "note", "prose"]
+"""`quote`, `row` and `entry` are shown and checked; `note` is ours (closed grammar); `prose` is a model's (D3, D10)."""
+
+
+class DigestLine(msgspec.Struct, frozen=True):
+    """One line of a digest, without its newline."""
+
+    kind: LineKind
+    text: str
+
+
+class DigestPart(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in the place of one item."""
+
+    item_id: str
+    lines: tuple[DigestLine, ...]
+
+    @property
+    def text(self) -> str:
+        """The part as it enters the context."""
+        return "\n".join(line.text for line in self.lines)
+
+
+class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
+    """One item as the digest may see it: its text already redacted."""
+
+    item_id: str
+    kind: str
+    text: str
+    """Redacted text of the item (D1). Everything in a digest is a piece of it."""
+    tokens: int
+    """Of the original content, by the same counter as the budget."""
+    tool_name: str = ""
+    action: Action | None = None
+    title: str = ""
+    url: str = ""
+    is_error: bool = False
+    redacted: int = 0
+    """How many spans were masked in it."""
+    binary: bool = False
+    """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
+
+
+class Visible(msgspec.Struct, frozen=True):
+    """What the context already shows elsewhere for good (D8): specific (class, text, key) -> holder."""
+
+    holders: dict[Specific, str] = {}
+    """Holder: a batch id, or the id of an item that can never leave."""
+
+
+class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch to digest."""
+
+    sources: tuple[DigestSource, ...]
+    budget_tokens: int
+    """A ceiling for the whole digest with its header and manifest: at most 1.05 of it is used, and it is never padded (D11)."""
+    ceiling_tokens: int
+    """Up to this the budget may grow before a specific of the first rank is left out (design §9.1); equal to the budget
+    where an explicit target forbids growth."""
+    handle: str
+    batch_id: str
+    level: int = 1
+    replaces: tuple[str, ...] = ()
+    """Batch ids this one takes the place of, for level 2."""
+    visible: Visible = Visible()
+    focus: tuple[str, ...] = ()
+    """Task words: a bonus for selection, never a need."""
+    min_shown: float = 0.5
+    """Least share of an item's specifics that must be in view; below it the item becomes a pointer."""
+    pointer_only: bool = False
+    """Leave a pointer with its manifest, no content lines (`prefer_compact_over_drop = false`)."""
+
+
+class Digest(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished digest with what code found when it checked it."""
+
+    batch_id: str
+    parts: tuple[DigestPart, ...]
+    tokens: int
+    """Of all parts together, by the counter handed in."""
+    mode: Literal["digest", "pointer"]
+    specifics: SpecificCounts
+    shown: tuple[tuple[Specific, ...], ...]
+    """Per part, what it shows: for `Visible` of later batches."""
+    verification: Verification
+    digester: str
+    registry: str
+    notes: tuple[str, ...] = ()
+    """What happened on the way, for the report: `budget grew`, `item became a pointer: …`."""
+
+
+__all__ = [
+    "ClassCount",
+    "Digest",
+    "DigestLine",
+    "DigestPart",
+    "DigestRequest",
+    "DigestSource",
+    "LineKind",
+    "SpecificCounts",
+    "Verification",
+    "Visible",
+]

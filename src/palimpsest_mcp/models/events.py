@@ -1,0 +1,212 @@
+"""Ledger events: the append-only truth about what is in a session's context (rules L1-L16)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from .items import Item
+
+EVENT_SCHEMA = 1
+"""Version of the event format."""
+
+
+class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+    """What every event carries.
+
+    The ledger that appends an event fills `w`, `n` and `clock`; whoever makes one leaves them empty.
+    """
+
+    v: int = EVENT_SCHEMA
+    w: str = ""
+    """Writer: process id and 64 random bits (L3)."""
+    n: int = 0
+    """1-based number within the writer; (w, n) is the event's id."""
+    clock: int = 0
+    """Lamport clock: higher than every event the writer had read. Orders observations whatever the wall clock does."""
+    ts: str = ""
+    """ISO-8601 with offset, for people only (L2)."""
+    agent: str = ""
+
+
+class Seen(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="seen"):
+    """An item was seen in the host's context, with its exact bytes."""
+
+    item: Item
+
+
+class UsageSeen(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="usage"):
+    """A number about the window that somebody reported. None is unknown, never 0."""
+
+    used_tokens: int | None = None
+    window_tokens: int | None = None
+    model: str = ""
+    host: str = ""
+    transcript_path: str = ""
+    used_source: str = ""
+    window_source: str = ""
+    row: int = -1
+    """Row of the host's order up to which `used_tokens` counts; -1 unknown."""
+    assistant_messages: int = 0
+    """How many the context held then."""
+
+
+class Applied(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="applied"):
+    """The host's own list shows our digest part in the place of the item (L12)."""
+
+    item_id: str
+    batch_id: str
+    part_sha256: str
+
+
+class Gone(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="gone"):
+    """Known items that the host's list no longer holds."""
+
+    item_ids: tuple[str, ...]
+    why: str
+    """`host_compaction`, `rewind` or `fork`."""
+
+
+class Fetched(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="fetched"):
+    """Originals were handed out; the digest stays (L13)."""
+
+    batch_id: str
+    item_ids: tuple[str, ...]
+    text_sha256: tuple[str, ...] = ()
+    """Hashes under which the handed-out copy may come back into the context."""
+    tokens: int = 0
+    assistant_messages: int = 0
+    """How many the context held then: protection lasts for five more."""
+
+
+class Reserved(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reserved"):
+    """Batch numbers taken by a pass (L11); gaps are normal."""
+
+    rev: int = 0
+    pass_id: str
+    first: int
+    count: int
+
+
+class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One item whose place a part takes; used only where key and original hash match (L6)."""
+
+    id: str
+    sha256: str
+    part_sha256: str
+    part: str | None = None
+    """Set only for pointers to what the archive already has; else the part is read from the archive."""
+
+
+class ReplacedBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One batch of a pass, as far as the fold needs it."""
+
+    batch_id: str
+    items: tuple[ReplacedItem, ...]
+    original_tokens: int
+    digest_tokens: int
+    digest_sha256: str = ""
+    level: int = 1
+    replaces: tuple[str, ...] = ()
+    mode: str = "digest"
+    """`digest`, `pointer`, or `copy` (a fetched copy replaced by a pointer; nothing is archived)."""
+    holders: dict[str, int] = {}
+    """Where its `elsewhere` specifics stand (D9)."""
+
+
+class Replaced(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="replaced"):
+    """The commit of one pass (L9): one line, and also the pass's SummarizationEvent."""
+
+    rev: int = 0
+    pass_id: str
+    session_id: str
+    batches: tuple[ReplacedBatch, ...]
+    kept: tuple[str, ...] = ()
+    """Ids of the items that stayed whole."""
+    reason: str = "token_budget_exceeded"
+    policy: str = ""
+    before_tokens: int = 0
+    after_tokens: int = 0
+
+
+class Reinstated(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reinstated"):
+    """Whole units came back in the place of their parts (L13)."""
+
+    rev: int = 0
+    item_ids: tuple[str, ...]
+    batch_ids: tuple[str, ...] = ()
+
+
+class Pinned(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
+    """Items that must stay until unpinned."""
+
+    rev: int = 0
+    item_ids: tuple[str, ...]
+
+
+class Unpinned(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="unpinned"):
+    """Pins taken off."""
+
+    rev: int = 0
+    item_ids: tuple[str, ...]
+
+
+class PolicySet(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="policy"):
+    """The session's policy from now on."""
+
+    rev: int = 0
+    policy: dict[str, Any]
+
+
+class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="purged"):
+    """Tombstone: originals that the user had removed (L15)."""
+
+    rev: int = 0
+    batch_ids: tuple[str, ...]
+    item_ids: tuple[str, ...] = ()
+    """Empty: the whole batches."""
+
+
+Observation: TypeAlias = Seen | UsageSeen | Applied | Gone | Fetched
+"""Events that need no lock and commute (L1)."""
+
+Decision: TypeAlias = Reserved | Replaced | Reinstated | Pinned | Unpinned | PolicySet | PurgedEvent
+"""Events that are written one at a time, each with the next revision (L1)."""
+
+Event: TypeAlias = Observation | Decision
+
+
+class SummarizationEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What listeners get after a pass has committed: the `replaced` line with the texts it names."""
+
+    session_id: str
+    agent: str
+    pass_id: str
+    replaced: tuple[Item, ...]
+    kept: tuple[str, ...]
+    batch_ids: tuple[str, ...]
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`session.json`: who a session is. A cached fold; it can be rebuilt from ledger and archive."""
+
+    schema: int = 1
+    session_id: str
+    handle: str
+    """Short name for manifests and tools (I1): `s` and at least four characters of a-z2-7."""
+    principal: str = ""
+    host: str = ""
+    project: str = ""
+    parent: str | None = None
+    """Session id whose batches and digests this one inherits (L14)."""
+    created: str = ""
+    source: str = ""
+    """Where it was read from, for people: a file name, a client name."""
+
+
+class SessionKey(msgspec.Struct, frozen=True):
+    """The store's key. The local principal is empty."""
+
+    session_id: str
+    principal: str = ""

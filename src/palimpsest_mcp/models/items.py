@@ -1,0 +1,128 @@
+"""What a context is made of: items with their exact content."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+Content: TypeAlias = str | list[Any] | dict[str, Any]
+"""An item's content exactly as the host gave it.
+
+A string; a list of content blocks (text, image …); or one mapping: `{"base64": …}` for raw bytes,
+or a host block kept whole (a tool call, a thinking block). Never re-formatted.
+"""
+
+Kind: TypeAlias = str
+"""What an item is. Ours: `message`, `tool_call`, `tool_result`, `thinking`, `image`, `system_prompt`, `evidence`,
+`original_query`, `clarify_verification`, `restored_copy`, and the protected kinds of the seed:
+`clarify_result`, `reflective_loop_state`, `graph_plan`, `citation_index`, `rubrics`. Others may appear."""
+
+Verb: TypeAlias = Literal["read", "write", "edit", "run", "search", "other"]
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tool call did, in one vocabulary for all hosts."""
+
+    verb: Verb
+    target: str = ""
+    """A path, a command line, a query or a URL, as the call named it."""
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One piece of context, verbatim."""
+
+    id: str
+    """Key of the item in its session (L4): agent, then call id, host uuid with block index, or hash, then `#n`."""
+    kind: Kind
+    role: str
+    """`system`, `user`, `assistant` or `tool`."""
+    position: tuple[int, int]
+    """Row (message) and block in the host's own order, 0-based (L2)."""
+    content: Content | None
+    """None: recorded by a model with title and tokens only; such an item is not restorable (I6)."""
+    sha256: str
+    """Of `content_bytes(content)`, lower-case hex; empty without content."""
+    size_bytes: int = 0
+    tokens: int = 0
+    """By the session's counter, without the per-result overhead."""
+    agent: str = ""
+    """Empty for the main chain (L14)."""
+    unit: str = ""
+    """Id of the unit: a tool call with all its results. An item outside any unit is a unit by itself."""
+    tool_name: str = ""
+    call_id: str = ""
+    args: dict[str, Any] | None = None
+    action: Action | None = None
+    is_error: bool = False
+    title: str = ""
+    url: str = ""
+    source_channel: str = ""
+    ts: str = ""
+    """When the host made it, for people; order never depends on it."""
+    warnings: tuple[str, ...] = ()
+
+
+def content_bytes(content: Content | None) -> bytes:
+    """The bytes that an item's hash and size speak of.
+
+    A string gives its UTF-8 (lone surrogates as their three-byte form, so every Python string has bytes);
+    `{"base64": …}` the decoded bytes; other structures their compact JSON in the given key order.
+    """
+    if content is None:
+        return b""
+    if isinstance(content, str):
+        return content.encode("utf-8", "surrogatepass")
+    if is_raw_bytes(content):
+        return base64.b64decode(cast("dict[str, str]", content)["base64"], validate=True)
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def content_sha256(content: Content | None) -> str:
+    """Lower-case hex SHA-256 of `content_bytes`; empty for no content."""
+    return "" if content is None else hashlib.sha256(content_bytes(content)).hexdigest()
+
+
+def content_text(content: Content | None) -> str:
+    """The text of a content: the string itself, or the texts of its blocks joined by a newline.
+
+    Blocks without text (images, documents) are named by kind, media type, size and hash, so that they are counted and seen.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        return _block_text(content)
+    return "\n".join(_block_text(block) for block in content)
+
+
+def is_raw_bytes(content: Content | None) -> bool:
+    """Whether the content is `{"base64": …}`: bytes, not text."""
+    return isinstance(content, dict) and set(content) == {"base64"} and isinstance(content["base64"], str)
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, dict):
+        return json.dumps(block, ensure_ascii=False)
+    fields = cast("dict[str, Any]", block)
+    text = fields.get("text")
+    if isinstance(text, str):
+        return text
+    inner = fields.get("content")
+    if isinstance(inner, (str, list)):
+        return content_text(cast("Content", inner))
+    source = fields.get("source")
+    media = cast("dict[str, Any]", source) if isinstance(source, dict) else fields
+    data = media.get("data", media.get("base64"))
+    if isinstance(data, str):
+        kind = str(fields.get("type", "binary"))
+        media_type = str(media.get("media_type", media.get("mimeType", "application/octet-stream")))
+        digest = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"[{kind} {media_type}, {len(data)} base64 characters, sha256 {digest}]"
+    return json.dumps(fields, ensure_ascii=False, default=str)

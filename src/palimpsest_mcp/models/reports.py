@@ -1,0 +1,232 @@
+"""What a pass, a listing, a search and a restore answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from .items import Content
+from .records import ClassCount, SpecificCounts
+from .usage import Usage
+
+Status = Literal["planned", "nothing_to_do", "compacted", "partial", "failed", "target_not_reached"]
+
+
+class BatchReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch of a pass."""
+
+    batch_id: str
+    items: int
+    original_tokens: int
+    digest_tokens: int
+    item_ids: tuple[str, ...]
+    specifics: SpecificCounts
+    mode: str = "digest"
+    notes: tuple[str, ...] = ()
+
+
+class CacheCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What rewriting the prompt's prefix costs (`reference` prices are data, not constants)."""
+
+    invalidated_tokens: int
+    break_even_turns: float | None
+    """Model requests after which the pass has paid for itself; None when it never does."""
+    prices: str
+
+
+class ProbeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Probes come with the anchored summary; until then the state says so."""
+
+    state: str = "not validated"
+    passed: int = 0
+    total: int = 0
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The report of one pass (design §5, §10)."""
+
+    status: Status
+    reason: str
+    session_id: str
+    handle: str
+    before: Usage
+    after: Usage
+    target_ratio: float | None
+    target_tokens: int | None
+    policy: str
+    strategy: str
+    batches: tuple[BatchReport, ...] = ()
+    protected: dict[str, int] = {}
+    """Reason -> how many items stayed for it."""
+    specifics: SpecificCounts = SpecificCounts()
+    redaction: dict[str, int] = {}
+    cache: CacheCost | None = None
+    probes: ProbeReport = ProbeReport()
+    compression: float | None = None
+    """1 - after/before over the replaced items; pointers are not counted (design §9.15)."""
+    how_to_apply: str = ""
+    """What makes it real in this host (design §7)."""
+    plan_id: str = ""
+    slots: tuple[dict[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """What `--json` prints: this report with `before` and `after` as `{"tokens", "ratio", …}`."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        for side, usage in (("before", self.before), ("after", self.after)):
+            data[side] = {
+                "tokens": usage.used.value,
+                "ratio": usage.ratio,
+                "tokens_source": usage.used.source,
+                "window": usage.effective_window.value,
+                "window_source": usage.effective_window.source,
+                "zone": usage.zone,
+            }
+        return data
+
+
+class BatchView(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of `list`: what was dropped, when, why, how big."""
+
+    batch_id: str
+    ts: str
+    reason: str
+    kinds: dict[str, int]
+    """Kind or tool name -> count."""
+    item_ids: tuple[str, ...]
+    original_tokens: int
+    digest_tokens: int
+    level: int
+    mode: str
+    state: Literal["replaced", "prepared", "reinstated", "superseded", "purged", "damaged"]
+    """`prepared`: archived, the context unchanged (L10). `superseded`: a level-2 digest stands for it."""
+    restorable: bool
+    specifics: SpecificCounts
+    """Re-checked against what is in view now (D9)."""
+    digest: str = ""
+
+
+class ItemView(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of `show`."""
+
+    item_id: str
+    kind: str
+    role: str
+    tool_name: str
+    tokens: int
+    state: Literal["live", "replaced", "gone"]
+    batch_id: str = ""
+    protected: str = ""
+    """The rule that protects it now; empty when it may leave."""
+    pinned: bool = False
+    preview: str = ""
+    """One line, redacted."""
+
+
+class ContextView(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer to "what do you still have in context?"."""
+
+    session_id: str
+    handle: str
+    usage: Usage
+    items: tuple[ItemView, ...]
+    batches: tuple[BatchView, ...]
+    citations: tuple[str, ...] = ()
+    """The citation index: one numbered line a URL."""
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """One search hit."""
+
+    session_id: str
+    handle: str
+    batch_id: str
+    item_id: str
+    snippet: str
+    """Redacted, one line."""
+    score: float
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """An original, as it was."""
+
+    session_id: str
+    batch_id: str
+    item_id: str
+    content: Content
+    text: str
+    """The string as it came; for blocks their texts joined by a newline."""
+    data: bytes
+    """The exact bytes of the string, or of the decoded base64."""
+    sha256: str
+
+    @property
+    def blocks(self) -> list[Any] | None:
+        """The content blocks, where the original was a list of them."""
+        return self.content if isinstance(self.content, list) else None
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `record_items`."""
+
+    session_id: str
+    handle: str
+    item_ids: tuple[str, ...]
+    tokens: int
+    usage: Usage
+    crossed_trigger: bool
+    """Whether this very call took the ratio over the policy's trigger."""
+    warnings: tuple[str, ...] = ()
+    report: Report | None = None
+    """Of the pass that `auto` ran."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that `verify` found."""
+
+    where: str
+    what: str
+    severity: Literal["note", "damage"]
+    next: str = ""
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What `verify` checked."""
+
+    sessions: int
+    records: int
+    items: int
+    events: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """No damage found."""
+        return not any(finding.severity == "damage" for finding in self.findings)
+
+
+class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `status`: disk use and savings over the store's life."""
+
+    home: str
+    sessions: int
+    batches: int
+    disk_bytes: int
+    ledger_bytes: int
+    archive_bytes: int
+    index_bytes: int
+    tokens_offloaded: int
+    tokens_digests: int
+    tokens_restored: int
+    """Given back by restores, which eat from the savings."""
+    standing_tokens: int
+    """Of our own tool list, paid by every session that attaches us over MCP."""
+    net_saved_tokens: int
+    recent: tuple[dict[str, Any], ...] = ()
+
+
+__all__ = [
+    "BatchReport", "BatchView", "CacheCost", "ClassCount", "ContextView", "Finding", "Hit", "ItemView", "ProbeReport",
+    "Recorded", "Report", "Restored", "Status", "StoreStatus", "VerifyReport",
+]  # fmt: skip

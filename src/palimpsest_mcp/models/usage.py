@@ -1,0 +1,39 @@
+"""How full the window is, and where each number comes from."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """One number with its origin. None is unknown, never 0."""
+
+    value: int | None
+    source: str
+    """`argument`, `provider usage`, `provider usage + estimate`, `estimate (o200k x 1.55)`, `characters rule`,
+    `model table`, `setting`, `host`, `forced`, `unknown`."""
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """A measurement of one agent's context in one session."""
+
+    used: Measured
+    window: Measured
+    """The model's whole window."""
+    effective_window: Measured
+    """What is left of it after the host's own reserve; the ratio divides by this."""
+    ratio: float | None
+    """used / effective window; may exceed 1. None when either is unknown."""
+    zone: str
+    """Name of the policy's zone, or `unknown`."""
+    action: str
+    policy: str
+    model: str = ""
+    compacted_view_tokens: int | None = None
+    """Our own view after passes that the host has not applied yet (L12)."""
+    host: str = ""
+    host_compaction_point: str = ""
+    """Where the host compacts by itself, in words; empty when unknown."""
+    signals: tuple[str, ...] = ()
+    """Seed 004's signs of a full window, used where there are no numbers."""
+    notes: tuple[str, ...] = ()

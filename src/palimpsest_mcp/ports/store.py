@@ -1,0 +1,205 @@
+"""What a store must do. The disk, the memory and any later distributed store pass one contract suite (`palimpsest_mcp.testing`)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import msgspec
+
+from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
+from ..models.records import OffloadRecord
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """Something stored that could not be read. It costs itself, nothing beside it."""
+
+    where: str
+    """Segment and line, or a row's key; never a user's text."""
+    what: str
+
+
+class LedgerPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Events since a cursor, in no promised order: a fold depends on the set only."""
+
+    events: tuple[Event, ...]
+    cursor: object
+    """Opaque; hand it back to read only what came after."""
+    damage: tuple[Damage, ...] = ()
+
+
+class Ledger(Protocol):
+    """Append-only events of sessions: the truth about what is in context.
+
+    Any number of processes may write one session. What was acknowledged survives a crash of the process and of the machine.
+    """
+
+    async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
+        """Make the session known; when it exists already, nothing changes. Returns what is stored."""
+        ...
+
+    async def info(self, key: SessionKey) -> SessionInfo | None:
+        """The session's info, or None when it does not exist."""
+        ...
+
+    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+        """Every session of a principal, oldest first."""
+        ...
+
+    async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
+        """Every whole event that is there now, or only those after a cursor. Takes no lock.
+
+        An unknown session has no events. A torn last line of a segment is ignored; a bad line elsewhere is damage.
+        """
+        ...
+
+    async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
+        """Append observations: all of them, or none.
+
+        The ledger fills writer, number and clock. With `durable` they are flushed when this returns; without it they may
+        be lost in a crash, and the caller can afford that.
+
+        Raises:
+            WriteFailed: nothing of it counts as written.
+        """
+        ...
+
+    async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
+        """Append decisions as one step, only if `after_rev` is still the session's highest revision (compare-and-set).
+
+        They get revisions `after_rev + 1` and up, in the order given, and are flushed. Returns the new highest revision.
+
+        Raises:
+            RevConflict: another decision came first; fold again and decide anew.
+            WriteFailed, LockTimeout: nothing was decided.
+        """
+        ...
+
+    def pass_lock(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
+        """Held by the one pass a session may have at a time, over processes; freed when its holder dies.
+
+        Raises:
+            PassInProgress: on entry, when another holds it. It never waits.
+        """
+        ...
+
+
+class Archive(Protocol):
+    """Keeps every record ever given to it, for good."""
+
+    async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
+        """Write records, flush file and folder, read them back and compare. Only then does this return.
+
+        Raises:
+            WriteFailed: a write, flush or comparison failed; the records do not count as archived.
+        """
+        ...
+
+    async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        """The record of a batch, with checksums checked; None when there is none.
+
+        Two records with one batch id (a retry): the newest whole one.
+
+        Raises:
+            RecordDamaged: the record is there but not whole, and no whole copy exists.
+        """
+        ...
+
+    def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
+        """Every whole record of a session, in batch order. Damaged ones are left to `damage`."""
+        ...
+
+    async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
+        """What could not be read, with checksums and item hashes checked."""
+        ...
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One searchable item, redacted before it comes here."""
+
+    session_id: str
+    batch_id: str
+    item_id: str
+    text: str
+    principal: str = ""
+    project: str = ""
+
+
+class Match(msgspec.Struct, frozen=True, kw_only=True):
+    """One search result, best first by `score`."""
+
+    session_id: str
+    batch_id: str
+    item_id: str
+    snippet: str
+    score: float
+    """Higher is better; comparable within one answer only."""
+
+
+class Search(Protocol):
+    """Keyword search over archived items. A cache: losing it loses nothing, and it says when it must be rebuilt."""
+
+    async def add(self, entries: Sequence[Entry]) -> None:
+        """Make entries findable. An entry with the same session, batch and item replaces the old one."""
+        ...
+
+    async def find(
+        self,
+        query: str,
+        *,
+        principal: str = "",
+        session_ids: Sequence[str] | None = None,
+        project: str | None = None,
+        limit: int = 10,
+    ) -> tuple[Match, ...]:
+        """Entries that hold the query's words, CJK text included. Any text is a valid query; quotes make a phrase.
+
+        `session_ids` None: all sessions of the principal (and of the project, when given).
+        """
+        ...
+
+    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        """Batch ids of the session that are indexed; the caller adds the missing ones."""
+        ...
+
+    async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        """Drop entries, after a purge."""
+        ...
+
+
+class DiskUse(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes on disk, by what they are for."""
+
+    ledger: int
+    archive: int
+    index: int
+    total: int
+
+
+class Store(Protocol):
+    """The three together, and what only a whole store can say."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def archive(self) -> Archive: ...
+    @property
+    def search(self) -> Search: ...
+
+    @property
+    def location(self) -> str:
+        """For people: a folder, a database's name, `memory`."""
+        ...
+
+    async def secret(self) -> bytes:
+        """32 random bytes, made once a store: the key of redaction marks (D12)."""
+        ...
+
+    async def disk_use(self) -> DiskUse:
+        """What the store takes now."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close files and connections. Idempotent."""
+        ...

@@ -1,0 +1,79 @@
+"""Seams for text: counting, masking, digesting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from ..models.digests import Digest, DigestRequest
+from ..models.specifics import Span
+
+
+class TokenCounter(Protocol):
+    """Counts tokens of text, deterministic, without network."""
+
+    @property
+    def name(self) -> str:
+        """What counts and by which factor: `o200k x 1.55`; goes into every answer."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of one text, 0 for the empty one. Never raises, whatever the text."""
+        ...
+
+
+class Redacted(msgspec.Struct, frozen=True, kw_only=True):
+    """A text with its secrets masked."""
+
+    text: str
+    counts: dict[str, int]
+    """Masked spans by kind; never the values."""
+
+
+class Redactor(Protocol):
+    """Masks secrets by `[redacted:kind:hash8]`; same secret, same mark within one store. Idempotent. Never raises."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What is loaded, for `doctor`: rule set names with counts."""
+        ...
+
+    def redact(self, text: str) -> Redacted:
+        """One text, masked."""
+        ...
+
+    def redact_all(self, texts: Sequence[str]) -> tuple[Redacted, ...]:
+        """Texts that follow one another, in order: also masks a secret that runs over a boundary."""
+        ...
+
+
+class Registry(Protocol):
+    """Finds specifics (D2). Deterministic, in time linear in the text."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever what it finds changes; users' classes included."""
+        ...
+
+    def spans(self, text: str) -> list[Span]:
+        """Specifics of a text in order of place, not overlapping, each with its key where there is one."""
+        ...
+
+
+class Digester(Protocol):
+    """Makes a checked digest of one batch. A digest it returns has passed verification, or says so in `verification`."""
+
+    @property
+    def name(self) -> str:
+        """`extractive`, `anthropic`, `host`, with version."""
+        ...
+
+    async def digest(self, request: DigestRequest) -> Digest:
+        """Digest a batch; falls back by itself (larger budget, then pointers) and never invents.
+
+        Raises:
+            DigestRefused: no form of it is smaller than its source.
+        """
+        ...
