@@ -65,7 +65,7 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     sources: tuple[DigestSource, ...]
     budget_tokens: int
-    """A ceiling for the whole digest with its header and manifest: at most 1.05 of it is used, and it is never padded (D11)."""
+    """A ceiling for the whole digest, header and manifest included: at most 1.05 of it is used, never padded (D11)."""
     ceiling_tokens: int
     """Up to this the budget may grow before a specific of the first rank is left out (design §9.1); equal to the budget
     where an explicit target forbids growth."""

@@ -89,7 +89,7 @@ def content_sha256(content: Content | None) -> str:
 def content_text(content: Content | None) -> str:
     """The text of a content: the string itself, or the texts of its blocks joined by a newline.
 
-    Blocks without text (images, documents) are named by kind, media type, size and hash, so that they are counted and seen.
+    Blocks without text (images, documents) are named by kind, media type, size and hash: counted and seen.
     """
     if content is None:
         return ""

@@ -6,6 +6,30 @@ from typing import Literal
 
 import msgspec
 
+from .items import Item
+
+
+class ContextItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One item as it stands in a context now: what the policy judges. Lists of them are in the host's order (L2)."""
+
+    item: Item
+    tokens: int
+    """What it takes of the window now (its part's tokens where it is replaced), with the per-result overhead."""
+    state: Literal["live", "replaced", "gone"] = "live"
+    batch_id: str = ""
+    """Of the digest that stands for it, when replaced."""
+    level: int = 0
+    """Level of that digest; 0 while live."""
+    pinned: bool = False
+    restored_ago: int | None = None
+    """Assistant messages since it was fetched or reinstated; None when it never was."""
+    call_open: bool = False
+    """Belongs to a turn with a call that still waits for its result."""
+    unshrinkable: bool = False
+    """An earlier pass found no digest smaller than it (D14): not tried again."""
+    copy_of: str = ""
+    """Batch and item, `offload_0007 toolu_1`, when this is a fetched copy of what the archive has (L13)."""
+
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What the rules say of one item."""

@@ -1,4 +1,4 @@
-"""What a store must do. The disk, the memory and any later distributed store pass one contract suite (`palimpsest_mcp.testing`)."""
+"""What a store must do. Disk, memory and any later distributed store pass one contract (`palimpsest_mcp.testing`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LedgerPage(msgspec.Struct, frozen=True, kw_only=True):
 class Ledger(Protocol):
     """Append-only events of sessions: the truth about what is in context.
 
-    Any number of processes may write one session. What was acknowledged survives a crash of the process and of the machine.
+    Any number of processes may write one session. What was acknowledged survives a crash of process and machine.
     """
 
     async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
@@ -57,8 +57,8 @@ class Ledger(Protocol):
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         """Append observations: all of them, or none.
 
-        The ledger fills writer, number and clock. With `durable` they are flushed when this returns; without it they may
-        be lost in a crash, and the caller can afford that.
+        The ledger fills writer, number and clock. With `durable` they are flushed when this returns; without it they
+        may be lost in a crash, and the caller can afford that.
 
         Raises:
             WriteFailed: nothing of it counts as written.
@@ -68,7 +68,7 @@ class Ledger(Protocol):
     async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
         """Append decisions as one step, only if `after_rev` is still the session's highest revision (compare-and-set).
 
-        They get revisions `after_rev + 1` and up, in the order given, and are flushed. Returns the new highest revision.
+        They get revisions `after_rev + 1` and up, in the order given, and are flushed. Returns the highest revision.
 
         Raises:
             RevConflict: another decision came first; fold again and decide anew.

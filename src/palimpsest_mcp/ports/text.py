@@ -63,7 +63,7 @@ class Registry(Protocol):
 
 
 class Digester(Protocol):
-    """Makes a checked digest of one batch. A digest it returns has passed verification, or says so in `verification`."""
+    """Makes a checked digest of one batch. What it returns has passed verification, or says so in `verification`."""
 
     @property
     def name(self) -> str:
