@@ -80,6 +80,26 @@ class Fetched(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="fetche
     """How many the context held then: protection lasts for five more."""
 
 
+class Envelope(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="envelope"):
+    """The host's messages around the items, so that a whole list can be given back equal to what came in."""
+
+    form: str
+    total_rows: int
+    """How many messages the host's list has."""
+    first_row: int = 0
+    rows: tuple[str, ...] = ()
+    """Messages from `first_row` on that changed or are new, each as JSON text; contents of tool results are item marks."""
+    wrapper: str = ""
+    """JSON text of the object around the list, without its messages; empty where the list stood alone."""
+
+
+class Unshrinkable(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="unshrinkable"):
+    """No digest of these was smaller than they are: left alone and not tried again by the same digester (D14)."""
+
+    item_ids: tuple[str, ...]
+    digester: str
+
+
 class Reserved(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reserved"):
     """Batch numbers taken by a pass (L11); gaps are normal."""
 
@@ -95,6 +115,7 @@ class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     id: str
     sha256: str
     part_sha256: str
+    part_tokens: int = 0
     part: str | None = None
     """Set only for pointers to what the archive already has; else the part is read from the archive."""
 
@@ -136,6 +157,8 @@ class Reinstated(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="rei
     rev: int = 0
     item_ids: tuple[str, ...]
     batch_ids: tuple[str, ...] = ()
+    assistant_messages: int = 0
+    """How many the context held then: protection lasts for some more."""
 
 
 class Pinned(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pinned"):
@@ -168,7 +191,7 @@ class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pu
     """Empty: the whole batches."""
 
 
-Observation: TypeAlias = Seen | UsageSeen | Applied | Gone | Fetched
+Observation: TypeAlias = Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope
 """Events that need no lock and commute (L1)."""
 
 Decision: TypeAlias = Reserved | Replaced | Reinstated | Pinned | Unpinned | PolicySet | PurgedEvent

@@ -39,7 +39,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     """What the item takes of the window now."""
     verdict: Literal["protected", "keep", "free"]
-    """`protected`: never leaves in this pass. `keep`: leaves only when a target cannot be met otherwise (soft K). `free`."""
+    """`protected`: never leaves in this pass. `keep`: only when a target cannot be met otherwise (soft K). `free`."""
     reason: str
     """Stable name of the rule that fitted first: `original_query`, `newest_3_tool_results`, `small`, `pinned` …"""
 

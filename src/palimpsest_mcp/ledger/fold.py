@@ -1,0 +1,284 @@
+"""The fold: from a set of ledger events to what is in context. It depends on the set only, not on their order (L1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+from ..models.events import (
+    Applied,
+    Decision,
+    Envelope,
+    Event,
+    Fetched,
+    Gone,
+    Pinned,
+    PolicySet,
+    Reinstated,
+    Replaced,
+    ReplacedBatch,
+    ReplacedItem,
+    Reserved,
+    Seen,
+    Unpinned,
+    Unshrinkable,
+    UsageSeen,
+)
+from ..models.items import Item
+from .placeholders import is_placeholder
+
+Stamp: TypeAlias = tuple[int, str, int]
+"""(clock, writer, n): a total order in which a later import stands after all that it had read."""
+
+_E = TypeVar("_E", bound=Event)
+
+
+def stamp(event: Event) -> Stamp:
+    """Where an observation stands among the others, whatever the wall clock said."""
+    return event.clock, event.w, event.n
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """What stands for an item by our latest decision."""
+
+    batch: ReplacedBatch
+    item: ReplacedItem
+    rev: int
+
+
+class Batch(msgspec.Struct):
+    """A committed batch as later decisions left it."""
+
+    info: ReplacedBatch
+    rev: int
+    ts: str
+    agent: str
+    state: str = "replaced"
+    """`replaced`, `superseded`, `reinstated` or `purged`."""
+    purged_items: tuple[str, ...] = ()
+
+
+class ItemState(msgspec.Struct):
+    """Everything observed of one item."""
+
+    versions: dict[str, Seen] = {}
+    """Hash -> newest sighting of those bytes."""
+    present: tuple[Stamp, bool, str] = ((-1, "", 0), False, "")
+    """Newest of seen and gone: when, whether it is in the host's list, why it went."""
+    applied: Applied | None = None
+    fetched_at: int | None = None
+    """Assistant messages in the context when it was last handed out."""
+
+    @property
+    def current(self) -> Item:
+        """The bytes that count: the newest fuller version; a placeholder only when there is nothing else (L4)."""
+        full = [seen for seen in self.versions.values() if not is_placeholder(seen.item.content)]
+        return max(full or self.versions.values(), key=stamp).item
+
+
+class UsageFields(msgspec.Struct):
+    """The newest known value of each number that was reported, each on its own."""
+
+    used: UsageSeen | None = None
+    window: UsageSeen | None = None
+    model: UsageSeen | None = None
+    host: UsageSeen | None = None
+
+
+class Rows(msgspec.Struct):
+    """The newest known messages around the items of one agent."""
+
+    newest: Envelope
+    by_row: dict[int, tuple[Stamp, str]] = {}
+
+    def messages(self) -> list[str] | None:
+        """JSON text of every message in order; None when one is missing."""
+        rows = [self.by_row.get(row) for row in range(self.newest.total_rows)]
+        return None if None in rows else [row[1] for row in rows if row is not None]
+
+
+class Fold:
+    """Accumulates events of one session; adding one twice changes nothing."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._ids: set[tuple[str, int]] = set()
+        self._by_rev: dict[int, Decision] = {}
+        self.conflicts: dict[int, list[Decision]] = {}
+        """Revision -> decisions that lost it to a lower (writer, n)."""
+        self.states: dict[str, ItemState] = {}
+        self.usage: dict[str, UsageFields] = {}
+        """By agent."""
+        self.fetched: dict[str, tuple[str, str]] = {}
+        """Hash of a handed-out text -> (batch id, item id)."""
+        self.envelopes: dict[str, Rows] = {}
+        """By agent."""
+        self.restored_tokens = 0
+        self.unshrinkable: dict[str, set[str]] = {}
+        """Digester -> item ids."""
+        self.generation = 0
+        """Grows with every event that changes the view; usage does not."""
+        self._decided: Decided | None = None
+        self.add(events)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in events, in any order, known ones among them."""
+        for event in events:
+            identity = (event.w, event.n)
+            if identity in self._ids:
+                continue
+            self._ids.add(identity)
+            if isinstance(event, Decision):
+                self._decide(event)
+            else:
+                self._observe(event)
+
+    @property
+    def rev(self) -> int:
+        """Highest revision decided; 0 for none."""
+        return max(self._by_rev, default=0)
+
+    def _decide(self, event: Decision) -> None:
+        self.generation += 1
+        self._decided = None
+        other = self._by_rev.setdefault(event.rev, event)
+        if other is not event:
+            first, second = sorted((other, event), key=lambda e: (e.w, e.n))
+            self._by_rev[event.rev] = first
+            self.conflicts.setdefault(event.rev, []).append(second)
+
+    def _observe(self, event: Event) -> None:
+        if isinstance(event, UsageSeen):
+            self._use(event)
+            return
+        if isinstance(event, Envelope):
+            self._envelop(event)
+            return
+        self.generation += 1
+        if isinstance(event, Seen):
+            state = self.states.setdefault(event.item.id, ItemState())
+            known = state.versions.get(event.item.sha256)
+            if known is None or stamp(known) < stamp(event):
+                state.versions[event.item.sha256] = event
+            state.present = max(state.present, (stamp(event), True, ""))
+        elif isinstance(event, Gone):
+            for item_id in event.item_ids:
+                state = self.states.setdefault(item_id, ItemState())
+                state.present = max(state.present, (stamp(event), False, event.why))
+        elif isinstance(event, Applied):
+            state = self.states.setdefault(event.item_id, ItemState())
+            state.applied = _newest(state.applied, event)
+            state.present = max(state.present, (stamp(event), True, ""))
+        elif isinstance(event, Fetched):
+            self._fetch(event)
+        elif isinstance(event, Unshrinkable):
+            self.unshrinkable.setdefault(event.digester, set()).update(event.item_ids)
+
+    def _fetch(self, event: Fetched) -> None:
+        self.restored_tokens += event.tokens
+        for text_hash in event.text_sha256:
+            new = (event.batch_id, event.item_ids[0] if event.item_ids else "")
+            self.fetched[text_hash] = min(self.fetched.get(text_hash, new), new)
+        for item_id in event.item_ids:
+            state = self.states.setdefault(item_id, ItemState())
+            state.fetched_at = max(state.fetched_at or 0, event.assistant_messages)
+
+    def _envelop(self, event: Envelope) -> None:
+        rows = self.envelopes.setdefault(event.agent, Rows(event))
+        rows.newest = _newest(rows.newest, event)
+        for row, text in enumerate(event.rows, event.first_row):
+            rows.by_row[row] = max(rows.by_row.get(row, ((-1, "", 0), "")), (stamp(event), text))
+
+    def _use(self, event: UsageSeen) -> None:
+        fields = self.usage.setdefault(event.agent, UsageFields())
+        if event.used_tokens is not None:
+            fields.used = _newest(fields.used, event)
+        if event.window_tokens is not None:
+            fields.window = _newest(fields.window, event)
+        if event.model:
+            fields.model = _newest(fields.model, event)
+        if event.host:
+            fields.host = _newest(fields.host, event)
+
+    @property
+    def decided(self) -> Decided:
+        """What the decisions add up to, in order of revision."""
+        if self._decided is None:
+            self._decided = Decided(self._by_rev[rev] for rev in sorted(self._by_rev))
+        return self._decided
+
+
+class Decided:
+    """Decisions, replayed one after the other."""
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        self.replacements: dict[str, Replacement] = {}
+        self.batches: dict[str, Batch] = {}
+        self.parts: dict[str, tuple[str, str]] = {}
+        """Hash of a digest part -> (batch id, item id), for every part ever committed (L7)."""
+        self.pinned: set[str] = set()
+        self.policy: dict[str, Any] | None = None
+        self.last_number = 0
+        """Highest batch number reserved or used (L11)."""
+        self.last_pass_rev = 0
+        self.reinstated_at: dict[str, int] = {}
+        """Item id -> assistant messages in the context when it came back."""
+        for decision in decisions:
+            self._apply(decision)
+
+    def _apply(self, decision: Decision) -> None:
+        if isinstance(decision, Replaced):
+            self._replace(decision)
+        elif isinstance(decision, Reinstated):
+            self._reinstate(decision)
+        elif isinstance(decision, Pinned):
+            self.pinned.update(decision.item_ids)
+        elif isinstance(decision, Unpinned):
+            self.pinned.difference_update(decision.item_ids)
+        elif isinstance(decision, PolicySet):
+            self.policy = decision.policy
+        elif isinstance(decision, Reserved):
+            self.last_number = max(self.last_number, decision.first + decision.count - 1)
+        else:
+            for batch_id in decision.batch_ids:
+                if batch := self.batches.get(batch_id):
+                    batch.purged_items += decision.item_ids
+                    batch.state = batch.state if decision.item_ids else "purged"
+
+    def _replace(self, decision: Replaced) -> None:
+        self.last_pass_rev = decision.rev
+        for info in decision.batches:
+            if info.mode != "copy":
+                self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent)
+                self.last_number = max(self.last_number, batch_number(info.batch_id))
+            for item in info.items:
+                self.replacements[item.id] = Replacement(info, item, decision.rev)
+                self.parts[item.part_sha256] = (info.batch_id, item.id)
+            for old in info.replaces:
+                if batch := self.batches.get(old):
+                    batch.state = "superseded"
+
+    def _reinstate(self, decision: Reinstated) -> None:
+        for item_id in decision.item_ids:
+            self.replacements.pop(item_id, None)
+            self.reinstated_at[item_id] = decision.assistant_messages
+        for batch in self.batches.values():
+            ids = {item.id for item in batch.info.items}
+            if batch.state == "replaced" and ids and not ids & self.replacements.keys():
+                batch.state = "reinstated"
+
+
+def batch_number(batch_id: str) -> int:
+    """7 for `offload_0007`; 0 for anything else."""
+    digits = batch_id.removeprefix("offload_")
+    return int(digits) if digits != batch_id and digits.isascii() and digits.isdigit() else 0
+
+
+def batch_id(number: int) -> str:
+    """`offload_0007` for 7."""
+    return f"offload_{number:04d}"
+
+
+def _newest(one: _E | None, other: _E) -> _E:
+    return other if one is None or stamp(one) < stamp(other) else one

@@ -1,0 +1,136 @@
+"""What is in one agent's context now, as the fold says: items in the host's order, with what stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from ..models.items import Item
+from ..models.plans import ContextItem
+from ..models.records import SpecificCounts
+from .fold import Fold, ItemState
+
+
+class View(msgspec.Struct, frozen=True):
+    """One agent's context at one revision."""
+
+    agent: str
+    rev: int
+    items: tuple[ContextItem, ...]
+    """Present items in the host's order (L2); `gone` ones are not among them."""
+    gone: tuple[ContextItem, ...]
+    assistant_messages: int
+    """Rows of the assistant ever seen: it only grows."""
+    tool_calls: int
+    """Tool results present."""
+    last_row: int
+
+    @property
+    def tokens(self) -> int:
+        """Of what stands in the context now, by our view."""
+        return sum(item.tokens for item in self.items)
+
+    def find(self, item_id: str) -> ContextItem | None:
+        """The present item of this id."""
+        return next((item for item in self.items if item.item.id == item_id), None)
+
+
+def view(
+    fold: Fold,
+    *,
+    agent: str = "",
+    result_overhead: int = 0,
+    digester: str = "",
+    open_units: frozenset[str] | None = None,
+) -> View:
+    """One agent's view of a fold.
+
+    Args:
+        result_overhead: tokens a tool result takes beside its text.
+        digester: whose failed attempts count as unshrinkable.
+        open_units: units with a call that waits, where the host's list was just read; None derives them from the items.
+    """
+    found = [(state.current, state) for state in fold.states.values() if state.versions]
+    found = sorted(((i, s) for i, s in found if i.agent == agent), key=lambda pair: (pair[0].position, pair[0].id))
+    heard = len({item.position[0] for item, _ in found if item.role == "assistant"})
+    waiting = _open_units(found) if open_units is None else open_units
+    here: list[ContextItem] = []
+    away: list[ContextItem] = []
+    for item, state in found:
+        stands = _context_item(fold, item, state, heard, waiting, result_overhead, digester)
+        (away if stands.state == "gone" else here).append(stands)
+    return View(
+        agent=agent,
+        rev=fold.rev,
+        items=tuple(here),
+        gone=tuple(away),
+        assistant_messages=heard,
+        tool_calls=sum(1 for item in here if item.item.role == "tool"),
+        last_row=max((item.item.position[0] for item in here), default=-1),
+    )
+
+
+def _context_item(
+    fold: Fold, item: Item, state: ItemState, heard: int, waiting: frozenset[str], overhead: int, digester: str
+) -> ContextItem:
+    decided = fold.decided
+    extra = overhead if item.role == "tool" else 0
+    replaced = decided.replacements.get(item.id)
+    if replaced is not None and replaced.item.sha256 != item.sha256:
+        replaced = None
+    since = max((at for at in (state.fetched_at, decided.reinstated_at.get(item.id)) if at is not None), default=None)
+    origin = fold.fetched.get(item.sha256)
+    return ContextItem(
+        item=item,
+        tokens=(item.tokens if replaced is None else replaced.item.part_tokens) + extra,
+        state="gone" if not state.present[1] else "live" if replaced is None else "replaced",
+        batch_id="" if replaced is None else replaced.batch.batch_id,
+        level=0 if replaced is None else replaced.batch.level,
+        pinned=item.id in decided.pinned,
+        restored_ago=None if since is None else max(0, heard - since),
+        call_open=bool(item.unit) and item.unit in waiting,
+        unshrinkable=item.id in fold.unshrinkable.get(digester, ()),
+        copy_of="" if origin is None else " ".join(origin),
+    )
+
+
+def _open_units(found: list[tuple[Item, ItemState]]) -> frozenset[str]:
+    """Units of the newest calls that have no result yet, with nothing said after them."""
+    open_now: set[str] = set()
+    answered: set[str] = set()
+    for item, state in found:
+        if not state.present[1]:
+            continue
+        if item.kind == "tool_call":
+            open_now.add(item.unit)
+        elif item.role == "tool":
+            answered.add(item.unit)
+        elif item.role in ("user", "assistant") and item.kind != "thinking":
+            open_now.clear()
+    return frozenset(open_now - answered - {""})
+
+
+def settle_holders(counts: SpecificCounts, holders: Mapping[str, bool]) -> SpecificCounts:
+    """Counts as they stand now: what a holder no longer shows is left out from now on (D9).
+
+    Args:
+        holders: holder -> whether it still stands in the context; one that is missing does not.
+    """
+    lost = sum(count for holder, count in counts.holders.items() if not holders.get(holder, False))
+    if not lost:
+        return counts
+    return msgspec.structs.replace(counts, elsewhere=counts.elsewhere - lost, left_out=counts.left_out + lost)
+
+
+def standing_holders(fold: Fold, present: frozenset[str]) -> dict[str, bool]:
+    """Every batch and item that may hold specifics, and whether it still stands in the context."""
+    standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
+    standing.update(dict.fromkeys(present - fold.decided.replacements.keys(), True))
+    return standing
+
+
+def item_of(fold: Fold, item_id: str) -> Item | None:
+    """The current version of an item, present or gone."""
+    state = fold.states.get(item_id)
+    return state.current if state is not None and state.versions else None
