@@ -1,0 +1,74 @@
+# Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
+.DEFAULT_GOAL := help
+.PHONY: help setup test check e2e bench mutants torture demo lock clean
+
+VENV ?= .venv
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+CRASH_SECONDS ?= 60
+PYTEST ?= $(VENV)/bin/python -m pytest
+
+BIN := $(VENV)/bin
+DEV := $(VENV)/.installed-dev
+INSPECTOR := .build/inspector
+# The demo needs no tools of ours: it takes the developers' environment where there is one, else a small one of its own.
+DEMO_VENV := $(if $(wildcard $(DEV)),$(VENV),.build/runtime)
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
+
+setup: $(DEV) ## the environment in .venv, from the pinned files
+
+$(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt -r requirements/build.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (60)
+	PALIMPSEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests $(ARGS)
+
+check: $(DEV) ## format, lint, types, floors, docs
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	$(BIN)/lint-imports
+	$(PYTEST) tests/docs tests/mutants -m "not slow"
+
+e2e: $(DEV) ## the real server over stdio: the mcp client in both protocol eras, and the Inspector's command line
+	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
+	PALIMPSEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) $(PYTEST) tests/e2e -rs $(ARGS)
+
+bench: $(DEV) ## measure, and write benchmarks/results.md
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+mutants: $(DEV) ## break each promise in a copy; the tests must turn red
+	$(BIN)/python tests/mutants/run.py $(ARGS)
+
+torture: ## the crash harness for ten minutes each
+	$(MAKE) test CRASH_SECONDS=600 ARGS="-m crash"
+
+.build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
+	test -x .build/runtime/bin/python || $(PYTHON) -m venv .build/runtime
+	.build/runtime/bin/python -m pip install --quiet --require-hashes -r requirements/runtime.txt -r requirements/build.txt
+	.build/runtime/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(if $(wildcard $(DEV)),$(DEV),.build/runtime/.installed) ## compact a bundled session, search, restore, compare
+	$(DEMO_VENV)/bin/palimpsest-mcp demo
+
+# Versions and hashes only: where packages come from is the machine's business.
+COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-header --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
+lock: $(DEV) ## compile requirements/*.txt anew from pyproject.toml (ARGS=--upgrade for newer versions)
+	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) $(ARGS) --extra dev -c requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
+	$(COMPILE) $(ARGS) --only-build-deps --build-deps-for editable --build-deps-for wheel -c requirements/dev.txt \
+		--output-file requirements/build.txt pyproject.toml
+	@! grep -nE '://|^-|[[:space:]]/' requirements/*.txt || { echo "an address or path got into requirements/" >&2; exit 1; }
+
+clean: ## everything that can be made again
+	rm -rf .build build dist .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
