@@ -30,6 +30,12 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
     agent: str = ""
 
 
+class Opened(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="opened"):
+    """A session became known. Written by the store itself, so that `session.json` is only a cache of it."""
+
+    info: SessionInfo
+
+
 class Seen(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="seen"):
     """An item was seen in the host's context, with its exact bytes."""
 
@@ -88,7 +94,7 @@ class Envelope(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="envel
     """How many messages the host's list has."""
     first_row: int = 0
     rows: tuple[str, ...] = ()
-    """Messages from `first_row` on that changed or are new, each as JSON text; contents of tool results are item marks."""
+    """Messages from `first_row` on that are new or changed, as JSON text; a tool result's content is its item's mark."""
     wrapper: str = ""
     """JSON text of the object around the list, without its messages; empty where the list stood alone."""
 
@@ -191,7 +197,7 @@ class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pu
     """Empty: the whole batches."""
 
 
-Observation: TypeAlias = Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope
+Observation: TypeAlias = Opened | Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope
 """Events that need no lock and commute (L1)."""
 
 Decision: TypeAlias = Reserved | Replaced | Reinstated | Pinned | Unpinned | PolicySet | PurgedEvent
