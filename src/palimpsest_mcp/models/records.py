@@ -74,6 +74,8 @@ class ArchivedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     is_error: bool = False
     digest_span: tuple[int, int] = (0, 0)
     """Where this item's part stands in `digest_replacing_inline`: start and end, in characters (L8)."""
+    digest_tokens: int = 0
+    """Of this item's part."""
     digest_sha256: str = ""
     """Of the part's UTF-8 bytes: by it a host's text is known to be our digest (L7)."""
     enc: str | None = None

@@ -1,0 +1,112 @@
+"""Is everything whole, and what has it brought: verify and status."""
+
+from __future__ import annotations
+
+from ..ledger.fold import Fold
+from ..models.events import SessionInfo
+from ..models.items import content_sha256
+from ..models.records import OffloadRecord
+from ..models.reports import Finding, StoreStatus, VerifyReport
+from .dependencies import Dependencies
+from .sessions import Sessions
+
+STANDING_TOKENS = 700
+"""o200k tokens of our tool list (name, description, input schema), which each session that attaches us pays. A test
+keeps it equal to the real list, rounded up to the next hundred."""
+RECENT = 5
+
+
+async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionInfo, ...]) -> VerifyReport:
+    """Check every event, record and item of some sessions against their checksums and hashes, and against each other."""
+    findings: list[Finding] = []
+    records = items = events = 0
+    for info in infos:
+        key = sessions.key(info)
+        page = await given.store.ledger.read(key)
+        events += len(page.events)
+        fold = Fold(page.events)
+        findings += [_damage(info, one.where, one.what) for one in page.damage]
+        findings += [_damage(info, one.where, one.what) for one in await given.store.archive.damage(key)]
+        findings += [
+            Finding(where=f"{info.handle} rev {rev}", what="two decisions with one revision", severity="note")
+            for rev in sorted(fold.conflicts)
+        ]
+        seen: set[str] = set()
+        async for record in given.store.archive.records(key):
+            records += 1
+            items += len(record.items)
+            seen.add(record.batch_id)
+            findings += _compare(info, fold, record)
+        for batch_id in sorted(fold.decided.batches.keys() - seen):
+            if fold.decided.batches[batch_id].state != "purged":
+                findings.append(_damage(info, batch_id, "replaced in the context, but its record is not in the archive"))
+    return VerifyReport(
+        sessions=len(infos), records=records, items=items, events=events, findings=tuple(findings)
+    )
+
+
+def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Finding]:
+    """A record against its own hashes and against the line that committed it."""
+    found: list[Finding] = []
+    for item in record.items:
+        if content_sha256(item.result) != item.sha256:
+            found.append(_damage(info, f"{record.batch_id} {item.id}", "the original does not match its hash"))
+        if content_sha256(record.part(item)) != item.digest_sha256:
+            found.append(_damage(info, f"{record.batch_id} {item.id}", "the digest part does not match its hash"))
+    batch = fold.decided.batches.get(record.batch_id)
+    if batch is None:
+        found.append(
+            Finding(
+                where=f"{info.handle} {record.batch_id}",
+                what="archived but never committed (a pass was interrupted); the context was not changed",
+                severity="note",
+                next="Nothing: the next pass uses it, and restore works.",
+            )
+        )
+    elif {item.id: item.part_sha256 for item in batch.info.items} != {
+        item.id: item.digest_sha256 for item in record.items
+    }:
+        found.append(_damage(info, record.batch_id, "ledger and archive disagree on its parts"))
+    return found
+
+
+def _damage(info: SessionInfo, where: str, what: str) -> Finding:
+    return Finding(
+        where=f"{info.handle} {where}",
+        what=what,
+        severity="damage",
+        next="Restore this file from a backup; everything else stays usable.",
+    )
+
+
+async def status(given: Dependencies, sessions: Sessions) -> StoreStatus:
+    """Disk use, and what was saved over the store's life, net of what restores and our own tools took."""
+    infos = await sessions.all()
+    offloaded = digests = restored = batches = attached = 0
+    for info in infos:
+        fold = await sessions.fold(info)
+        restored += fold.restored_tokens
+        attached += bool(info.host)
+        for batch in fold.decided.batches.values():
+            batches += 1
+            offloaded += batch.info.original_tokens
+            digests += batch.info.digest_tokens
+    use = await given.store.disk_use()
+    return StoreStatus(
+        home=given.store.location,
+        sessions=len(infos),
+        batches=batches,
+        disk_bytes=use.total,
+        ledger_bytes=use.ledger,
+        archive_bytes=use.archive,
+        index_bytes=use.index,
+        tokens_offloaded=offloaded,
+        tokens_digests=digests,
+        tokens_restored=restored,
+        standing_tokens=STANDING_TOKENS * attached,
+        net_saved_tokens=offloaded - digests - restored - STANDING_TOKENS * attached,
+        recent=tuple(
+            {"session_id": info.session_id, "handle": info.handle, "created": info.created, "source": info.source}
+            for info in infos[-RECENT:][::-1]
+        ),
+    )

@@ -1,0 +1,380 @@
+"""A compaction pass, step by step (design §5): think without the commit lock, archive first, commit with one line (L9)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..errors import DigestRefused, PlanStale
+from ..ledger.fold import Fold, batch_id, batch_number
+from ..ledger.view import View, standing_holders, view
+from ..models.events import (
+    Replaced,
+    ReplacedBatch,
+    ReplacedItem,
+    Reserved,
+    SessionInfo,
+    SummarizationEvent,
+    Unshrinkable,
+)
+from ..models.items import content_sha256
+from ..models.plans import ContextItem, Plan, Slot
+from ..models.policies import Policy
+from ..models.records import OffloadRecord, Reason
+from ..policy.planning import Planner
+from .dependencies import ContentCounter, Dependencies, Progress
+from .digesting import Digesting, Made
+from .measure import Situation
+from .offloaded import Offloaded
+from .sessions import Sessions
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassRequest:
+    """How a pass was asked for."""
+
+    policy: Policy
+    target: float | None = None
+    force: bool = False
+    dry_run: bool = False
+    requested: bool = True
+    """Somebody asked for it; False when it runs on its own."""
+    keep_last: int | None = None
+    focus: str = ""
+    plan_id: str = ""
+    host_compacts: bool = False
+    """The host compacts by itself and no adapter of ours acts in it or before it."""
+    progress: Progress | None = None
+
+
+@dataclass(kw_only=True)
+class PassResult:
+    """What a pass did."""
+
+    plan: Plan
+    plan_id: str
+    view: View
+    """After it."""
+    fold: Fold
+    made: list[Made] = field(default_factory=list[Made])
+    """Committed batches only."""
+    dropped: int = 0
+    """Batches that were made but not committed, because their units changed meanwhile (L9)."""
+    refused: list[str] = field(default_factory=list[str])
+    """Items that no digest could shrink (D14)."""
+    copies: int = 0
+    """Fetched copies that became pointers (L13)."""
+    leaving: list[ContextItem] = field(default_factory=list[ContextItem])
+    """The items that were replaced, as they stood before."""
+    notes: list[str] = field(default_factory=list[str])
+
+
+async def run_pass(
+    given: Dependencies,
+    sessions: Sessions,
+    offloaded: Offloaded,
+    info: SessionInfo,
+    situation: Situation,
+    request: PassRequest,
+) -> PassResult:
+    """Plan and, unless it is a dry run, carry out one pass.
+
+    Raises:
+        PassInProgress: another pass on this session is running.
+        PlanStale: `plan_id` names a plan of another revision.
+        WriteFailed: the archive or the ledger could not be written; the context is as it was.
+    """
+    if request.dry_run:
+        planner = _planner(situation, request)
+        plan = planner.plan()
+        return PassResult(plan=plan, plan_id=_plan_id(situation, plan), view=situation.view, fold=situation.fold)
+    async with given.store.ledger.pass_lock(sessions.key(info)):
+        return await _Pass(given, sessions, offloaded, info, situation, request).run()
+
+
+def _planner(situation: Situation, request: PassRequest) -> Planner:
+    return Planner(
+        situation.view.items,
+        request.policy,
+        used_tokens=situation.view_used,
+        window_tokens=situation.window_tokens,
+        target=request.target,
+        force=request.force,
+        requested=request.requested,
+        keep_last=request.keep_last,
+        host_compacts=request.host_compacts,
+        scale=situation.scale,
+    )
+
+
+def _plan_id(situation: Situation, plan: Plan) -> str:
+    """Changes with the revision and with what would leave."""
+    text = f"{situation.fold.rev} {[slot.item_ids for slot in plan.slots]}"
+    return f"plan-{content_sha256(text)[:12]}"
+
+
+class _Pass:
+    """One pass, under the pass lock."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        offloaded: Offloaded,
+        info: SessionInfo,
+        situation: Situation,
+        request: PassRequest,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+        self._info = info
+        self._situation = situation
+        self._request = request
+        self._reason: Reason = "forced" if request.force else "token_budget_exceeded"
+        self._id = f"pass-{given.random_hex(6)}"
+        self._counter: ContentCounter = situation.counter
+        self._digesting = Digesting(
+            given, info, request.policy, situation.counter, focus=request.focus, reason=self._reason
+        )
+        self._made: list[tuple[Made, list[ContextItem]]] = []
+        self._copies: list[tuple[ContextItem, str]] = []
+        self._refused: list[str] = []
+        self._notes: list[str] = []
+        self._next_number = 0
+        self._reserved_to = -1
+        self._highest = 0
+
+    async def run(self) -> PassResult:
+        planner = _planner(self._situation, self._request)
+        plan = planner.plan()
+        plan_id = _plan_id(self._situation, plan)
+        if self._request.plan_id and self._request.plan_id != plan_id:
+            raise PlanStale("The session changed since that dry run.", next="Run compact_session with dry_run again.")
+        if plan.status != "nothing_to_do":
+            await self._look_around()
+            await self._work(planner, plan.slots)
+            await self._archive()
+        fold, committed = await self._commit()
+        await self._afterwards(fold, committed)
+        now = view(
+            fold,
+            result_overhead=self._counter.per_result_overhead,
+            digester=self._digesting.digester,
+            open_units=self._situation.open_units,
+        )
+        leaving = [one for made, items in self._made if made.record.batch_id in committed for one in items]
+        return PassResult(
+            plan=plan,
+            plan_id=plan_id,
+            view=now,
+            fold=fold,
+            made=[made for made, _ in self._made if made.record.batch_id in committed],
+            dropped=len(self._made) - sum(made.record.batch_id in committed for made, _ in self._made),
+            refused=self._refused,
+            copies=len(self._copies),
+            leaving=leaving,
+            notes=self._notes,
+        )
+
+    async def _look_around(self) -> None:
+        fold = self._situation.fold
+        records: list[OffloadRecord] = []
+        for owner in await self._sessions.family(self._info):
+            key = self._sessions.key(owner)
+            numbers = [await self._sessions.fold(owner)]
+            self._highest = max(self._highest, *(one.decided.last_number for one in numbers))
+            async for record in self._given.store.archive.records(key):
+                self._highest = max(self._highest, batch_number(record.batch_id))
+                if owner is self._info or owner.session_id == self._info.session_id:
+                    records.append(record)
+        standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
+        await self._digesting.look_around(self._situation.view.items, records, standing)
+
+    async def _work(self, planner: Planner, slots: Sequence[Slot]) -> None:
+        """Digest slot after slot; what came out larger or smaller than predicted changes what is planned next."""
+        by_id = {one.item.id: one for one in self._situation.view.items}
+        present = frozenset(by_id)
+        standing = standing_holders(self._situation.fold, present)
+        done = 0
+        while slots:
+            for slot in slots:
+                await self._report(done, done + len(slots), "digest")
+                items = [by_id[name] for name in slot.item_ids]
+                planner.outcome(slot, await self._take(slot, items, standing))
+                done += 1
+            slots = planner.more()
+
+    async def _take(self, slot: Slot, items: list[ContextItem], standing: dict[str, bool]) -> int | None:
+        """Tokens that stand for the slot's items from now on; None when they stay as they are."""
+        copies = [one for one in items if one.copy_of]
+        fresh = [one for one in items if not one.copy_of]
+        tokens = 0
+        for one in copies:
+            pointer = self._pointer(one)
+            self._copies.append((one, pointer))
+            tokens += self._counter.count(pointer) + self._counter.per_result_overhead
+        if not fresh:
+            return tokens
+        try:
+            made = await self._digesting.make(slot, fresh, await self._number(slot), standing)
+        except DigestRefused:
+            self._refused += [one.item.id for one in fresh]
+            return tokens + sum(one.tokens for one in fresh) if copies else None
+        standing[made.record.batch_id] = True
+        self._made.append((made, fresh))
+        return tokens + made.record.digest_token_count + len(fresh) * self._counter.per_result_overhead
+
+    def _pointer(self, one: ContextItem) -> str:
+        batch, _, item = one.copy_of.partition(" ")
+        return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
+
+    async def _number(self, slot: Slot) -> str:
+        """The next reserved batch id; reserves some more under the commit lock when none is left (L11)."""
+        if self._next_number > self._reserved_to:
+            taken: list[int] = []
+
+            def reserve(fold: Fold) -> list[Reserved]:
+                first = max(fold.decided.last_number, self._highest) + 1
+                taken[:] = [first]
+                return [Reserved(pass_id=self._id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
+
+            await self._sessions.decide(self._info, reserve)
+            self._next_number, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
+        self._next_number += 1
+        return batch_id(self._next_number - 1)
+
+    async def _archive(self) -> None:
+        fresh = [made.record for made, _ in self._made if not made.adopted]
+        if fresh:
+            await self._report(1, 3, "archive")
+            await self._given.store.archive.append(self._sessions.key(self._info), fresh)
+
+    async def _commit(self) -> tuple[Fold, frozenset[str]]:
+        """Write the one line that makes the pass real; batches whose units changed meanwhile are not in it."""
+        kept: list[Made] = []
+
+        def decide(fold: Fold) -> list[Replaced]:
+            kept[:] = self._still_valid(fold)
+            copies = [(one, text) for one, text in self._copies if _unchanged(fold, one)]
+            if not kept and not copies:
+                return []
+            return [self._replaced(fold, kept, copies)]
+
+        if not self._made and not self._copies:
+            return await self._sessions.fold(self._info), frozenset()
+        await self._report(2, 3, "commit")
+        fold = await self._sessions.decide(self._info, decide)
+        return fold, frozenset(made.record.batch_id for made in kept)
+
+    def _still_valid(self, fold: Fold) -> list[Made]:
+        """Batches whose items are as they were and whose `elsewhere` still stands (D8, L9)."""
+        present = frozenset(name for name, state in fold.states.items() if state.present[1])
+        standing = standing_holders(fold, present)
+        valid: list[Made] = []
+        for made, items in self._made:
+            own = made.record.batch_id
+            holders_stand = all(standing.get(one, one == own) for one in made.record.specifics.holders)
+            if holders_stand and all(_unchanged(fold, one) for one in items):
+                valid.append(made)
+                standing[own] = True
+        return valid
+
+    def _replaced(self, fold: Fold, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
+        gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
+        saved = sum(made.record.original_token_count - made.record.digest_token_count for made in kept)
+        before = self._situation.view.tokens
+        return Replaced(
+            pass_id=self._id,
+            session_id=self._info.session_id,
+            batches=(*(_committed(made) for made in kept), *(self._copy(one, text) for one, text in copies)),
+            kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
+            reason=self._reason,
+            policy=self._request.policy.name,
+            before_tokens=before,
+            after_tokens=before - saved,
+            ts=self._given.now(),
+        )
+
+    def _copy(self, one: ContextItem, text: str) -> ReplacedBatch:
+        tokens = self._counter.count(text)
+        item = ReplacedItem(
+            id=one.item.id,
+            sha256=one.item.sha256,
+            part_sha256=content_sha256(text),
+            part_tokens=tokens,
+            part=text,
+        )
+        return ReplacedBatch(
+            batch_id=one.copy_of.partition(" ")[0],
+            items=(item,),
+            original_tokens=one.tokens,
+            digest_tokens=tokens,
+            mode="copy",
+        )
+
+    async def _afterwards(self, fold: Fold, committed: frozenset[str]) -> None:
+        """What follows the commit; no failure here can undo it, and none is hidden."""
+        if self._refused:
+            await self._given.store.ledger.observe(
+                self._sessions.key(self._info),
+                [Unshrinkable(item_ids=tuple(self._refused), digester=self._digesting.digester)],
+                durable=False,
+            )
+        if not committed:
+            return
+        for made, _ in self._made:
+            if made.record.batch_id in committed:
+                await self._given.store.search.add(self._offloaded.entries(self._info, made.record))
+        event = SummarizationEvent(
+            session_id=self._info.session_id,
+            agent="",
+            pass_id=self._id,
+            replaced=tuple(one.item for made, items in self._made if made.record.batch_id in committed for one in items),
+            kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements),
+            batch_ids=tuple(sorted(committed)),
+        )
+        for listener in self._given.listeners:
+            answer = listener(event)
+            if inspect.isawaitable(answer):
+                await answer
+
+    async def _report(self, done: int, total: int, what: str) -> None:
+        if self._request.progress is not None:
+            await self._request.progress(done, total, what)
+
+
+RESERVED_AT_ONCE = 64
+"""Batch numbers taken by one decision; gaps are normal (L11)."""
+
+
+def _unchanged(fold: Fold, one: ContextItem) -> bool:
+    state = fold.states.get(one.item.id)
+    return (
+        state is not None
+        and state.present[1]
+        and state.current.sha256 == one.item.sha256
+        and one.item.id not in fold.decided.replacements
+        and one.item.id not in fold.decided.pinned
+    )
+
+
+def _committed(made: Made) -> ReplacedBatch:
+    record = made.record
+    return ReplacedBatch(
+        batch_id=record.batch_id,
+        items=tuple(
+            ReplacedItem(
+                id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens
+            )
+            for item in record.items
+        ),
+        original_tokens=record.original_token_count,
+        digest_tokens=record.digest_token_count,
+        digest_sha256=record.digest_sha256,
+        level=record.level,
+        replaces=record.replaces,
+        mode=record.mode,
+        holders=record.specifics.holders,
+    )

@@ -1,0 +1,238 @@
+"""From a slot of a plan to an archive record: redact, digest, and keep what proves both."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..digest.shown import shown_in
+from ..models.digests import Digest, DigestRequest, DigestSource, Visible
+from ..models.events import SessionInfo
+from ..models.items import Action, content_text
+from ..models.plans import ContextItem, Slot
+from ..models.policies import Policy
+from ..models.records import ArchivedItem, OffloadRecord, Reason
+from ..models.specifics import Specific
+from ..ports.text import Digester, Redacted
+from .dependencies import ContentCounter, Dependencies
+
+NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
+"""Kinds that no pass takes, beside the policy's own: what they show is in view for good (D8)."""
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch, ready to be archived; or adopted, when an earlier pass had archived it already (L10)."""
+
+    record: OffloadRecord
+    shown: tuple[tuple[Specific, ...], ...]
+    notes: tuple[str, ...] = ()
+    adopted: bool = False
+
+
+class Digesting:
+    """Makes the batches of one pass, in order; each may refer to what the ones before it show."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        info: SessionInfo,
+        policy: Policy,
+        counter: ContentCounter,
+        *,
+        focus: str = "",
+        reason: Reason = "token_budget_exceeded",
+    ) -> None:
+        self._given = given
+        self._info = info
+        self._policy = policy
+        self._counter = counter
+        self._focus = tuple(dict.fromkeys(word.lower() for word in focus.split() if len(word) > 2))
+        self._reason: Reason = reason
+        self._digester: Digester = given.digester_for(counter)
+        self._holders: dict[Specific, str] = {}
+        self._prepared: dict[str, OffloadRecord] = {}
+
+    @property
+    def digester(self) -> str:
+        """Name and version of what makes the digests."""
+        return self._digester.name
+
+    async def look_around(
+        self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
+    ) -> None:
+        """Take in what the context shows for good, and what earlier passes prepared but never committed.
+
+        Args:
+            records: every record of the session.
+            standing: batch id -> whether its digest stands in the context now; a missing one was never committed.
+        """
+        await asyncio.to_thread(self._look_around, items, records, standing)
+
+    def _look_around(
+        self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
+    ) -> None:
+        forever = {*NEVER_LEAVES, *self._policy.never_compact}
+        for one in items:
+            if one.item.kind in forever and one.item.content is not None:
+                text = self._given.redactor.redact(content_text(one.item.content)).text
+                self._hold((Specific(s.cls, s.text, s.key) for s in self._given.registry.spans(text)), one.item.id)
+        for record in records:
+            if record.batch_id not in standing:
+                self._prepared[record.batch_key] = record
+            elif standing[record.batch_id]:
+                for item in record.items:
+                    self._hold(shown_in(record.part(item), self._given.registry), record.batch_id)
+
+    def _hold(self, specifics: object, holder: str) -> None:
+        for specific in specifics:  # type: ignore[attr-defined]
+            self._holders.setdefault(specific, holder)
+
+    async def make(
+        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, standing: Mapping[str, bool]
+    ) -> Made:
+        """Digest one slot, or adopt the record that an interrupted pass left for the very same items.
+
+        Raises:
+            DigestRefused: nothing smaller than the originals could be made.
+        """
+        key = self._batch_key(slot, items)
+        prepared = self._prepared.get(key)
+        if prepared is not None and all(
+            standing.get(holder, holder == prepared.batch_id) for holder in prepared.specifics.holders
+        ):
+            shown = tuple(tuple(shown_in(prepared.part(item), self._given.registry)) for item in prepared.items)
+            made = Made(record=prepared, shown=shown, notes=("adopted from an interrupted pass",), adopted=True)
+        else:
+            made = await self._digest(slot, items, batch_id, key)
+        for specifics in made.shown:
+            self._hold(specifics, made.record.batch_id)
+        return made
+
+    async def _digest(self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str) -> Made:
+        masked = await asyncio.to_thread(
+            self._given.redactor.redact_all, [content_text(one.item.content) for one in items]
+        )
+        request = DigestRequest(
+            sources=tuple(self._source(one, text) for one, text in zip(items, masked, strict=True)),
+            budget_tokens=slot.budget_tokens,
+            ceiling_tokens=slot.ceiling_tokens,
+            handle=self._info.handle,
+            batch_id=batch_id,
+            visible=Visible(self._holders),
+            focus=self._focus,
+            min_shown=self._policy.min_shown,
+            pointer_only=not self._policy.prefer_compact_over_drop,
+        )
+        digest = await self._digester.digest(request)
+        record = await asyncio.to_thread(self._record, items, masked, digest, key)
+        return Made(record=record, shown=digest.shown, notes=digest.notes)
+
+    def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
+        item = one.item
+        action = item.action
+        if action is not None:
+            action = Action(verb=action.verb, target=self._given.redactor.redact(action.target).text)
+        return DigestSource(
+            item_id=item.id,
+            kind=item.kind,
+            text=masked.text,
+            tokens=item.tokens,
+            tool_name=item.tool_name,
+            action=action,
+            title=self._given.redactor.redact(item.title).text,
+            url=self._given.redactor.redact(item.url).text,
+            is_error=item.is_error,
+            redacted=sum(masked.counts.values()),
+            binary=not isinstance(item.content, str) and has_binary(item.content),
+        )
+
+    def _record(
+        self, items: Sequence[ContextItem], masked: Sequence[Redacted], digest: Digest, key: str
+    ) -> OffloadRecord:
+        parts = {part.item_id: part.text for part in digest.parts}
+        archived: list[ArchivedItem] = []
+        start = 0
+        for one in items:
+            text = parts[one.item.id]
+            archived.append(_archived(one, (start, start + len(text)), text, self._counter.count(text)))
+            start += len(text) + 2
+        whole = "\n\n".join(parts[one.item.id] for one in items)
+        redaction: dict[str, int] = {}
+        for one in masked:
+            for kind, count in one.counts.items():
+                redaction[kind] = redaction.get(kind, 0) + count
+        return OffloadRecord(
+            ts=self._given.now(),
+            session_id=self._info.session_id,
+            batch_id=digest.batch_id,
+            reason=self._reason,
+            items=tuple(archived),
+            digest_replacing_inline=whole,
+            original_token_count=sum(one.tokens for one in items),
+            digest_token_count=digest.tokens,
+            digest_sha256=_sha256(whole),
+            mode=digest.mode,
+            batch_key=key,
+            parent=self._info.parent,
+            registry=digest.registry,
+            digester=digest.digester,
+            policy=msgspec.to_builtins(self._policy),
+            verification=digest.verification,
+            specifics=digest.specifics,
+            redaction=dict(sorted(redaction.items())),
+            counter=self._counter.name,
+        )
+
+    def _batch_key(self, slot: Slot, items: Sequence[ContextItem]) -> str:
+        """Equal only where an adopted digest would be the digest that this pass makes (L10)."""
+        parts = [
+            [[one.item.id, one.item.sha256] for one in items],
+            msgspec.to_builtins(self._policy),
+            [slot.budget_tokens, slot.ceiling_tokens, list(self._focus)],
+            [self._digester.name, self._given.registry.version, self._counter.name],
+        ]
+        return _sha256(json.dumps(parts, sort_keys=True))
+
+
+def _archived(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
+    item = one.item
+    return ArchivedItem(
+        id=item.id,
+        kind=item.kind,
+        tool_name=item.tool_name,
+        args=item.args,
+        result=item.content,
+        role=item.role,
+        position=item.position,
+        sha256=item.sha256,
+        size_bytes=item.size_bytes,
+        tokens=item.tokens,
+        call_id=item.call_id,
+        unit=item.unit,
+        title=item.title,
+        url=item.url,
+        source_channel=item.source_channel,
+        action=item.action,
+        ts=item.ts,
+        is_error=item.is_error,
+        digest_span=span,
+        digest_tokens=tokens,
+        digest_sha256=_sha256(part),
+    )
+
+
+def has_binary(content: object) -> bool:
+    """Whether a content holds blocks that are not text."""
+    if isinstance(content, dict):
+        return content.get("type") != "text"  # type: ignore[union-attr]
+    if isinstance(content, list):
+        return any(has_binary(block) for block in content)  # type: ignore[arg-type]
+    return False
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,143 @@
+"""A host's list becomes ledger events: aligned with what is known, counted, written once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..hosts.session_files import transcript_for
+from ..ledger.alignment import align, part_hash
+from ..ledger.fold import Fold
+from ..ledger.placeholders import is_placeholder
+from ..ledger.view import View, view
+from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
+from ..models.items import Item
+from ..ports.host import HostContext
+from .dependencies import ContentCounter, Dependencies
+from .sessions import Sessions
+
+MARK = "palimpsest-item"
+"""First word of the mark that stands for a tool result's content in an envelope's rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """A host's list and what the ledger makes of it."""
+
+    info: SessionInfo
+    context: HostContext
+    fold: Fold
+    view: View
+    ids: dict[str, str]
+    """Id in the host's list -> id in the ledger."""
+    counter: ContentCounter
+
+
+async def import_context(
+    given: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext, *, wrapper: str = ""
+) -> Imported:
+    """Bring the ledger up to what the host's list shows; writes nothing when it already is (L5)."""
+    fold = await sessions.fold(info)
+    inherited = await sessions.inherited_parts(info)
+    counter = given.counter_for(context.model or given.model)
+    found = align(
+        fold,
+        context.items,
+        parts=fold.decided.parts,
+        inherited=inherited,
+        gone_why=context.gone_why,
+    )
+    counted = await asyncio.to_thread(_count, found.seen, counter)
+    events = found.observations(counted, agent="", ts=given.now())
+    events += _usage(fold, context)
+    if envelope := await asyncio.to_thread(_envelope, fold, context, dict(found.ids), wrapper):
+        events.append(envelope)
+    if events:
+        await given.store.ledger.observe(sessions.key(info), events)
+        fold = await sessions.fold(info)
+    shown = view(
+        fold,
+        result_overhead=counter.per_result_overhead,
+        digester=given.digester_for(counter).name,
+        open_units=context.open_units,
+    )
+    return Imported(info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter)
+
+
+def _count(items: Sequence[Item], counter: ContentCounter) -> list[Item]:
+    return [
+        item
+        if item.tokens or item.content is None
+        else msgspec.structs.replace(item, tokens=counter.count_content(item.content))
+        for item in items
+    ]
+
+
+def _usage(fold: Fold, context: HostContext) -> list[Observation]:
+    usage = context.usage
+    known = fold.usage.get("")
+    if usage is None or usage.used_tokens is None:
+        return []
+    last = known.used if known else None
+    if last is not None and (last.used_tokens, last.row) == (usage.used_tokens, usage.row):
+        return []
+    return [
+        UsageSeen(
+            used_tokens=usage.used_tokens,
+            model=usage.model,
+            host=context.host,
+            used_source="provider usage",
+            row=usage.row,
+        )
+    ]
+
+
+def item_mark(item_id: str, sha256: str) -> str:
+    """What stands in an envelope for the content of a tool result."""
+    return f"{MARK} {sha256} {item_id}"
+
+
+def marked_item(text: str) -> tuple[str, str] | None:
+    """(item id, hash) of a mark; None for any other text."""
+    word, _, rest = text.partition(" ")
+    sha256, _, item_id = rest.partition(" ")
+    return (item_id, sha256) if word == MARK and len(sha256) == 64 and item_id else None
+
+
+def _envelope(fold: Fold, context: HostContext, ids: dict[str, str], wrapper: str) -> Envelope | None:
+    """What is new around the items; None when nothing is."""
+    marks: dict[str, Any] = {
+        item.id: item_mark(ids[item.id], _truth(fold, ids[item.id], item))
+        for item in context.items
+        if item.role == "tool" and item.content is not None
+    }
+    rows = [dump(message) for message in transcript_for(context.form).render(context, marks)]
+    known = fold.envelopes.get("")
+    if known is None:
+        return Envelope(form=context.form, total_rows=len(rows), rows=tuple(rows), wrapper=wrapper)
+    same = 0
+    while same < len(rows) and known.by_row.get(same, (None, ""))[1] == rows[same]:
+        same += 1
+    newest = known.newest
+    if same == len(rows) and newest.total_rows == len(rows) and newest.wrapper == wrapper:
+        return None
+    return Envelope(form=context.form, total_rows=len(rows), first_row=same, rows=tuple(rows[same:]), wrapper=wrapper)
+
+
+def _truth(fold: Fold, ledger_id: str, item: Item) -> str:
+    """Hash of the original behind a host's text: our parts and a host's placeholders stand for what was before."""
+    state = fold.states.get(ledger_id)
+    if state is None or not state.versions or item.sha256 in state.versions:
+        return item.sha256
+    stands_for = part_hash(item) in fold.decided.parts or is_placeholder(item.content)
+    return state.current.sha256 if stands_for else item.sha256
+
+
+def dump(value: Any) -> str:
+    """JSON text that `json.loads` reads back as the very same value, lone surrogates and NaN included."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

@@ -1,0 +1,265 @@
+"""What was dropped: list it, find it, give it back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged
+from ..ledger.fold import Fold
+from ..ledger.view import settle_holders, standing_holders, view
+from ..models.events import Fetched, Reinstated, SessionInfo
+from ..models.items import content_bytes, content_sha256, content_text
+from ..models.records import ArchivedItem, OffloadRecord
+from ..models.reports import BatchView, Hit, Restored
+from ..ports.store import Entry
+from .dependencies import Dependencies
+from .sessions import Sessions
+
+MAX_QUERY_CHARACTERS = 1_000
+MAX_HITS = 100
+
+
+class Offloaded:
+    """The archive of one principal's sessions, as people and agents ask for it."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
+        self._given = given
+        self._sessions = sessions
+
+    async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
+        """Every batch of a session and, where it has parents, of theirs, in batch order."""
+        rows: dict[str, BatchView] = {}
+        for owner in await self._sessions.family(info):
+            fold = await self._sessions.fold(owner)
+            present = frozenset(name for name, state in fold.states.items() if state.present[1])
+            standing = standing_holders(fold, present)
+            async for record in self._given.store.archive.records(self._sessions.key(owner)):
+                rows.setdefault(record.batch_id, _row(record, fold, standing))
+        return tuple(rows[batch_id] for batch_id in sorted(rows))
+
+    async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
+        """The record of a batch, looked up through the session's parents.
+
+        Raises:
+            Purged, RecordDamaged, BatchUnknown: what `restore` raises.
+        """
+        for owner in await self._sessions.family(info):
+            fold = await self._sessions.fold(owner)
+            batch = fold.decided.batches.get(batch_id)
+            if batch is not None and batch.state == "purged":
+                raise Purged(f"{batch_id} was purged.", next="Nothing can bring it back; its digest still stands.")
+            record = await self._given.store.archive.get(self._sessions.key(owner), batch_id)
+            if record is not None:
+                return record
+            if batch is not None:
+                raise RecordDamaged(
+                    f"The ledger names {batch_id}, but the archive has no whole record of it.",
+                    next="Run `palimpsest-mcp verify` to see what is damaged; restore the store from a backup.",
+                )
+        raise BatchUnknown("The session has no such batch.", next=f"See what it has: list_offloaded {info.handle}.")
+
+    async def restore(self, info: SessionInfo, batch_id: str, item_id: str | None = None) -> Restored:
+        """One original, byte for byte; from the archive only (L10).
+
+        Raises:
+            BatchUnknown, ItemUnknown, NotRestorable, Purged: there is nothing to give back.
+            RecordDamaged: what is stored does not match its hash.
+        """
+        record = await self.record(info, batch_id)
+        return await self._restore(info, record, _pick(record, item_id))
+
+    async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
+        """Every original of a batch, in order; those recorded without text only when nothing else is there."""
+        record = await self.record(info, batch_id)
+        whole = [item for item in record.items if item.result is not None]
+        return tuple([await self._restore(info, record, item) for item in whole or record.items])
+
+    async def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem) -> Restored:
+        for owner in await self._sessions.family(info):
+            batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
+            if batch is not None and item.id in batch.purged_items:
+                raise Purged("This item was purged.", next="Nothing can bring it back; its digest still stands.")
+        if item.result is None:
+            raise NotRestorable(
+                "This item was recorded with title and size only.", next="Call its tool again, or read its source."
+            )
+        if content_sha256(item.result) != item.sha256:
+            raise RecordDamaged(
+                f"{record.batch_id} holds an item that does not match its hash.",
+                next="Run `palimpsest-mcp verify`; restore the store from a backup.",
+            )
+        return Restored(
+            session_id=info.session_id,
+            batch_id=record.batch_id,
+            item_id=item.id,
+            content=item.result,
+            text=content_text(item.result),
+            data=content_bytes(item.result)
+            if not isinstance(item.result, list)
+            else content_text(item.result).encode("utf-8", "surrogatepass"),
+            sha256=item.sha256,
+        )
+
+    async def note_fetched(self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str]) -> None:
+        """Remember that originals were handed out, and under which texts they may come back into the context (L13)."""
+        if not restored:
+            return
+        fold = await self._sessions.fold(info)
+        counter = self._given.counter_for(self._given.model)
+        texts = texts or [one.text for one in restored]
+        await self._given.store.ledger.observe(
+            self._sessions.key(info),
+            [
+                Fetched(
+                    batch_id=restored[0].batch_id,
+                    item_ids=tuple(one.item_id for one in restored),
+                    text_sha256=tuple(content_sha256(text) for text in texts),
+                    tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
+                    assistant_messages=view(fold).assistant_messages,
+                    ts=self._given.now(),
+                )
+            ],
+        )
+
+    async def reinstate(self, info: SessionInfo, batch_id: str) -> tuple[str, ...]:
+        """Put the whole units of a batch back in the place of their parts. Returns the item ids (L13).
+
+        Raises:
+            BatchUnknown: the session's context holds no digest of this batch.
+        """
+        chosen: tuple[str, ...] = ()
+
+        def decide(fold: Fold) -> list[Reinstated]:
+            nonlocal chosen
+            replaced = fold.decided.replacements
+            units = {_unit(fold, name) for name, one in replaced.items() if one.batch.batch_id == batch_id}
+            chosen = tuple(sorted(name for name in replaced if _unit(fold, name) in units))
+            heard = view(fold).assistant_messages
+            return [Reinstated(item_ids=chosen, batch_ids=(batch_id,), assistant_messages=heard)] if chosen else []
+
+        await self._sessions.decide(info, decide)
+        if not chosen:
+            raise BatchUnknown(
+                "No digest of this batch stands in the context.", next=f"See the batches: list_offloaded {info.handle}."
+            )
+        return chosen
+
+    async def search(
+        self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
+    ) -> tuple[Hit, ...]:
+        """Archived items that hold the query's words, best first.
+
+        Raises:
+            InvalidArgument: the query is empty or too long, or the limit is out of range.
+        """
+        if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
+            raise InvalidArgument(
+                f"A query has 1 to {MAX_QUERY_CHARACTERS} characters.", next="Search for a few words of the lost text."
+            )
+        if not 1 <= limit <= MAX_HITS:
+            raise InvalidArgument(f"limit is 1 to {MAX_HITS}.", next="Give a smaller limit.")
+        scope = await self._sessions.family(info) if info else await self._sessions.all()
+        for owner in scope:
+            await self.index(owner)
+        matches = await self._given.store.search.find(
+            query,
+            principal=self._given.principal,
+            session_ids=[owner.session_id for owner in scope] if info else None,
+            project=project,
+            limit=limit,
+        )
+        handles = {owner.session_id: owner.handle for owner in scope}
+        return tuple(
+            Hit(
+                session_id=match.session_id,
+                handle=handles.get(match.session_id, ""),
+                batch_id=match.batch_id,
+                item_id=match.item_id,
+                snippet=self._given.redactor.redact(match.snippet).text,
+                score=match.score,
+            )
+            for match in matches
+        )
+
+    async def index(self, info: SessionInfo) -> None:
+        """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
+        fold = await self._sessions.fold(info)
+        known = await self._given.store.search.indexed(self._given.principal, info.session_id)
+        missing = [b for b, batch in fold.decided.batches.items() if b not in known and batch.state != "purged"]
+        for batch_id in missing:
+            try:
+                record = await self._given.store.archive.get(self._sessions.key(info), batch_id)
+            except RecordDamaged:
+                continue  # verify reports it; the rest must still be found
+            if record is not None:
+                await self._given.store.search.add(await asyncio.to_thread(self.entries, info, record))
+
+    def entries(self, info: SessionInfo, record: OffloadRecord) -> list[Entry]:
+        """What the index gets of a record: redacted text with the words that name it."""
+        masked = self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+        return [
+            Entry(
+                session_id=info.session_id,
+                batch_id=record.batch_id,
+                item_id=item.id,
+                text="\n".join(filter(None, (self._named(item), one.text))),
+                principal=self._given.principal,
+                project=info.project,
+            )
+            for item, one in zip(record.items, masked, strict=True)
+        ]
+
+    def _named(self, item: ArchivedItem) -> str:
+        words = (item.tool_name, item.title, item.url, item.action.target if item.action else "")
+        return self._given.redactor.redact(" ".join(filter(None, words))).text
+
+
+def _unit(fold: Fold, item_id: str) -> str:
+    state = fold.states.get(item_id)
+    return (state.current.unit if state is not None and state.versions else "") or item_id
+
+
+def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
+    names = ", ".join(item.id for item in record.items[:8])
+    if item_id is None:
+        if len(record.items) == 1:
+            return record.items[0]
+        raise ItemUnknown(f"{record.batch_id} has {len(record.items)} items.", next=f"Name one of: {names}.")
+    for item in record.items:
+        if item.id == item_id:
+            return item
+    by_call = [item for item in record.items if item.call_id == item_id]
+    if len(by_call) == 1:
+        return by_call[0]
+    raise ItemUnknown(f"{record.batch_id} has no such item.", next=f"Name one of: {names}.")
+
+
+def _row(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:
+    batch = fold.decided.batches.get(record.batch_id)
+    state = "prepared" if batch is None else batch.state
+    kinds = Counter(item.tool_name or item.kind for item in record.items)
+    return msgspec.convert(
+        {
+            "batch_id": record.batch_id,
+            "ts": record.ts,
+            "reason": record.reason,
+            "kinds": dict(sorted(kinds.items())),
+            "item_ids": tuple(item.id for item in record.items),
+            "original_tokens": record.original_token_count,
+            "digest_tokens": record.digest_token_count,
+            "level": record.level,
+            "mode": record.mode,
+            "state": state,
+            "restorable": state != "purged" and any(item.result is not None for item in record.items),
+            "specifics": msgspec.to_builtins(
+                settle_holders(record.specifics, {**standing, record.batch_id: state == "replaced"})
+            ),
+            "digest": record.digest_replacing_inline,
+        },
+        BatchView,
+        strict=False,
+    )
