@@ -1,0 +1,204 @@
+"""Anthropic-style message lists: in as items, out with the content of single blocks changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from ..models.items import Content
+from ..ports.host import Form, HostContext
+from .assemble import assemble
+from .marks import list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of
+from .pieces import Piece, as_fields, need_fields, text_of, type_word, wrong_shape
+from .rendering import render_pieces, retext
+
+_ROLES = ("user", "assistant", "system")
+
+
+class AnthropicMessages:
+    """The form of the Messages API: a list of messages, or an object with `system` and `messages`."""
+
+    def __init__(self, kind_by_tool: Mapping[str, str] | None = None) -> None:
+        """Args:
+        kind_by_tool: tool name -> kind of its results (the policy's).
+        """
+        self._kind_by_tool = dict(kind_by_tool or {})
+
+    @property
+    def form(self) -> Form:
+        return "anthropic"
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is a list of messages and nothing in it belongs to OpenAI's form."""
+        messages = messages_of(value)
+        return messages is not None and looks_like_messages(messages) and list_form(messages) == "anthropic"
+
+    def parse(self, value: Any) -> HostContext:
+        """Read a list of messages, or an object that holds one.
+
+        Raises:
+            FileWrongShape: it names the first value that does not fit.
+        """
+        messages, root = list_of(value)
+        found = assemble(list(pieces_of(messages, root)), self._kind_by_tool)
+        return HostContext(
+            form="anthropic",
+            items=found.items,
+            open_units=found.open_units,
+            messages=tuple(messages),
+            session_id=session_id_of(value),
+            model=model_of(value),
+            system_text=system_text_of(value),
+        )
+
+    def render(self, context: HostContext, contents: Mapping[str, Content]) -> list[Any]:
+        """The messages with new contents; see `HostTranscript.render`.
+
+        Raises:
+            InvalidArgument: a call, a thinking block or a provider's own block was to be changed.
+        """
+        return render_pieces(context, contents, pieces_of(context.messages, "messages"), put_block)
+
+
+def system_text_of(value: Any) -> str:
+    """The system prompt beside the messages: a string, or its text blocks joined by a newline."""
+    if not isinstance(value, dict):
+        return ""
+    system = cast("dict[str, Any]", value).get("system")
+    if isinstance(system, str):
+        return system
+    blocks = cast("list[Any]", system) if isinstance(system, list) else []
+    return "\n".join(text_of(as_fields(block) or {}, "text") for block in blocks)
+
+
+def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:
+    """Every block in order.
+
+    Raises:
+        FileWrongShape: a message is no object, its role is unknown, or its content is neither string nor list.
+    """
+    for row, message in enumerate(messages):
+        where = f"{root}[{row}]"
+        fields = need_fields(message, where)
+        role = fields.get("role")
+        if role not in _ROLES:
+            raise wrong_shape(f"{where}.role", f"one of {', '.join(_ROLES)} was expected")
+        content = fields.get("content")
+        if isinstance(content, str):
+            yield Piece(sort="text", role=role, place=(row, 0), content=content)
+        elif isinstance(content, list):
+            for at, block in enumerate(cast("list[Any]", content)):
+                yield piece_of(block, role, (row, at), f"{where}.content[{at}]")
+        else:
+            raise wrong_shape(f"{where}.content", f"a string or a list was expected, {type_word(content)} stands there")
+
+
+def piece_of(block: Any, role: str, place: tuple[int, int], where: str) -> Piece:
+    """One content block. A type that is not known is kept whole."""
+    fields = need_fields(block, where)
+    reader = _READERS.get(text_of(fields, "type"), _whole)
+    return reader(fields, role, place, where)
+
+
+def result_content(content: Any, where: str) -> Content:
+    """What a tool result holds; no content at all is the empty string.
+
+    Raises:
+        FileWrongShape: it is a number or a boolean.
+    """
+    if content is None:
+        return ""
+    if isinstance(content, (str, list, dict)):
+        return cast("Content", content)
+    raise wrong_shape(where, f"a string or a list was expected, {type_word(content)} stands there")
+
+
+def _text(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    text = fields.get("text")
+    if not isinstance(text, str):
+        return _whole(fields, role, place, where)
+    return Piece(sort="text", role=role, place=place, content=text)
+
+
+def _call(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    return Piece(
+        sort="call",
+        role=role,
+        place=place,
+        content=fields,
+        call_id=fields.get("id"),
+        tool_name=text_of(fields, "name"),
+        args=as_fields(fields.get("input")),
+        server_side=fields.get("type") != "tool_use",
+    )
+
+
+def _result(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    return Piece(
+        sort="result",
+        role="tool",
+        place=place,
+        content=result_content(fields.get("content"), f"{where}.content"),
+        call_id=fields.get("tool_use_id"),
+        is_error=fields.get("is_error") is True,
+        server_side=fields.get("type") != "tool_result",
+        title=text_of(fields, "title"),
+        url=text_of(fields, "url"),
+        source_channel=text_of(fields, "source_channel"),
+    )
+
+
+def _thinking(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    return Piece(sort="thinking", role=role, place=place, content=fields)
+
+
+def _image(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    return Piece(sort="image", role=role, place=place, content=fields)
+
+
+def _document(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    return Piece(sort="document", role=role, place=place, content=fields, title=text_of(fields, "title"))
+
+
+def _whole(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
+    call_id = fields.get("tool_use_id")
+    return Piece(sort="host", role=role, place=place, content=fields, call_id=call_id, server_side=call_id is not None)
+
+
+_READERS: dict[str, Callable[[dict[str, Any], str, tuple[int, int], str], Piece]] = {
+    "text": _text,
+    "tool_use": _call,
+    "server_tool_use": _call,
+    "mcp_tool_use": _call,
+    "tool_result": _result,
+    "mcp_tool_result": _result,
+    "thinking": _thinking,
+    "redacted_thinking": _thinking,
+    "image": _image,
+    "document": _document,
+}
+"""Results of the provider's own tools (`web_search_tool_result` and its like) hold what only the provider can read, so
+they are kept whole like any unknown type."""
+
+
+def put_block(message: Any, piece: Piece, content: Content) -> Any:
+    """The message with one block's content changed; all its other blocks are the same objects."""
+    fields = need_fields(message, "message")
+    old = fields["content"]
+    if isinstance(old, str):
+        return {**fields, "content": content}
+    blocks = list(cast("list[Any]", old))
+    blocks[piece.place[1]] = _changed(need_fields(blocks[piece.place[1]], "block"), piece, content)
+    return {**fields, "content": blocks}
+
+
+def _changed(block: dict[str, Any], piece: Piece, content: Content) -> Any:
+    if piece.sort == "result":
+        return {**block, "content": retext(block.get("content"), content, "text")}
+    if isinstance(content, dict):
+        return content
+    text = content if isinstance(content, str) else "\n".join(text_of(as_fields(b) or {}, "text") for b in content)
+    if piece.sort != "text":
+        return {"type": "text", "text": text}
+    # Citations point into the text that just left.
+    return {**{key: value for key, value in block.items() if key != "citations"}, "text": text}

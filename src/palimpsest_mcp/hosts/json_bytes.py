@@ -1,0 +1,124 @@
+"""From a file's bytes to JSON values, with errors that say where and what to do.
+
+Both parsers keep what JSON allows beyond the common: NaN and Infinity come through as numbers and are written back as
+they came; of duplicate keys the last one counts; half surrogate pairs stay in their strings.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from typing import Any, NoReturn
+
+import msgspec
+
+from ..errors import FileEmpty, FileNotJson, FileWrongShape
+
+MAX_BYTES = 1 << 30
+"""Of an unpacked file. The longest real session known is under 100 MB; a gzip bomb is not a session."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SPACE = b" \t\r\n"
+
+
+def unpacked(data: bytes) -> bytes:
+    """The file's text as bytes: gzip unpacked (known by its magic), a byte order mark taken off.
+
+    Raises:
+        FileEmpty: nothing but white space.
+        FileNotJson: damaged gzip, or a text that is not UTF-8 by its first bytes.
+    """
+    if data.startswith(_GZIP_MAGIC):
+        data = _gunzip(data)
+    if data.startswith(_UTF16):
+        raise FileNotJson("The file is UTF-16 text.", next="Save it as UTF-8.", line=1)
+    text = data.removeprefix(_BOM)
+    if not text.strip(_SPACE):
+        raise FileEmpty("The file is empty.", next="Name a file that holds a session.")
+    return text
+
+
+def _gunzip(data: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            text = packed.read(MAX_BYTES + 1)
+    except EOFError:
+        raise FileNotJson("The gzip file is truncated.", next="Copy or pack the file again.") from None
+    except (OSError, zlib.error):
+        raise FileNotJson("The gzip file is damaged.", next="Copy or pack the file again.") from None
+    if len(text) > MAX_BYTES:
+        raise FileNotJson(f"The gzip file unpacks to more than {MAX_BYTES:,} bytes.", next="Name a smaller file.")
+    return text
+
+
+def lines_of(text: bytes) -> list[tuple[int, int, bytes]]:
+    """Lines with more than white space: 1-based number, offset of the first byte, bytes. Split on `\\n` only."""
+    found: list[tuple[int, int, bytes]] = []
+    offset = 0
+    for number, line in enumerate(text.split(b"\n"), 1):
+        if line.strip(_SPACE):
+            found.append((number, offset, line))
+        offset += len(line) + 1
+    return found
+
+
+def decode(text: bytes, *, line: int = 1, offset: int = 0) -> Any:
+    """One JSON value.
+
+    Args:
+        line: 1-based number of the text's first line in its file.
+        offset: of the text's first byte in its file.
+
+    Raises:
+        FileNotJson: with the line and byte of what does not fit, and whether the text is cut short.
+        FileWrongShape: nested too deep to be a session.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError:
+        raise too_deep() from None
+    except (msgspec.DecodeError, ValueError):
+        return _decode_again(text, line, offset)
+
+
+def _decode_again(text: bytes, line: int, offset: int) -> Any:
+    """The standard library takes what the fast parser refuses (half surrogate pairs, NaN), and says where it fails."""
+    try:
+        string = text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        _refuse(f"Byte {offset + error.start:,} is not UTF-8", text[: error.start], line)
+    try:
+        return json.loads(string)
+    except RecursionError:
+        raise too_deep() from None
+    except json.JSONDecodeError as error:
+        before = string[: error.pos].encode("utf-8", "surrogatepass")
+        _refuse(_what(error, string, offset + len(before)), before, line)
+    except ValueError:
+        raise FileNotJson("A number has more digits than can be read.", next="Shorten it.", line=line) from None
+
+
+def _what(error: json.JSONDecodeError, string: str, byte: int) -> str:
+    if error.pos >= len(string.rstrip()) or error.msg.startswith("Unterminated string"):
+        return f"The JSON is truncated: it ends at byte {byte:,} in the middle of a value"
+    if string[error.pos] < " ":
+        return f"Byte {byte:,} is a raw control character (0x{ord(string[error.pos]):02x}) inside the JSON"
+    return f"The text stops being JSON at byte {byte:,} ({error.msg.lower()})"
+
+
+def _refuse(problem: str, before: bytes, line: int) -> NoReturn:
+    at = line + before.count(b"\n")
+    raise FileNotJson(
+        f"{problem}, line {at}.", next="Export the session again, or repair that line.", line=at
+    ) from None
+
+
+def too_deep() -> FileWrongShape:
+    """The error for a value nested deeper than Python can follow."""
+    return FileWrongShape(
+        "The JSON is nested too deep to be a session.", next="Hand in the session without that value.", where="$"
+    )

@@ -1,0 +1,215 @@
+"""OpenAI-style lists: chat completions messages and the item list of the Responses API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from ..models.items import Content
+from ..ports.host import Form, HostContext
+from .anthropic_messages import result_content, system_text_of
+from .assemble import assemble
+from .marks import RESPONSES_ITEMS, list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of
+from .pieces import Piece, as_fields, need_fields, text_of, type_word, wrong_shape
+from .rendering import render_pieces, retext
+
+_ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_TEXTS = frozenset(("text", "input_text", "output_text"))
+_IMAGES = frozenset(("image_url", "input_image", "image"))
+_FILES = frozenset(("file", "input_file", "input_audio"))
+
+
+class OpenAIMessages:
+    """Chat messages with `tool_calls` (or the older `function_call`), or Responses items; also under `messages`."""
+
+    def __init__(self, kind_by_tool: Mapping[str, str] | None = None) -> None:
+        """Args:
+        kind_by_tool: tool name -> kind of its results (the policy's).
+        """
+        self._kind_by_tool = dict(kind_by_tool or {})
+
+    @property
+    def form(self) -> Form:
+        return "openai"
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is a list of messages with a mark of this form."""
+        messages = messages_of(value)
+        return messages is not None and looks_like_messages(messages) and list_form(messages) == "openai"
+
+    def parse(self, value: Any) -> HostContext:
+        """Read a list of messages or items, or an object that holds one.
+
+        Raises:
+            FileWrongShape: it names the first value that does not fit.
+        """
+        messages, root = list_of(value)
+        found = assemble(list(pieces_of(messages, root)), self._kind_by_tool)
+        return HostContext(
+            form="openai",
+            items=found.items,
+            open_units=found.open_units,
+            messages=tuple(messages),
+            session_id=session_id_of(value),
+            model=model_of(value),
+            system_text=system_text_of(value),
+        )
+
+    def render(self, context: HostContext, contents: Mapping[str, Content]) -> list[Any]:
+        """The messages with new contents; see `HostTranscript.render`.
+
+        Raises:
+            InvalidArgument: a call, reasoning or a provider's own item was to be changed.
+        """
+        return render_pieces(context, contents, pieces_of(context.messages, "messages"), _put)
+
+
+def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:
+    """Every block in order: content first, then the message's calls.
+
+    Raises:
+        FileWrongShape: an entry is neither a message nor an item of the Responses API, or its content has a wrong type.
+    """
+    for row, message in enumerate(messages):
+        where = f"{root}[{row}]"
+        fields = need_fields(message, where)
+        if "role" not in fields and "type" in fields:
+            yield _response_item(fields, row, where)
+            continue
+        role = _ROLES.get(text_of(fields, "role"))
+        if role is None:
+            raise wrong_shape(f"{where}.role", f"one of {', '.join(_ROLES)} was expected")
+        if role == "tool":
+            yield _tool_message(fields, row, where)
+        else:
+            yield from _message(fields, role, row, where)
+
+
+def _message(fields: dict[str, Any], role: str, row: int, where: str) -> Iterator[Piece]:
+    at = 0
+    reasoning = text_of(fields, "reasoning_content")
+    if reasoning:
+        yield Piece(sort="thinking", role=role, place=(row, -1), content=reasoning)
+    content = fields.get("content")
+    if isinstance(content, str):
+        yield Piece(sort="text", role=role, place=(row, 0), content=content)
+        at = 1
+    elif isinstance(content, list):
+        parts = cast("list[Any]", content)
+        for at, part in enumerate(parts):
+            yield _part(need_fields(part, f"{where}.content[{at}]"), role, (row, at))
+        at = len(parts)
+    elif content is not None or role != "assistant":
+        raise wrong_shape(f"{where}.content", f"a string or a list was expected, {type_word(content)} stands there")
+    yield from _calls(fields, role, row, at, where)
+
+
+def _part(part: dict[str, Any], role: str, place: tuple[int, int]) -> Piece:
+    kind, text = text_of(part, "type"), part.get("text")
+    if kind in _TEXTS and isinstance(text, str):
+        return Piece(sort="text", role=role, place=place, content=text)
+    sort = "image" if kind in _IMAGES else "document" if kind in _FILES else "host"
+    return Piece(sort=sort, role=role, place=place, content=part)
+
+
+def _calls(fields: dict[str, Any], role: str, row: int, at: int, where: str) -> Iterator[Piece]:
+    calls = fields.get("tool_calls")
+    if calls is not None and not isinstance(calls, list):
+        raise wrong_shape(f"{where}.tool_calls", f"a list was expected, {type_word(calls)} stands there")
+    for n, call in enumerate(cast("list[Any]", calls or [])):
+        whole = need_fields(call, f"{where}.tool_calls[{n}]")
+        told = as_fields(whole.get("function")) or as_fields(whole.get("custom")) or whole
+        yield _call(whole, told, role, (row, at + n), whole.get("id"))
+    legacy = as_fields(fields.get("function_call"))
+    if legacy is not None:
+        call_id = _legacy_id(legacy)
+        yield _call(legacy, legacy, role, (row, at + len(cast("list[Any]", calls or []))), call_id)
+
+
+def _legacy_id(fields: dict[str, Any]) -> dict[str, str]:
+    """The older form has no call ids: a result follows the call of its function's name."""
+    return {"function": text_of(fields, "name")}
+
+
+def _call(whole: dict[str, Any], told: dict[str, Any], role: str, place: tuple[int, int], call_id: Any) -> Piece:
+    return Piece(
+        sort="call",
+        role=role,
+        place=place,
+        content=whole,
+        call_id=call_id,
+        tool_name=text_of(told, "name"),
+        args=_args(told.get("arguments", told.get("input"))),
+    )
+
+
+def _args(arguments: Any) -> dict[str, Any] | None:
+    """Arguments as an object. They come as JSON text; what is not JSON stays text, under `input`."""
+    if not isinstance(arguments, str):
+        return as_fields(arguments)
+    try:
+        value: Any = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return {"input": arguments}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"input": arguments}
+
+
+def _tool_message(fields: dict[str, Any], row: int, where: str) -> Piece:
+    legacy = fields.get("role") == "function"
+    return Piece(
+        sort="result",
+        role="tool",
+        place=(row, 0),
+        content=result_content(fields.get("content"), f"{where}.content"),
+        call_id=_legacy_id(fields) if legacy else fields.get("tool_call_id"),
+        tool_name=text_of(fields, "name"),
+        is_error=fields.get("is_error") is True or fields.get("status") == "error",
+        title=text_of(fields, "title"),
+        url=text_of(fields, "url"),
+        source_channel=text_of(fields, "source_channel"),
+    )
+
+
+def _response_item(fields: dict[str, Any], row: int, where: str) -> Piece:
+    kind, place, call_id = text_of(fields, "type"), (row, 0), fields.get("call_id")
+    if kind not in RESPONSES_ITEMS:
+        raise wrong_shape(where, "neither a role nor a known item type stands there")
+    if kind.endswith("_output"):
+        content = result_content(fields.get("output"), f"{where}.output")
+        if kind in ("function_call_output", "custom_tool_call_output"):
+            return Piece(sort="result", role="tool", place=place, content=content, call_id=call_id)
+        return Piece(sort="host", role="assistant", place=place, content=fields, call_id=call_id)
+    if kind in ("function_call", "custom_tool_call"):
+        return _call(fields, fields, "assistant", place, call_id)
+    if kind.endswith("_call") and call_id is not None:
+        told = {"name": kind, "arguments": fields.get("action")}
+        return _call(fields, told, "assistant", place, call_id)
+    return Piece(sort="thinking" if kind == "reasoning" else "host", role="assistant", place=place, content=fields)
+
+
+def _put(message: Any, piece: Piece, content: Content) -> Any:
+    fields = need_fields(message, "message")
+    if piece.sort == "result":
+        key = "content" if "role" in fields else "output"
+        return {**fields, key: retext(fields.get(key), content, "text" if key == "content" else "input_text")}
+    old = fields["content"]
+    if isinstance(old, str):
+        return {**fields, "content": content}
+    parts = list(cast("list[Any]", old))
+    part = need_fields(parts[piece.place[1]], "part")
+    text_type = "input_text" if text_of(part, "type").startswith("input_") else "text"
+    if isinstance(content, dict):
+        parts[piece.place[1]] = content
+    elif piece.sort == "text":
+        parts[piece.place[1]] = {**part, "text": content}
+    else:
+        parts[piece.place[1]] = {"type": text_type, "text": content}
+    return {**fields, "content": parts}
