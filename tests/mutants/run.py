@@ -31,10 +31,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-COPIED = ("src", "tests", "pyproject.toml", "docs", "README.md", "server.json")
+COPIED = ("src", "tests", "docs", "benchmarks", "pyproject.toml", "README.md", "server.json")
 KILLED, PASSED = 1, 0
 """Pytest's exit status for "some test failed" and "all passed"."""
 
@@ -70,9 +71,9 @@ def load(folder: Path) -> list[Mutant]:
     mutants: list[Mutant] = []
     for path in sorted(folder.glob("*.toml")):
         for number, table in enumerate(tomllib.loads(path.read_text("utf-8")).get("mutant", []), start=1):
-            fields = {"name": f"{path.stem}-{number}", **table}
+            fields: dict[str, Any] = {"name": f"{path.stem}-{number}", **table}
             try:
-                mutants.append(Mutant(**{**fields, "tests": tuple(fields["tests"])}))
+                mutants.append(Mutant(**(fields | {"tests": tuple(fields["tests"])})))
             except (TypeError, KeyError) as error:
                 sys.exit(f"{path.name}, mutant {number}: wrong or missing field: {error}")
     names = [mutant.name for mutant in mutants]
@@ -170,7 +171,9 @@ def table(outcomes: Sequence[Outcome]) -> str:
     rows = [("promise", "mutant", "s", "verdict")]
     rows += [(o.mutant.promise, o.mutant.name, f"{o.seconds:.1f}", o.verdict) for o in outcomes]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows
+    )
 
 
 def say(text: str) -> None:
@@ -197,8 +200,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.promise.lower() in mutant.promise.lower() and (not options.only or mutant.name in options.only)
     ]
     problems = [f"{mutant.name}: {reason}" for mutant in mutants if (reason := unfit(mutant, ROOT))]
-    if problems or not mutants:
-        say("\n".join(problems) or "no mutant fits")
+    if problems:
+        say("\n".join(problems))
+        return 1
+    if (options.only or options.promise) and not mutants:
+        say("no mutant has that name or promise")
         return 1
     if options.check:
         say(f"{len(mutants)} mutants can be applied")
@@ -207,7 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not unbroken_tests_pass(mutants, parent, options):
             return 1
         with ThreadPoolExecutor(options.jobs) as pool:
-            outcomes = list(pool.map(lambda mutant: try_mutant(mutant, parent, options), mutants))
+            runs = [pool.submit(try_mutant, mutant, parent, options) for mutant in mutants]
+            outcomes = [run.result() for run in runs]
     say(table(outcomes))
     for outcome in outcomes:
         if not outcome.killed and outcome.output:
