@@ -1,0 +1,95 @@
+"""Slots that meet a goal: K shrinks first, then the budgets, and either only as far as the goal needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from ..models.plans import ContextItem, Slot, Verdict
+from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
+from .judging import judge, newest_kept
+from .slots import Sizing, batches, gain_of, units_of
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What slots are looked for."""
+
+    used: int
+    """Tokens now."""
+    goal: int
+    """Tokens to get down to."""
+    explicit_target: bool = False
+    """The goal was given with the call: budgets may not grow, and may shrink."""
+    keep_last: int | None = None
+    """K as given with the call: then it does not shrink."""
+    force: bool = False
+    taken: frozenset[str] = frozenset()
+    """Ids of items that are not to be offered (again)."""
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """Slots that were found."""
+
+    slots: tuple[Slot, ...]
+    verdicts: tuple[Verdict, ...]
+    keep_last: int
+    """K; -1 where all stay."""
+    predicted: int
+    """Tokens after the slots, if every digest takes its whole budget."""
+    notes: tuple[str, ...] = ()
+
+
+def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
+    """The slots with the largest K, and then the largest share, whose prediction meets the goal.
+
+    When none does: everything that may leave, at the floor of K (or the K that was given).
+    """
+    wanted = newest_kept(policy, wish.keep_last)
+    sizing = Sizing(
+        share=policy.budget_share,
+        grows=not wish.explicit_target,
+        pointers=not policy.prefer_compact_over_drop,
+        batch_items=policy.batch_items,
+    )
+    best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing)
+    if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
+        best = _shrink_k(items, policy, wish, wanted, sizing)
+    if best.predicted > wish.goal and wish.explicit_target and not sizing.pointers:
+        best = _shrink_share(items, policy, wish, best, sizing)
+    return best
+
+
+def _at(items: Sequence[ContextItem], policy: Policy, wish: Wish, newest: int, sizing: Sizing) -> Fit:
+    # The last messages give way only to a K that the caller named, not to one that was found here.
+    verdicts = judge(items, policy, keep_last=newest, force=wish.force and wish.keep_last is not None)
+    slots = batches(units_of(items, verdicts, wish.taken), excess=wish.used - wish.goal, sizing=sizing)
+    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=wish.used - gain_of(slots))
+
+
+def _shrink_k(items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing) -> Fit:
+    """Halve the range between the floor, which may meet the goal, and K as wanted, which does not."""
+    best = _at(items, policy, wish, HARD_FLOOR_TOOL_RESULTS, sizing)
+    low, high = HARD_FLOOR_TOOL_RESULTS, min(wanted, len(items))
+    while best.predicted <= wish.goal and high - low > 1:
+        middle = (low + high) // 2
+        found = _at(items, policy, wish, middle, sizing)
+        if found.predicted <= wish.goal:
+            best, low = found, middle
+        else:
+            high = middle
+    if best.keep_last == wanted:
+        return best
+    return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last} to meet the target",))
+
+
+def _shrink_share(items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing) -> Fit:
+    leaving = sum(slot.tokens for slot in best.slots)
+    if not leaving:
+        return best
+    # One token a slot goes to rounding up.
+    room = wish.goal - (wish.used - leaving) - len(best.slots)
+    share = max(policy.min_budget_share, min(sizing.share, room / leaving))
+    tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share))
+    note = f"budgets were lowered from {sizing.share:.0%} to {share:.1%} of their batches"
+    return msgspec.structs.replace(tighter, notes=(*best.notes, note))

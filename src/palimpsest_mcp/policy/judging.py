@@ -1,0 +1,211 @@
+"""A verdict with its reason for every item: the first rule that fits decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..models.items import Item
+from ..models.plans import ContextItem, Verdict
+from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
+from .kinds import CONVERSATION, is_result, kind_under, may_leave, never_leaves
+
+Grade: TypeAlias = Literal["protected", "keep", "free"]
+
+BINDING = frozenset(
+    {
+        "never_kind",
+        "system_prompt",
+        "original_query",
+        "clarify_verification",
+        "newest_user_request",
+        "pinned",
+        "restored",
+        "newest_3_tool_results",
+        "newest_3_evidence",
+        "last_messages",
+        "call_open",
+        "newest_k_tool_results",
+        "newest_k_evidence",
+    }
+)
+"""Rules that hold a whole unit when they hold one item of it. The others speak of one item only: what carries the
+conversation (`message`, `tool_call`, `thinking` …), and what cannot or need not be replaced (`already_replaced`,
+`not_restorable`, `unshrinkable`, `small`, `gone`)."""
+
+
+class Marks(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rules need to know of the whole context before they judge one item."""
+
+    kinds: Mapping[str, str]
+    named: Mapping[str, str]
+    """Item id -> `original_query`, `clarify_verification` or `newest_user_request`."""
+    rank: Mapping[str, int]
+    """Item id -> place among the tool results (or the evidence), 1 is the newest."""
+    last_rows: frozenset[int]
+
+
+def judge(
+    items: Sequence[ContextItem], policy: Policy, *, keep_last: int | None = None, force: bool = False
+) -> tuple[Verdict, ...]:
+    """Judge every item of one agent's context; one verdict an item, in the order given.
+
+    Rules in order: gone; kinds that never leave; system prompt, original query, clarify verification, newest user
+    request; pinned; restored a short while ago; newest 3 tool results (and newest 3 pieces of evidence) whatever K;
+    the policy's last messages; units with an open call; what is replaced already; what carries the conversation; what
+    has no text to restore; what was found unshrinkable; newest K (`keep`); small. The rest is `free`.
+
+    Units are whole: when a rule of `BINDING` holds one item of a unit, its other items that could leave get the same
+    verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
+    answer would hold every long one of the same unit.
+
+    Args:
+        keep_last: K for this call, instead of the policy's; -1 keeps all, below 3 counts as 3.
+        force: with `keep_last`, the policy's last messages are no longer protected.
+
+    Raises:
+        InvalidArgument: `keep_last` is below -1.
+    """
+    newest = newest_kept(policy, keep_last)
+    marks = survey(items, policy, rows=0 if force and keep_last is not None else policy.keep_last_messages)
+    single = [_first_rule(entry, marks, policy, newest) for entry in items]
+    return _whole_units(items, single)
+
+
+def newest_kept(policy: Policy, keep_last: int | None) -> int | None:
+    """K in effect; None keeps all.
+
+    Raises:
+        InvalidArgument: `keep_last` is below -1.
+    """
+    wanted = policy.keep_last_k_tool_results if keep_last is None else keep_last
+    if wanted < -1:
+        raise InvalidArgument(
+            f"keep_last must be -1 or more, not {wanted}.",
+            next="Give the number of newest tool results to keep; -1 keeps all.",
+        )
+    return None if wanted == -1 else max(wanted, HARD_FLOOR_TOOL_RESULTS)
+
+
+def survey(items: Sequence[ContextItem], policy: Policy, *, rows: int) -> Marks:
+    """Find the items that are special by their place.
+
+    Args:
+        rows: how many of the newest messages stay whole.
+    """
+    present = [entry.item for entry in items if entry.state != "gone"]
+    kinds = {item.id: kind_under(item, policy) for item in present}
+    messages = sorted({item.position[0] for item in present if item.role != "system"}, reverse=True)
+    return Marks(
+        kinds=kinds,
+        named=_named(present, kinds),
+        rank=_ranks(present),
+        last_rows=frozenset(messages[:rows]),
+    )
+
+
+def _ranks(present: Sequence[Item]) -> dict[str, int]:
+    """Evidence has a count of its own: pieces of evidence must not push the newest tool results off the floor."""
+    ranks: dict[str, int] = {}
+    seen: Counter[bool] = Counter()
+    for item in reversed(present):
+        evidence = item.kind == "evidence"
+        if evidence or is_result(item):
+            seen[evidence] += 1
+            ranks[item.id] = seen[evidence]
+    return ranks
+
+
+def _named(present: Sequence[Item], kinds: Mapping[str, str]) -> dict[str, str]:
+    """The newest request first, so that the older names win where one item is both."""
+    asked = [item for item in present if item.role == "user" and kinds[item.id] in ("message", "original_query")]
+    named = {item.id: "newest_user_request" for item in asked if item.position[0] == asked[-1].position[0]}
+    for item in present:
+        if kinds[item.id] == "clarify_verification":
+            named[item.id] = "clarify_verification"
+    if (verification := _verification(present, kinds)) is not None:
+        named[verification.id] = "clarify_verification"
+    queries = [item.id for item in present if kinds[item.id] == "original_query"] or [item.id for item in asked[:1]]
+    return named | dict.fromkeys(queries, "original_query")
+
+
+def _verification(present: Sequence[Item], kinds: Mapping[str, str]) -> Item | None:
+    """The message in which the assistant tells the user what it understood: its first one after clarifying."""
+    clarified = False
+    for item in present:
+        clarified = clarified or kinds[item.id] == "clarify_result"
+        if clarified and item.role == "assistant" and kinds[item.id] == "message":
+            return item
+    return None
+
+
+def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | None) -> tuple[Grade, str]:
+    item = entry.item
+    if entry.state == "gone":
+        return "protected", "gone"
+    kind, rank = marks.kinds[item.id], marks.rank.get(item.id, 0)
+    sort = "evidence" if item.kind == "evidence" else "tool_results"
+    if (reason := _never(entry, kind, marks, policy)) is not None:
+        return "protected", reason
+    if 0 < rank <= HARD_FLOOR_TOOL_RESULTS:
+        return "protected", f"newest_{HARD_FLOOR_TOOL_RESULTS}_{sort}"
+    if item.position[0] in marks.last_rows:
+        return "protected", "last_messages"
+    if entry.call_open:
+        return "protected", "call_open"
+    if (reason := _stays(entry, kind)) is not None:
+        return "protected", reason
+    if rank and (newest is None or rank <= newest):
+        return "keep", f"newest_k_{sort}"
+    return ("protected", "small") if entry.tokens < policy.min_item_tokens else ("free", "older")
+
+
+def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str | None:
+    item = entry.item
+    if never_leaves(kind, policy):
+        return "never_kind"
+    if kind == "system_prompt" or (item.role == "system" and kind == "message"):
+        return "system_prompt"
+    if item.id in marks.named:
+        return marks.named[item.id]
+    if entry.pinned:
+        return "pinned"
+    if entry.restored_ago is not None and entry.restored_ago < policy.restored_protection:
+        return "restored"
+    return None
+
+
+def _stays(entry: ContextItem, kind: str) -> str | None:
+    """What cannot be replaced, or has been. A digest is never digested again at its own level."""
+    if entry.state == "replaced":
+        return "already_replaced"
+    if not may_leave(entry.item, kind):
+        return kind if kind in CONVERSATION else "kind_stays"
+    if entry.item.content is None:
+        return "not_restorable"
+    return "unshrinkable" if entry.unshrinkable else None
+
+
+def _whole_units(items: Sequence[ContextItem], single: Sequence[tuple[Grade, str]]) -> tuple[Verdict, ...]:
+    """Give every item of a unit that could leave the strictest verdict that binds one of the unit's items."""
+    held: dict[str, tuple[Grade, str]] = {}
+    for entry, (grade, reason) in zip(items, single, strict=True):
+        unit = unit_of(entry)
+        if reason in BINDING and (unit not in held or (grade, held[unit][0]) == ("protected", "keep")):
+            held[unit] = grade, reason
+    verdicts: list[Verdict] = []
+    for entry, (grade, reason) in zip(items, single, strict=True):
+        unit = unit_of(entry)
+        if grade == "free" or (grade == "keep" and unit in held):
+            grade, reason = held.get(unit, (grade, reason))
+        verdicts.append(Verdict(item_id=entry.item.id, unit=unit, tokens=entry.tokens, verdict=grade, reason=reason))
+    return tuple(verdicts)
+
+
+def unit_of(entry: ContextItem) -> str:
+    """The item's unit; an item outside any is a unit by itself."""
+    return entry.item.unit or entry.item.id

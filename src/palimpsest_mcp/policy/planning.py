@@ -1,0 +1,224 @@
+"""What a pass would take: oldest first, whole units, no more than the target needs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..models.plans import ContextItem, Plan, Slot, Verdict
+from ..models.policies import Policy
+from .economics import DEFAULT_PRICES, Prices, cache_cost
+from .fitting import Fit, Wish, fit
+from .judging import judge
+from .occasion import Occasion, messages_since, why_not
+from .zones import triggers
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a slot."""
+
+    item_ids: tuple[str, ...]
+    digest_tokens: int | None
+    """What really stands in its place; None when no digest was smaller, so that its items stay."""
+
+
+def plan(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    used_tokens: int | None = None,
+    window_tokens: int | None = None,
+    target: float | None = None,
+    force: bool = False,
+    keep_last: int | None = None,
+    requested: bool = False,
+    host_compacts: bool = False,
+    messages_since_pass: int | None = None,
+    prices: Prices = DEFAULT_PRICES,
+) -> Plan:
+    """Judge a context and choose what leaves it. Deterministic.
+
+    Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
+    prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
+    policy's value toward 3, only as far as needed; a `keep_last` that was given does not shrink. When that does not
+    suffice either and a target was given, the budgets shrink down to `min_budget_share`.
+
+    Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
+    few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
+    already; and where a `requested` pass below the trigger would pay back its prompt cache only after more than
+    `max_break_even_turns` model requests.
+
+    Args:
+        items: one agent's context in the host's order; gone items may be among them.
+        used_tokens: measured; None takes the sum of the items. Savings are taken off it, so what it counts beyond the
+            items (system prompt, tool schemas) stays.
+        window_tokens: the effective window; None is unknown, and then only a forced pass runs, over its own tokens.
+        target: share of the window to reach; None takes the policy's. When given, budgets may not grow.
+        messages_since_pass: None counts those behind the newest replaced item.
+
+    Raises:
+        InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
+    """
+    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force)
+    wish = Wish(
+        used=used, goal=goal_tokens(share, window), explicit_target=target is not None, keep_last=keep_last, force=force
+    )
+    occasion = Occasion(
+        used=used,
+        window=window,
+        force=force,
+        requested=requested,
+        host_compacts=host_compacts,
+        messages_since_pass=messages_since(items) if messages_since_pass is None else messages_since_pass,
+    )
+    refusal = why_not(items, policy, occasion)
+    if refusal is None and used <= wish.goal:
+        refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
+    if refusal is not None:
+        return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
+    found = fit(items, policy, wish)
+    if not found.slots:
+        return _nothing(_all_stays(found), wish, found.verdicts, policy)
+    if requested and not force and not triggers(occasion.ratio, policy):
+        late = _pays_late(items, policy, found.slots, prices)
+        if late is not None:
+            return _nothing(late, wish, found.verdicts, policy)
+    return _planned(found, wish, window)
+
+
+def replan(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    outcomes: Sequence[Outcome],
+    *,
+    used_tokens: int | None = None,
+    window_tokens: int | None = None,
+    target: float | None = None,
+    force: bool = False,
+    keep_last: int | None = None,
+) -> Plan:
+    """Go on after slots of a plan were really digested: the recheck with the real counts.
+
+    Give the same items and arguments as to `plan`, and every outcome of this pass so far. The answer's slots are those
+    still to do: none when the real counts meet the target, or when nothing is left that may leave. Items of an outcome
+    are never offered again, so a loop of digesting the first slot and calling this ends. `before_tokens` of the answer
+    is what the context takes now, outcomes applied.
+
+    Raises:
+        InvalidArgument: as `plan`.
+    """
+    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force=True)
+    tokens = {entry.item.id: entry.tokens for entry in items}
+    saved = sum(
+        sum(tokens.get(item_id, 0) for item_id in outcome.item_ids) - outcome.digest_tokens
+        for outcome in outcomes
+        if outcome.digest_tokens is not None
+    )
+    wish = Wish(
+        used=used - saved,
+        goal=goal_tokens(share, window),
+        explicit_target=target is not None,
+        keep_last=keep_last,
+        force=force,
+        taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
+    )
+    return _planned(fit(items, policy, wish), wish, window)
+
+
+def goal_tokens(share: float, window: int) -> int:
+    """The most tokens whose ratio still meets a share of the window."""
+    goal = math.floor(share * window)
+    # The product may come out a hair below a whole number, the quotient never above its own literal.
+    return goal + 1 if window and (goal + 1) / window <= share else goal
+
+
+def _numbers(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    used: int | None,
+    window: int | None,
+    target: float | None,
+    force: bool,
+) -> tuple[int, int, float]:
+    if target is not None and not 0.0 < target < 1.0:
+        raise InvalidArgument(
+            f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
+        )
+    if used is None:
+        used = sum(entry.tokens for entry in items if entry.state != "gone")
+    if not window:
+        window = used if force else 0
+    return used, window, policy.offload_target_token_ratio if target is None else target
+
+
+def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slot], prices: Prices) -> str | None:
+    leaving = {item_id for slot in slots for item_id in slot.item_ids}
+    cost = cache_cost(
+        items,
+        leaving,
+        original=sum(slot.tokens for slot in slots),
+        digest=sum(slot.budget_tokens for slot in slots),
+        prices=prices,
+    )
+    turns = cost.break_even_turns
+    if turns is not None and turns <= policy.max_break_even_turns:
+        return None
+    after = "never" if turns is None else f"only after {turns:.1f} model requests"
+    return (
+        f"Below the trigger of {policy.offload_trigger_token_ratio:.0%} the pass would not pay: it rewrites "
+        f"{cost.invalidated_tokens:,} cached tokens and pays that back {after}, over the policy's "
+        f"{policy.max_break_even_turns:g}; force overrides."
+    )
+
+
+def _planned(found: Fit, wish: Wish, window: int) -> Plan:
+    reached = found.predicted <= wish.goal
+    count = sum(len(slot.item_ids) for slot in found.slots)
+    words = f"{len(found.slots)} batches of {count} items take {wish.used:,} tokens to about {found.predicted:,}"
+    share = f" ({found.predicted / window:.1%})" if window else ""
+    if not reached:
+        words = f"target_not_reached: {words}{share}, above {wish.goal:,}; {_held(found.verdicts)}"
+    return Plan(
+        status="planned",
+        reason=f"{words}." if not reached else f"{words}{share}.",
+        verdicts=found.verdicts,
+        slots=found.slots,
+        before_tokens=wish.used,
+        predicted_tokens=found.predicted,
+        target_tokens=wish.goal,
+        reaches_target=reached,
+        keep_last=found.keep_last,
+        notes=found.notes,
+    )
+
+
+def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Policy) -> Plan:
+    return Plan(
+        status="nothing_to_do",
+        reason=reason,
+        verdicts=verdicts,
+        slots=(),
+        before_tokens=wish.used,
+        predicted_tokens=wish.used,
+        target_tokens=wish.goal,
+        reaches_target=wish.used <= wish.goal,
+        keep_last=policy.keep_last_k_tool_results if wish.keep_last is None else wish.keep_last,
+    )
+
+
+def _all_stays(found: Fit) -> str:
+    return f"Nothing may leave: {_held(found.verdicts)}."
+
+
+def _held(verdicts: Sequence[Verdict]) -> str:
+    """The three rules that hold the most tokens."""
+    held: Counter[str] = Counter()
+    for verdict in verdicts:
+        if verdict.verdict != "free":
+            held[verdict.reason] += verdict.tokens
+    top = ", ".join(f"{reason} {tokens:,}" for reason, tokens in held.most_common(3) if tokens)
+    return f"what stays: {top} tokens" if top else "the context holds no items"

@@ -1,0 +1,43 @@
+"""Signs of a full window for hosts that report no numbers (seed 004)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from ..models.items import Item
+from ..models.plans import ContextItem
+
+MAX_TURNS = 40
+"""More turns than this is a sign; a turn is one user message."""
+MANY_READS = 20
+REPEATS = 3
+
+
+def signals(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """The signs that hold, one sentence each: many turns, many file reads, the same call again and again.
+
+    The last stands for degraded answers: an agent that asks again for what it had has lost it.
+    """
+    present = [entry.item for entry in items if entry.state != "gone"]
+    calls = [item for item in present if item.kind == "tool_call"]
+    # Sessions recorded by hand may hold results only; then those tell of their calls.
+    calls = calls or [item for item in present if item.kind == "tool_result"]
+    signs: list[str] = []
+    turns = len(
+        {item.position for item in present if item.role == "user" and item.kind in ("message", "original_query")}
+    )
+    if turns > MAX_TURNS:
+        signs.append(f"{turns} turns (over {MAX_TURNS})")
+    reads = sum(item.action is not None and item.action.verb == "read" for item in calls)
+    if reads >= MANY_READS:
+        signs.append(f"{reads} files read ({MANY_READS} or more)")
+    repeated = sum(count >= REPEATS for count in Counter(_call_key(item) for item in calls if item.tool_name).values())
+    if repeated:
+        signs.append(f"{repeated} calls made {REPEATS} times or more")
+    return tuple(signs)
+
+
+def _call_key(item: Item) -> str:
+    return item.tool_name + json.dumps(item.args, sort_keys=True, default=str)

@@ -1,0 +1,107 @@
+"""Batches: which units leave together, and how many tokens their digest may take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from ..models.plans import ContextItem, Slot, Verdict
+
+MIN_BUDGET_TOKENS = 100
+"""Header and manifest alone take about this much; a smaller budget would only ever give a pointer."""
+POINTER_TOKENS = 60
+"""A pointer with its manifest, for one item."""
+GROWTH = 2
+"""How often its budget a digest may grow to, before it leaves out a specific of the first rank (design §9.1)."""
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """The items of one unit that would leave, and they leave together."""
+
+    item_ids: tuple[str, ...]
+    tokens: int
+    copy: bool
+    """A fetched copy of what the archive has: it becomes a pointer and is never mixed with originals."""
+
+
+class Sizing(msgspec.Struct, frozen=True, kw_only=True):
+    """How large digests may be in one plan."""
+
+    share: float
+    grows: bool
+    """Whether a budget may grow; an explicit target forbids it."""
+    pointers: bool
+    """The policy leaves pointers in the place of digests."""
+    batch_items: int
+
+
+def units_of(items: Sequence[ContextItem], verdicts: Iterable[Verdict], taken: frozenset[str]) -> list[Unit]:
+    """The free units, oldest first: a unit is as old as its first item that would leave.
+
+    Args:
+        taken: ids of items that are no longer to be had: digested already in this pass, or refused.
+    """
+    copies = {entry.item.id for entry in items if entry.copy_of}
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.verdict == "free" and verdict.item_id not in taken:
+            groups.setdefault(verdict.unit, []).append(verdict)
+    return [
+        Unit(
+            item_ids=tuple(verdict.item_id for verdict in group),
+            tokens=sum(verdict.tokens for verdict in group),
+            copy=any(verdict.item_id in copies for verdict in group),
+        )
+        for group in groups.values()
+    ]
+
+
+def batches(units: Iterable[Unit], *, excess: int, sizing: Sizing) -> list[Slot]:
+    """Put units into slots, oldest first, and stop as soon as the slots' gains cover the excess.
+
+    Args:
+        excess: tokens above the target; 0 or less takes nothing.
+    """
+    done: list[Slot] = []
+    gained = 0
+    waiting: list[Unit] = []
+    for unit in units:
+        if gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
+            break
+        if waiting and (waiting[0].copy != unit.copy or _count(waiting) >= sizing.batch_items):
+            gained += _gain(waiting, sizing)
+            done.append(_slot(waiting, sizing))
+            waiting = []
+        waiting.append(unit)
+    return [*done, _slot(waiting, sizing)] if waiting else done
+
+
+def budget_of(tokens: int, items: int, *, pointers: bool, share: float) -> int:
+    """Tokens of the digest of a batch; always smaller than the batch."""
+    wanted = POINTER_TOKENS * items if pointers else max(MIN_BUDGET_TOKENS, math.ceil(tokens * share))
+    return max(0, min(wanted, tokens - 1))
+
+
+def gain_of(slots: Iterable[Slot]) -> int:
+    """Tokens that the slots are expected to save."""
+    return sum(slot.tokens - slot.budget_tokens for slot in slots)
+
+
+def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
+    ids = tuple(item_id for unit in units for item_id in unit.item_ids)
+    tokens = sum(unit.tokens for unit in units)
+    pointers = sizing.pointers or units[0].copy
+    budget = budget_of(tokens, len(ids), pointers=pointers, share=sizing.share)
+    ceiling = min(GROWTH * budget, max(budget, tokens - 1)) if sizing.grows and not pointers else budget
+    return Slot(item_ids=ids, tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling)
+
+
+def _gain(units: Sequence[Unit], sizing: Sizing) -> int:
+    slot = _slot(units, sizing)
+    return slot.tokens - slot.budget_tokens
+
+
+def _count(units: Sequence[Unit]) -> int:
+    return sum(len(unit.item_ids) for unit in units)
