@@ -46,7 +46,7 @@ def test_most_of_a_session_is_old_tool_results(name: str) -> None:
     messages = json.loads(bundled(name))
     results = [b["content"] for message in messages for b in blocks_of(message) if b["type"] == "tool_result"]
     assert len(results) >= 30
-    assert sum(map(len, results[:-3])) > 0.75 * sum(len(json.dumps(message)) for message in messages) * 0.9
+    assert sum(map(len, results[:-3])) > 0.65 * sum(len(json.dumps(message)) for message in messages)
 
 
 def test_evidence_has_a_title_an_address_and_the_channel_it_was_asked_from() -> None:

@@ -31,7 +31,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -40,8 +41,7 @@ KILLED, PASSED = 1, 0
 """Pytest's exit status for "some test failed" and "all passed"."""
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way to break one promise."""
 
     name: str
@@ -71,11 +71,10 @@ def load(folder: Path) -> list[Mutant]:
     mutants: list[Mutant] = []
     for path in sorted(folder.glob("*.toml")):
         for number, table in enumerate(tomllib.loads(path.read_text("utf-8")).get("mutant", []), start=1):
-            fields: dict[str, Any] = {"name": f"{path.stem}-{number}", **table}
             try:
-                mutants.append(Mutant(**(fields | {"tests": tuple(fields["tests"])})))
-            except (TypeError, KeyError) as error:
-                sys.exit(f"{path.name}, mutant {number}: wrong or missing field: {error}")
+                mutants.append(msgspec.convert({"name": f"{path.stem}-{number}", **table}, Mutant))
+            except msgspec.ValidationError as error:
+                sys.exit(f"{path.name}, mutant {number}: {error}")
     names = [mutant.name for mutant in mutants]
     if doubles := {name for name in names if names.count(name) > 1}:
         sys.exit(f"two mutants have one name: {', '.join(sorted(doubles))}")
