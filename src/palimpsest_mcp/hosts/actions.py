@@ -14,8 +14,9 @@ from ..models.items import Action, Verb
 
 _READ = (
     "read read_file readfile read_text_file read_many_files read_multiple_files view view_file view_image open "
-    "open_file cat get_file get_file_contents file_read notebookread web_fetch webfetch fetch fetch_url "
-    "read_url read_webpage web_browser_go browser_navigate goto navigate_page taskoutput bashoutput read_resource scroll_up scroll_down"
+    "open_file cat get_file get_file_contents file_read notebookread web_fetch webfetch fetch fetch_url read_url "
+    "read_webpage web_browser_go browser_navigate goto navigate_page taskoutput bashoutput read_resource scroll_up "
+    "scroll_down"
 )
 _WRITE = "write write_file writefile create create_file write_to_file save_file file_write add_file new_file"
 _EDIT = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from ..models.items import Content
+from ..models.items import Content, content_text
 from ..ports.host import Form, HostContext
 from .assemble import assemble
-from .marks import list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of
-from .pieces import Piece, as_fields, need_fields, text_of, type_word, wrong_shape
+from .marks import list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of, system_text_of
+from .pieces import Piece, as_fields, need_fields, text_of, told_kind, type_word, wrong_shape
 from .rendering import render_pieces, retext
 
 _ROLES = ("user", "assistant", "system")
@@ -60,17 +60,6 @@ class AnthropicMessages:
         return render_pieces(context, contents, pieces_of(context.messages, "messages"), put_block)
 
 
-def system_text_of(value: Any) -> str:
-    """The system prompt beside the messages: a string, or its text blocks joined by a newline."""
-    if not isinstance(value, dict):
-        return ""
-    system = cast("dict[str, Any]", value).get("system")
-    if isinstance(system, str):
-        return system
-    blocks = cast("list[Any]", system) if isinstance(system, list) else []
-    return "\n".join(text_of(as_fields(block) or {}, "text") for block in blocks)
-
-
 def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:
     """Every block in order.
 
@@ -85,7 +74,7 @@ def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:
             raise wrong_shape(f"{where}.role", f"one of {', '.join(_ROLES)} was expected")
         content = fields.get("content")
         if isinstance(content, str):
-            yield Piece(sort="text", role=role, place=(row, 0), content=content)
+            yield Piece(sort="text", role=role, place=(row, 0), content=content, kind=told_kind(fields))
         elif isinstance(content, list):
             for at, block in enumerate(cast("list[Any]", content)):
                 yield piece_of(block, role, (row, at), f"{where}.content[{at}]")
@@ -117,7 +106,7 @@ def _text(fields: dict[str, Any], role: str, place: tuple[int, int], where: str)
     text = fields.get("text")
     if not isinstance(text, str):
         return _whole(fields, role, place, where)
-    return Piece(sort="text", role=role, place=place, content=text)
+    return Piece(sort="text", role=role, place=place, content=text, kind=told_kind(fields))
 
 
 def _call(fields: dict[str, Any], role: str, place: tuple[int, int], where: str) -> Piece:
@@ -142,6 +131,7 @@ def _result(fields: dict[str, Any], role: str, place: tuple[int, int], where: st
         call_id=fields.get("tool_use_id"),
         is_error=fields.get("is_error") is True,
         server_side=fields.get("type") != "tool_result",
+        kind=told_kind(fields),
         title=text_of(fields, "title"),
         url=text_of(fields, "url"),
         source_channel=text_of(fields, "source_channel"),
@@ -197,7 +187,7 @@ def _changed(block: dict[str, Any], piece: Piece, content: Content) -> Any:
         return {**block, "content": retext(block.get("content"), content, "text")}
     if isinstance(content, dict):
         return content
-    text = content if isinstance(content, str) else "\n".join(text_of(as_fields(b) or {}, "text") for b in content)
+    text = content_text(content)
     if piece.sort != "text":
         return {"type": "text", "text": text}
     # Citations point into the text that just left.

@@ -67,10 +67,10 @@ class ClaudeCodeTranscript:
         return "claude-code"
 
     def fits(self, value: Any) -> bool:
-        """Whether the first rows are rows of a transcript."""
+        """Whether a row of a transcript is among its entries."""
         if not isinstance(value, list):
             return False
-        rows = (as_fields(row) for row in cast("list[Any]", value)[:50])
+        rows = (as_fields(row) for row in cast("list[Any]", value))
         return any(row is not None and _is_row(row) for row in rows)
 
     def parse(self, value: Any) -> HostContext:
@@ -130,24 +130,40 @@ def _only_sidechain(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 class _Chain:
-    """Rows that are in the context now: after the last boundary, on the branch that the last row stands on."""
+    """Rows that are in the context now: after the last compaction, on the branch that the last row stands on."""
 
     def __init__(self, rows: Sequence[dict[str, Any]], sidechain: bool) -> None:
-        self._sidechain = sidechain
-        boundary = max((n for n, row in enumerate(rows) if _is_boundary(row) and self._mine(row)), default=-1)
-        self.compacted = boundary >= 0
-        kept = _preserved(rows[boundary]) if self.compacted else frozenset[str]()
-        after = [(n, row) for n, row in enumerate(rows) if n > boundary and self._mine(row)]
-        before = [(n, row) for n, row in enumerate(rows[: max(boundary, 0)]) if text_of(row, "uuid") in kept]
-        branch = _branch([row for _, row in after])
-        live = [(n, row) for n, row in after if not branch or text_of(row, "uuid") in branch]
-        summary = [pair for pair in live if pair[1].get("isCompactSummary") is True]
-        others = [pair for pair in live if pair[1].get("isCompactSummary") is not True]
+        mine = [(n, row) for n, row in enumerate(_once(rows)) if row and _on_chain(row, sidechain)]
+        boundary = max((n for n, row in mine if _is_boundary(row)), default=-1)
+        summary = max((n for n, row in mine if _is_summary(row)), default=-1)
+        # Old clients wrote their summary without a boundary row before it.
+        cut = summary - 1 if boundary < 0 <= summary else boundary
+        self.compacted = max(boundary, summary) >= 0
+        kept = _preserved(rows[boundary]) if boundary >= 0 else frozenset[str]()
+        before = [(n, row) for n, row in mine if n < cut and text_of(row, "uuid") in kept]
+        after = [(n, row) for n, row in mine if n > cut]
+        branch = _branch([row for _, row in (*before, *after)])
+        live = [(n, row) for n, row in after if not branch or _is_summary(row) or text_of(row, "uuid") in branch]
         # The host puts the rounds it preserved right after its summary.
-        self.rows = [row for n, fields in (*summary, *before, *others) if (row := _row(n, fields)) is not None]
+        ordered = sorted((*before, *live), key=lambda pair: not _is_summary(pair[1]))
+        self.rows = [row for n, fields in ordered if (row := _row(n, fields)) is not None]
 
-    def _mine(self, row: dict[str, Any]) -> bool:
-        return (row.get("isSidechain") is True) == self._sidechain or "isSidechain" not in row
+
+def _once(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows with an empty one in the place of each that repeats an earlier row's uuid."""
+    seen: set[str] = set()
+    for row in rows:
+        uuid = text_of(row, "uuid")
+        yield {} if uuid and uuid in seen else row
+        seen.add(uuid)
+
+
+def _on_chain(row: dict[str, Any], sidechain: bool) -> bool:
+    return "isSidechain" not in row or (row["isSidechain"] is True) == sidechain
+
+
+def _is_summary(row: dict[str, Any]) -> bool:
+    return row.get("isCompactSummary") is True
 
 
 def _is_boundary(row: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ class HostNote(msgspec.Struct, frozen=True, kw_only=True):
     """One host, in words for an answer."""
 
     compaction_point: str
-    """Where the host compacts by itself; says so when that is unknown."""
+    """Where the host compacts by itself, in words; empty where it does not or where that is unknown."""
     compacts_itself: bool
     """False also where nothing is known."""
     how_to_apply: str
@@ -38,11 +38,9 @@ _CLAUDE_CODE = HostNote(
     compacts_itself=True,
     how_to_apply=_REWRITE,
 )
-_UNKNOWN_POINT = "not known for this host"
-
 _HOSTS = {
     "claude-code": _CLAUDE_CODE,
-    "claude-ai": HostNote(compaction_point=_UNKNOWN_POINT, compacts_itself=False, how_to_apply=_FRESH_START),
+    "claude-ai": HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START),
     "codex": HostNote(
         compaction_point="Codex compacts by itself near the end of the window; the exact point is not known",
         compacts_itself=True,
@@ -54,7 +52,7 @@ _HOSTS = {
         how_to_apply=_FRESH_START,
     ),
     "messages": HostNote(
-        compaction_point="none: a plain message list is compacted by nobody else",
+        compaction_point="",
         compacts_itself=False,
         how_to_apply=_LIST,
     ),
@@ -76,7 +74,7 @@ _NAMES = {
     "openai": "messages",
 }
 """Client-info names, as the hosts send them, and the names of our own forms."""
-_UNKNOWN = HostNote(compaction_point=_UNKNOWN_POINT, compacts_itself=False, how_to_apply=_FRESH_START, known=False)
+_UNKNOWN = HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START, known=False)
 
 
 def host_note(host: str) -> HostNote:

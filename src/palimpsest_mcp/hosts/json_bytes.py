@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import zlib
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import msgspec
 
@@ -18,6 +18,10 @@ from ..errors import FileEmpty, FileNotJson, FileWrongShape
 
 MAX_BYTES = 1 << 30
 """Of an unpacked file. The longest real session known is under 100 MB; a gzip bomb is not a session."""
+
+MAX_DEPTH = 200
+"""Lists and objects inside one another. Real sessions stay under 30; what is nested much deeper breaks every program
+that follows it, ours among them."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -117,8 +121,26 @@ def _refuse(problem: str, before: bytes, line: int) -> NoReturn:
     ) from None
 
 
+def deeper_than(value: Any, limit: int) -> bool:
+    """Whether lists and objects are nested deeper than `limit`."""
+    level: list[Any] = [value]
+    for _ in range(limit + 1):
+        inner: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += cast("dict[Any, Any]", each).values()
+            elif isinstance(each, list):
+                inner += cast("list[Any]", each)
+        level = [each for each in inner if isinstance(each, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
 def too_deep() -> FileWrongShape:
-    """The error for a value nested deeper than Python can follow."""
+    """The error for a value nested deeper than `MAX_DEPTH`, or than the parser can follow."""
     return FileWrongShape(
-        "The JSON is nested too deep to be a session.", next="Hand in the session without that value.", where="$"
+        f"The JSON is nested more than {MAX_DEPTH} deep, which no session is.",
+        next="Hand in the session without that value.",
+        where="$",
     )

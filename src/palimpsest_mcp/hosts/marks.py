@@ -25,26 +25,36 @@ RESPONSES_ITEMS = frozenset(_RESPONSES_WORDS.split())
 """Types of the items, beside messages, in a list of the Responses API."""
 
 
+def messages_key(value: Any) -> str:
+    """The key under which an object holds its list: `messages`, or `input` in a request of the Responses API; empty
+    where there is no such object."""
+    if not isinstance(value, dict):
+        return ""
+    fields = cast("dict[str, Any]", value)
+    if "messages" in fields:
+        return "messages"
+    entries = fields.get("input")
+    return "input" if isinstance(entries, list) and looks_like_messages(cast("list[Any]", entries)) else ""
+
+
 def messages_of(value: Any) -> list[Any] | None:
-    """The list itself, or the one under `messages`; None where there is none."""
-    if isinstance(value, dict):
-        value = cast("dict[str, Any]", value).get("messages")
-    return cast("list[Any]", value) if isinstance(value, list) else None
+    """The list itself, or the one that the object holds; None where there is none."""
+    key = messages_key(value)
+    inner = cast("dict[str, Any]", value)[key] if key else value
+    return cast("list[Any]", inner) if isinstance(inner, list) else None
 
 
 def list_of(value: Any) -> tuple[list[Any], str]:
-    """The message list and the path it stands at.
+    """The message list, and the name by which errors speak of it.
 
     Raises:
         FileWrongShape: there is no list.
     """
-    messages = messages_of(value)
+    messages, key = messages_of(value), messages_key(value)
     if messages is None:
-        if isinstance(value, dict):
-            inner = cast("dict[str, Any]", value).get("messages")
-            raise wrong_shape("messages", f"a list of messages was expected, {type_word(inner)} stands there")
-        raise wrong_shape("$", f"a list of messages was expected, {type_word(value)} stands there")
-    return messages, "messages"
+        inner = cast("dict[str, Any]", value)[key] if key else value
+        raise wrong_shape(key or "$", f"a list of messages was expected, {type_word(inner)} stands there")
+    return messages, key or "messages"
 
 
 def session_id_of(value: Any) -> str:
@@ -61,6 +71,18 @@ def model_of(value: Any) -> str:
     models = meta.get("models")
     first = cast("list[Any]", models)[0] if isinstance(models, list) and models else ""
     return text_of(outer, "model") or text_of(meta, "model") or (first if isinstance(first, str) else "")
+
+
+def system_text_of(value: Any) -> str:
+    """The system prompt beside the messages: a string, or its text blocks joined by a newline."""
+    if not isinstance(value, dict):
+        return ""
+    fields = cast("dict[str, Any]", value)
+    system = fields.get("system", fields.get("instructions"))
+    if isinstance(system, str):
+        return system
+    blocks = cast("list[Any]", system) if isinstance(system, list) else []
+    return "\n".join(text_of(as_fields(block) or {}, "text") for block in blocks)
 
 
 def looks_like_messages(messages: Sequence[Any]) -> bool:

@@ -6,12 +6,21 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from ..models.items import Content
+from ..models.items import Content, content_text
 from ..ports.host import Form, HostContext
-from .anthropic_messages import result_content, system_text_of
+from .anthropic_messages import result_content
 from .assemble import assemble
-from .marks import RESPONSES_ITEMS, list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of
-from .pieces import Piece, as_fields, need_fields, text_of, type_word, wrong_shape
+from .marks import (
+    RESPONSES_ITEMS,
+    list_form,
+    list_of,
+    looks_like_messages,
+    messages_of,
+    model_of,
+    session_id_of,
+    system_text_of,
+)
+from .pieces import Piece, as_fields, need_fields, text_of, told_kind, type_word, wrong_shape
 from .rendering import render_pieces, retext
 
 _ROLES = {
@@ -95,12 +104,9 @@ def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:
 
 def _message(fields: dict[str, Any], role: str, row: int, where: str) -> Iterator[Piece]:
     at = 0
-    reasoning = text_of(fields, "reasoning_content")
-    if reasoning:
-        yield Piece(sort="thinking", role=role, place=(row, -1), content=reasoning)
     content = fields.get("content")
     if isinstance(content, str):
-        yield Piece(sort="text", role=role, place=(row, 0), content=content)
+        yield Piece(sort="text", role=role, place=(row, 0), content=content, kind=told_kind(fields))
         at = 1
     elif isinstance(content, list):
         parts = cast("list[Any]", content)
@@ -127,11 +133,14 @@ def _calls(fields: dict[str, Any], role: str, row: int, at: int, where: str) -> 
     for n, call in enumerate(cast("list[Any]", calls or [])):
         whole = need_fields(call, f"{where}.tool_calls[{n}]")
         told = as_fields(whole.get("function")) or as_fields(whole.get("custom")) or whole
-        yield _call(whole, told, role, (row, at + n), whole.get("id"))
+        yield _call(whole, told, role, (row, at), whole.get("id"))
+        at += 1
     legacy = as_fields(fields.get("function_call"))
     if legacy is not None:
-        call_id = _legacy_id(legacy)
-        yield _call(legacy, legacy, role, (row, at + len(cast("list[Any]", calls or []))), call_id)
+        yield _call(legacy, legacy, role, (row, at), _legacy_id(legacy))
+        at += 1
+    if reasoning := text_of(fields, "reasoning_content"):
+        yield Piece(sort="thinking", role=role, place=(row, at), content=reasoning)
 
 
 def _legacy_id(fields: dict[str, Any]) -> dict[str, str]:
@@ -174,6 +183,7 @@ def _tool_message(fields: dict[str, Any], row: int, where: str) -> Piece:
         is_error=fields.get("is_error") is True or fields.get("status") == "error",
         title=text_of(fields, "title"),
         url=text_of(fields, "url"),
+        kind=told_kind(fields),
         source_channel=text_of(fields, "source_channel"),
     )
 
@@ -200,16 +210,15 @@ def _put(message: Any, piece: Piece, content: Content) -> Any:
     if piece.sort == "result":
         key = "content" if "role" in fields else "output"
         return {**fields, key: retext(fields.get(key), content, "text" if key == "content" else "input_text")}
-    old = fields["content"]
-    if isinstance(old, str):
+    if isinstance(fields["content"], str):
         return {**fields, "content": content}
-    parts = list(cast("list[Any]", old))
+    parts = list(cast("list[Any]", fields["content"]))
     part = need_fields(parts[piece.place[1]], "part")
-    text_type = "input_text" if text_of(part, "type").startswith("input_") else "text"
     if isinstance(content, dict):
         parts[piece.place[1]] = content
     elif piece.sort == "text":
-        parts[piece.place[1]] = {**part, "text": content}
+        parts[piece.place[1]] = {**part, "text": content_text(content)}
     else:
-        parts[piece.place[1]] = {"type": text_type, "text": content}
+        text_type = "input_text" if text_of(part, "type").startswith("input_") else "text"
+        parts[piece.place[1]] = {"type": text_type, "text": content_text(content)}
     return {**fields, "content": parts}

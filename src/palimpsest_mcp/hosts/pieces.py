@@ -9,6 +9,9 @@ import msgspec
 
 from ..errors import FileWrongShape
 from ..models.items import Content
+from ..models.policies import NEVER_COMPACT
+
+_TOLD_KINDS = frozenset((*NEVER_COMPACT, "evidence", "clarify_verification"))
 
 Sort: TypeAlias = Literal["text", "call", "result", "thinking", "image", "document", "host"]
 """`host`: a block that only its provider understands, kept whole and never replaced."""
@@ -64,6 +67,12 @@ def need_fields(value: Any, where: str) -> dict[str, Any]:
     if fields is None:
         raise wrong_shape(where, f"an object was expected, {type_word(value)} stands there")
     return fields
+
+
+def told_kind(fields: Mapping[str, Any]) -> str:
+    """The kind that a host or a log writes beside a block, where it is one that matters; else empty."""
+    kind = text_of(fields, "kind")
+    return kind if kind in _TOLD_KINDS else ""
 
 
 def text_of(fields: Mapping[str, Any], key: str) -> str:

@@ -11,10 +11,10 @@ from ..errors import FileNotJson, FileWrongShape, InvalidArgument, LineNeeded
 from ..ports.host import Form, HostContext, HostTranscript
 from .anthropic_messages import AnthropicMessages
 from .claude_code import ClaudeCodeTranscript
-from .json_bytes import decode, lines_of, too_deep, unpacked
-from .marks import messages_of
+from .json_bytes import MAX_DEPTH, decode, deeper_than, lines_of, too_deep, unpacked
+from .marks import messages_key, messages_of
 from .openai_messages import OpenAIMessages
-from .pieces import as_fields, text_of, wrong_shape
+from .pieces import as_fields, type_word, wrong_shape
 
 AnyForm: TypeAlias = Literal["auto", "anthropic", "openai", "claude-code"]
 
@@ -58,6 +58,8 @@ def parse_value(value: Any, *, form: str = "auto", kind_by_tool: Mapping[str, st
     Raises:
         FileWrongShape: it names the first value that does not fit.
     """
+    if deeper_than(value, MAX_DEPTH):
+        raise too_deep()
     name = detect_form(value) if form == "auto" else _known(form)
     try:
         return transcripts(kind_by_tool)[name].parse(value)
@@ -79,9 +81,8 @@ def detect_form(value: Any) -> Form:
 
 def rewrap(value: Any, messages: list[Any]) -> Any:
     """Rendered messages in the wrapping that came in: the object around them with the list in its place."""
-    if isinstance(value, dict) and "messages" in value:
-        return {**cast("dict[str, Any]", value), "messages": messages}
-    return messages
+    key = messages_key(value)
+    return {**cast("dict[str, Any]", value), key: messages} if key else messages
 
 
 def read_session(data: bytes, *, line: int | None = None, form: str = "auto") -> SessionValue:
@@ -104,9 +105,9 @@ def read_session(data: bytes, *, line: int | None = None, form: str = "auto") ->
     text = unpacked(data)
     lines = lines_of(text)
     first = _first_value(text, lines)
-    if isinstance(first, list) or (isinstance(first, dict) and "messages" in first):
+    if isinstance(first, list) or messages_key(first):
         return _one_a_line(lines, first, line, form)
-    if len(lines) == 1 and not isinstance(first, dict):
+    if not _is_entry(first):
         raise _no_session(first)
     rows, warnings = _rows(lines, first)
     if line is not None:
@@ -148,17 +149,25 @@ def _value_on(lines: list[tuple[int, int, bytes]], first: Any, line: int) -> Any
     return first if found is lines[0] else decode(text, line=number, offset=offset)
 
 
+def _is_entry(value: Any) -> bool:
+    """Whether it is a message or a row, as the lines of one session are."""
+    fields = as_fields(value)
+    return fields is not None and ("role" in fields or "type" in fields)
+
+
 def _rows(lines: list[tuple[int, int, bytes]], first: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Every line's value. A transcript is appended to while it is read: its torn last line is left out."""
+    """Every line's value. Of a transcript, which its host may be writing right now, a torn line costs only itself."""
     rows = [first]
+    warnings: list[str] = []
+    transcript = ClaudeCodeTranscript()
     for number, offset, text in lines[1:]:
         try:
             rows.append(decode(text, line=number, offset=offset))
         except FileNotJson:
-            if number != lines[-1][0] or not ClaudeCodeTranscript().fits(rows):
+            if not transcript.fits(rows):
                 raise
-            return rows, (f"line {number} was torn and left out",)
-    return rows, ()
+            warnings.append(f"line {number} is no whole row and was left out")
+    return rows, tuple(warnings)
 
 
 def _known(form: str) -> Form:
@@ -168,12 +177,9 @@ def _known(form: str) -> Form:
 
 
 def _no_session(value: Any) -> FileWrongShape:
-    if messages_of(value) is None and isinstance(value, dict):
+    messages = messages_of(value)
+    if messages:
+        return wrong_shape("messages[0]", "neither a message (an object with `role`) nor a transcript's row")
+    if isinstance(value, dict):
         return wrong_shape("$", "the object has no list `messages`")
-    entries = messages_of(value) or []
-    if entries and as_fields(entries[0]) is not None:
-        kind = text_of(as_fields(entries[0]) or {}, "type")
-        return wrong_shape(
-            "messages[0]", "neither a message nor a row" + (f" (its type is `{kind[:40]}`)" if kind else "")
-        )
-    return wrong_shape("$", "no session stands there")
+    return wrong_shape("$", f"{type_word(value)} is no session")
