@@ -201,7 +201,7 @@ def _benchmark(product: Product) -> str:
         "| series | Hz | write p50 µs | write p99 µs | bytes a sample | RSS MB | write amplification |\n|---|---|---|---|---|---|---|\n"
         + "\n".join(rows)
         + f"\n\nPower cuts: {rng.randint(4, 12) * 1000} by relay, at random times. Stores that opened by themselves: "
-        f"{rng.uniform(99.1, 100):.2f} %. Acknowledged samples lost: {rng.randint(0, 12)} of {rng.randint(40, 90)},{rng.randint(100, 999)},000. "
+        f"{rng.uniform(99.1, 100):.2f} percent. Acknowledged samples lost: {rng.randint(0, 12)} of {rng.randint(40, 90)},{rng.randint(100, 999)},000. "
         f"Longest recovery {rng.uniform(0.4, 6.2):.1f} s. Erase cycles a year at 10 Hz: {rng.randint(300, 2100)}, so that the "
         f"eMMC (3,000 cycles) lasts {rng.uniform(1.6, 9.4):.1f} years."
     )
