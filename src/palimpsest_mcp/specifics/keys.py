@@ -1,0 +1,49 @@
+"""The words that say what a value is: the nearest key to its left, in the same line."""
+
+from __future__ import annotations
+
+import re
+
+from .vocabulary import KEY_WORDS
+
+LONGEST_KEY = 40
+"""Characters; a longer run is prose, not a key."""
+
+_LOOK = LONGEST_KEY + 12
+# All three read the text before the value backwards.
+_PAIR = re.compile(r"[\"'`(\[{$<]{0,2} {0,2}(?:>=|[=:])\s{0,2}[\"'`)\]]{0,2}([0-9A-Za-z_.$@/-]+)(.?)")
+_FLAG = re.compile(r"[\"']?[ =]([0-9A-Za-z_-]*[0-9A-Za-z])--?(?:[\s\"'(\[]|$)")
+_NAMED = re.compile(
+    r" (?::|=)?((?:"
+    + "|".join(
+        word[::-1]
+        for word in sorted(
+            KEY_WORDS,
+            key=lambda w: (-len(w), w),
+        )
+    )
+    + r"))(?![0-9A-Za-z_])"
+)
+
+
+def key_before(text: str, start: int) -> str:
+    """Key of the value at `start`, without quotes, empty where none stands right before it."""
+    before = text[start - 1 : start]
+    if before not in " =:\"'`([{$<" or not before:
+        return ""
+    left = text[max(0, start - _LOOK) : start]
+    left = left[left.rfind("\n") + 1 :]
+    back = left[::-1]
+    found = _PAIR.match(back)
+    if found:
+        return _clean(found[1][::-1])
+    if before == " ":
+        found = _FLAG.match(back) or _NAMED.match(back)
+        if found:
+            return _clean(found[1][::-1])
+    return ""
+
+
+def _clean(key: str) -> str:
+    key = key.strip("-./$@")
+    return key if len(key) <= LONGEST_KEY and any(c.isalpha() for c in key) else ""

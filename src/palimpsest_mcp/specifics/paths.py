@@ -1,0 +1,48 @@
+"""Which strings are paths: absolute, relative, bare file names, each with an optional line and column."""
+
+from __future__ import annotations
+
+import re
+
+from .vocabulary import FILE_NAMES, FILE_SUFFIXES, FOLDERS
+
+_PLACE = re.compile(r"(?<=[^:])(?::\d{1,7}(?:-\d{1,7})?){1,2}")
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]{1,2}[^\s\"'`<>|*?:;,(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,(){}\[\]]+")
+_CHARS = re.compile(r"[^:%$#\u20ac\u00a3\u00a5]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_ALL_DIGITS = re.compile(r"[\d./+-]+")
+
+WINDOWS = re.compile(rf"(?<![0-9A-Za-z])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}")
+"""Searched in a token that holds a backslash."""
+
+
+def path(s: str) -> bool:
+    """True for a string that is a path as a whole. `and/or`, `application/json`, `12/15` are none."""
+    body = s
+    colon = s.find(":")
+    if colon > 0:
+        if _PLACE.fullmatch(s, colon) is None:
+            return False
+        body = s[:colon]
+    if _CHARS.fullmatch(body) is None or _LETTER.search(body) is None or _ALL_DIGITS.fullmatch(body):
+        return False
+    if "/" not in body:
+        return body in FILE_NAMES or _has_suffix(body)
+    return _slashed(body)
+
+
+def _has_suffix(last: str) -> bool:
+    stem, dot, suffix = last.rpartition(".")
+    return bool(dot) and suffix.lower() in FILE_SUFFIXES and stem.strip(".") != "" and "@" not in stem
+
+
+def _slashed(body: str) -> bool:
+    if body.startswith("//") or "@" in body and "/" not in body[: body.index("@")] and not body.startswith("@"):
+        return False
+    if body.startswith(("./", "../", "~/")):
+        return len(body) > 3
+    first, _, rest = body.partition("/")
+    if not first:
+        return len(rest) >= 2
+    last = body.rstrip("/").rpartition("/")[2]
+    return rest.strip("/").count("/") >= 1 or first in FOLDERS or _has_suffix(last) or last in FILE_NAMES

@@ -1,0 +1,99 @@
+"""Specifics of several words: `exit code 2`, `12 ms`, `Nov 20 2026`, `EUR 3`, addresses with brackets, commands.
+
+Words of a phrase are joined by exactly one space, and no phrase runs over a line. Each function looks only to the right
+of where it is called, by a bounded number of characters (an address: up to its own end).
+"""
+
+from __future__ import annotations
+
+import re
+
+from . import shapes
+from .shapes import WORD
+
+_STATUS = re.compile(
+    r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
+    r"|[Ss]tatus(?: code)?|HTTP(?:/[123](?:\.[01])?)?(?: status| error)?(?: code)?"
+    r"|[Ee]rrno|[Ee]rror(?: code)?|[Ss]ignal)"
+    rf":? -?\d{{1,10}}(?![{WORD}/:%-]|[.,]\d)"
+)
+_MONTH = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    "|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_MONTH_FIRST = re.compile(rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? (?:1[89]|20|21)\d\d(?![{WORD}])")
+_MONTH_AFTER = re.compile(rf" {_MONTH}\.? (?:1[89]|20|21)\d\d(?![{WORD}])")
+_CURRENCY = re.compile(
+    rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN) {shapes.PLAIN_NUMBER.pattern}(?![{WORD}])"
+)
+_QUOTED = re.compile(r": (?:'[0-9A-Za-z_.-]{1,60}'|\"[0-9A-Za-z_.-]{1,60}\")")
+_COMMAND = re.compile(r"[$\u276f] [0-9A-Za-z_./~][^\n]{0,198}")
+_URL_PIECE = re.compile(r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]")
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_MONTH_INITIALS = frozenset("JFMASOND")
+
+
+def after_word(text: str, start: int, word: str) -> tuple[int, str]:
+    """End and class of the phrase that begins at a trigger word, or `(-1, "")`."""
+    if word in "$\u276f":
+        return _command(text, start)
+    for pattern, cls in ((_STATUS, "status"), (_MONTH_FIRST, "date"), (_CURRENCY, "money")):
+        found = pattern.match(text, start)
+        if found:
+            return found.end(), cls
+    return -1, ""
+
+
+def _command(text: str, start: int) -> tuple[int, str]:
+    line = text.rfind("\n", max(0, start - 40), start) + 1
+    if (line == 0 and start > 40) or text[line:start].strip(" \t"):
+        return -1, ""
+    found = _COMMAND.match(text, start)
+    if found is None or (found.end() < len(text) and text[found.end()] != "\n"):
+        return -1, ""
+    return start + len(found[0].rstrip()), "command"
+
+
+def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
+    """A number may go on with a space and its unit, per cent sign, currency, or a month and year."""
+    if text[end : end + 1] != " ":
+        return end, cls
+    next_char = text[end + 1 : end + 2]
+    if next_char == "%":
+        found, grown = shapes.PERCENT_AFTER.match(text, end), "score"
+    else:
+        found, grown = shapes.UNIT_AFTER.match(text, end), "quantity"
+    if found is None and (next_char.isupper() or next_char in "\u20ac\u00a3\u00a5"):
+        found, grown = shapes.CURRENCY_AFTER.match(text, end), "money"
+        if found is None and next_char in _MONTH_INITIALS:
+            found, grown = _MONTH_AFTER.match(text, end), "date"
+    return (found.end(), grown) if found else (end, cls)
+
+
+def after_date(text: str, start: int, end: int) -> int:
+    """A calendar date may go on with a space and a time of day."""
+    if text[end : end + 1] != " " or end - start < 8 or text.find(":", start, end) >= 0:
+        return end
+    found = shapes.TIME_AFTER.match(text, end)
+    return found.end() if found else end
+
+
+def after_error(text: str, end: int) -> int:
+    """An error type may go on with the one quoted name that it is about: `KeyError: 'user_id'`."""
+    found = _QUOTED.match(text, end)
+    return found.end() if found else end
+
+
+def url_end(text: str, body: int) -> int:
+    """End of the address whose part after `://` begins at `body`: brackets balanced, closing punctuation left out."""
+    end, open_ones = body, [""]
+    while found := _URL_PIECE.match(text, end):
+        piece = found[0]
+        if piece in "([{":
+            open_ones.append(piece)
+        elif piece in ")]}":
+            if open_ones[-1] != _CLOSES[piece]:
+                break
+            open_ones.pop()
+        end = found.end()
+    return body + len(text[body:end].rstrip(".,;:!?*_~'([{"))

@@ -1,0 +1,138 @@
+"""The registry of specifics: strings that must survive verbatim, found in one linear pass."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from ..models.specifics import Span
+from . import phrases
+from .classes import CLASSES, SpecificClass, UserClass
+from .keys import key_before
+from .lexer import REACH_DATE, REACH_ERROR, REACH_NUMBER, REACH_URL, REACH_WORD, Hit, lex
+from .user import UserPattern
+
+RULES: Final = "1"
+"""Counts up with every change of what the built-in classes find."""
+
+_LAYOUT = "\n\t\r\"'`()[]{}|"
+_BLANKS = {ord(c): " " for c in _LAYOUT}
+_CACHE_LIMIT = 50_000
+
+Found = tuple[int, int, str]
+"""Start, end, class."""
+
+
+class DefaultRegistry:
+    """Built-in classes and the user's own; implements `ports.text.Registry`.
+
+    What it finds in a text is what it finds in each of its lines (D2): no span crosses a newline, and none depends on
+    another line. Time and memory are linear in the text. Safe to share between threads.
+    """
+
+    def __init__(self, extra: Sequence[UserClass] = ()) -> None:
+        """Take the user's classes.
+
+        Raises:
+            BadUserClass: a name is taken or not a word, a pattern does not compile on RE2 or matches nothing at all.
+        """
+        self._extra = tuple(UserPattern(one, taken=tuple(c.name for c in CLASSES)) for one in extra)
+        self.classes: tuple[SpecificClass, ...] = (*(one.described for one in self._extra), *CLASSES)
+        self._rank = {cls.name: rank for rank, cls in enumerate(self.classes)}
+        told = "\x00".join(f"{one.described.name}\x01{one.pattern}" for one in self._extra)
+        self.version: str = RULES if not told else f"{RULES}+{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+        self._cache: dict[str, tuple[Hit, ...]] = {}
+
+    def spans(self, text: str) -> list[Span]:
+        """Specifics in order of place, not overlapping, each with its key where there is one."""
+        return [
+            Span(start, end, cls, text[start:end], key_before(text, start)) for start, end, cls in self._found(text)
+        ]
+
+    def set_of(self, text: str) -> set[tuple[str, str]]:
+        """The set S of D2: (class, text), whatever the key and however often."""
+        return {(cls, text[start:end]) for start, end, cls in self._found(text)}
+
+    def _found(self, text: str) -> list[Found]:
+        built_in = list(self._scan(text))
+        return _resolved(built_in, self._extra, text, self._rank) if self._extra else built_in
+
+    def _scan(self, text: str) -> Iterator[Found]:
+        tokens = _blanked(text).split(" ")
+        records = self._records(tokens)
+        done = 0
+        for at, token, hits in zip(accumulate(map(len, tokens), _next_start, initial=0), tokens, records, strict=False):
+            for hit in hits or ():
+                start = at + hit.start
+                if start < done:
+                    continue
+                end, cls = at + hit.end, hit.cls
+                if hit.reach:
+                    end, cls = _reach(text, start, end, hit, token)
+                if cls:
+                    done = end
+                    yield start, end, cls
+
+    def _records(self, tokens: list[str]) -> list[tuple[Hit, ...]]:
+        cache = self._cache
+        for token in set(tokens).difference(cache):
+            cache[token] = lex(token)
+        records = [cache[token] for token in tokens]
+        if len(cache) > _CACHE_LIMIT:
+            self._cache = {}
+        return records
+
+
+def _next_start(at: int, length: int) -> int:
+    return at + length + 1
+
+
+def _blanked(text: str) -> str:
+    if text.isascii():
+        return text.translate(_BLANKS)
+    for char in _LAYOUT:
+        text = text.replace(char, " ")
+    return text
+
+
+def _reach(text: str, start: int, end: int, hit: Hit, token: str) -> tuple[int, str]:
+    if hit.reach == REACH_NUMBER:
+        if _in_gutter(text, start, end):
+            return end, ""
+        return phrases.after_number(text, end, hit.cls)
+    if hit.reach == REACH_URL:
+        body = text.index("://", start) + 3
+        end = phrases.url_end(text, body)
+        return (end, "url") if end > body else (end, "")
+    if hit.reach == REACH_DATE:
+        return phrases.after_date(text, start, end), hit.cls
+    if hit.reach == REACH_ERROR:
+        return phrases.after_error(text, end), hit.cls
+    if hit.reach == REACH_WORD:
+        far, cls = phrases.after_word(text, start, token)
+        return (far, cls) if cls else (end, hit.cls)
+    return end, hit.cls
+
+
+def _in_gutter(text: str, start: int, end: int) -> bool:
+    """Line numbers of a listing, as `cat -n` (padded, then a tab) and editors (an arrow) print them, are layout."""
+    after = text[end : end + 1]
+    if after not in "\t\u2192" or not after:
+        return False
+    before = text[start - 1 : start]
+    return before == " " or (after == "\u2192" and before in "\n")
+
+
+def _resolved(built_in: list[Found], extra: Sequence[UserPattern], text: str, rank: dict[str, int]) -> list[Found]:
+    """The longest wins, then registry order, then place."""
+    every = built_in + [found for one in extra for found in one.found(text)]
+    every.sort(key=lambda f: (f[0] - f[1], rank[f[2]], f[0]))
+    taken = bytearray(len(text))
+    kept: list[Found] = []
+    for start, end, cls in every:
+        if not (taken[start] or taken[end - 1]):
+            taken[start:end] = b"\x01" * (end - start)
+            kept.append((start, end, cls))
+    return sorted(kept)

@@ -1,0 +1,135 @@
+"""What one class looks like when a string stands alone: patterns for a whole string, none of which can backtrack badly.
+
+Every pattern is used with `fullmatch` on a run of characters that holds no layout. Repetitions are either of one
+character class or separated by a character that the class does not hold, so each takes time linear in the run.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .vocabulary import DECORATORS, E_WORDS, SPACED_UNITS, TECH_WORDS, UNITS
+
+WORD = "0-9A-Za-z_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
+"""Characters that belong to a word. East Asian script is none: it stands beside values without a space."""
+
+_ERROR_ENDS = ("Error", "Exception", "Warning", "Failure", "Fault", "Interrupt", "Panic")
+_ERROR_NAMES = frozenset({"StopIteration", "StopAsyncIteration", "SystemExit", "GeneratorExit"})
+_ERRNO = re.compile(r"E[A-Z][A-Z0-9]{3,}")
+_ERR_CODE = re.compile(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
+_DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
+
+
+def error(s: str) -> bool:
+    """Error types (`json.JSONDecodeError`), errno names, `ERR_…` codes."""
+    if s.endswith(_ERROR_ENDS) or s in _ERROR_NAMES:
+        return s not in _ERROR_ENDS and s[0].isalpha() and _DOTTED.fullmatch(s) is not None and _has_cap_start(s)
+    if not s.isupper():
+        return False
+    return (_ERRNO.fullmatch(s) is not None and s not in E_WORDS) or _ERR_CODE.fullmatch(s) is not None
+
+
+def _has_cap_start(s: str) -> bool:
+    last = s[max(s.rfind("."), s.rfind(":")) + 1 :]
+    return last[:1].isupper() and last not in _ERROR_ENDS
+
+
+ISSUE = re.compile(
+    r"#\d{1,8}|CVE-\d{4}-\d{4,9}|GHSA(?:-[0-9a-z]{4}){3}|[A-Z][A-Z0-9]{1,9}-\d{1,8}"
+    r"|[0-9A-Za-z][0-9A-Za-z._-]{0,60}/[0-9A-Za-z._-]{1,100}#\d{1,8}"
+)
+UUID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+HASH = re.compile(
+    r"(?:sha(?:1|256|384|512)[:-]|0x)?(?=\d+[a-f]|[a-f]+\d)[0-9a-f]{7,128}|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}"
+)
+_TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?"
+_ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
+DATE = re.compile(
+    rf"(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:[T_]{_TIME}{_ZONE}?)?)?"
+    r"|(?:1[89]|2[01])\d\d/(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])"
+    r"|(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])[/.](?:1[89]|2[01])\d\d"
+    rf"|(?:19|20)\d\d[01]\d[0-3]\dT\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|{_TIME}{_ZONE}?"
+)
+TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE})?(?![{WORD}])")
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+IP = re.compile(
+    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}})?(?::\d{{1,5}})?"
+    r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:/\d{1,3})?"
+)
+_TLDS = "com|org|net|io|dev|ai|co|edu|gov|app|info|biz|cloud|example|internal|local|localhost|test|lan|us|uk|de|fr|eu|cn|jp|in|ru"
+HOST = re.compile(
+    rf"localhost:\d{{1,5}}|[0-9A-Za-z-]{{1,63}}(?:\.[0-9A-Za-z-]{{1,63}}){{0,9}}\.(?:{_TLDS})(?::\d{{1,5}})?"
+    r"|[A-Za-z][0-9A-Za-z.-]{2,80}:\d{2,5}"
+)
+_PRE = r"(?:[-.+]?(?:rc|alpha|beta|post|dev|pre|preview|canary|next|nightly|a|b|c|build|snapshot|SNAPSHOT|RELEASE|Final)[-.]?\d*)"
+_VER = rf"\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
+_VER2 = rf"\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
+VERSION = re.compile(
+    rf"[vV]\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?|{_VER}"
+    rf"|\d{{1,4}}\.\d{{1,6}}{_PRE}|(?:>=|<=|~=|\^|~)v?{_VER2}"
+    rf"|@?[A-Za-z][0-9A-Za-z._-]{{0,80}}(?:/[0-9A-Za-z._-]{{1,80}})?@[\^~]?v?{_VER2}"
+    r"|[A-Za-z][0-9A-Za-z-]{1,40}/v?\d{1,4}(?:\.\d{1,8}){1,5}"
+)
+_NUM = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)(?:\.\d+)?"
+MONEY = re.compile(
+    rf"[-+]?(?:US|CA|AU)?[$€£¥](?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|\d\.\d)\d*(?:\.\d+)?[kKMB]?|{_NUM}[€£¥]"
+)
+SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}/\d{{1,7}}")
+_ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
+QUANTITY = re.compile(rf"[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})")
+UNIT_AFTER = re.compile(
+    " (?:" + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u))) + rf")(?![{WORD}/])"
+)
+PERCENT_AFTER = re.compile(rf" %(?![{WORD}])")
+CURRENCY_AFTER = re.compile(
+    rf" (?:[€£¥](?![{WORD}])|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)(?![{WORD}]))"
+)
+PLAIN_NUMBER = re.compile(rf"[-+]?{_NUM}")
+NUMBER = re.compile(
+    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+)"
+)
+INTEGER = re.compile(r"[-+~]?\d{2,4}")
+CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
+_CAMEL = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+){3,}[A-Z]?")
+_SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+){2,}_{0,2}")
+_QUALIFIED = re.compile(
+    r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+"
+)
+HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z-]{2,38}")
+EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63})+")
+
+
+def name(s: str) -> bool:
+    """Names with an inner structure; single words and brands such as `GitHub` are none."""
+    if "::" in s:
+        return _QUALIFIED.fullmatch(s) is not None
+    if len(s) < 6:
+        return False
+    if _CAMEL.fullmatch(s) or _SNAKE.fullmatch(s):
+        return True
+    return _QUALIFIED.fullmatch(s) is not None and not s.startswith("www.")
+
+
+def handle(s: str) -> bool:
+    """`@name`, unless it is a decorator or tag that every code base has."""
+    return HANDLE.fullmatch(s) is not None and s[1:] not in DECORATORS
+
+
+_MIXED = re.compile(r"[#_]?(?=[0-9._+-]*[A-Za-z])(?=[A-Za-z._+-]*\d)[0-9A-Za-z_]+(?:[-.+][0-9A-Za-z_]+)*[-_]?")
+_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)")
+
+
+def mixed_id(s: str) -> bool:
+    """Letters and digits in one identifier: two digits at least, or one in a long one that is no plain variable."""
+    if len(s) < 4 or _MIXED.fullmatch(s) is None or s in TECH_WORDS or _ORDINAL.fullmatch(s):
+        return False
+    digits = sum(c.isdigit() for c in s)
+    return digits >= 2 or (digits == 1 and len(s) >= 10 and s.count("-") + s.count("_") >= 2)
+
+
+def host(s: str) -> bool:
+    """Host names under a known top-level domain, and host:port where the host cannot be a key."""
+    if HOST.fullmatch(s) is None:
+        return False
+    name, colon, _ = s.partition(":")
+    return "." in name or name == "localhost" or (bool(colon) and "-" in name and any(c.isdigit() for c in name))
