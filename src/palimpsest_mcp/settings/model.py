@@ -1,0 +1,117 @@
+"""Every setting with its type, range and default; pydantic checks what comes from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from .places import default_home
+
+
+def _json_or_split(separator: str) -> BeforeValidator:
+    """A variable is text: a JSON value, or plain entries with a separator."""
+
+    def split(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value.lstrip().startswith(("[", "{")):
+            return json.loads(value)
+        return [entry.strip() for entry in value.split(separator) if entry.strip()]
+
+    return BeforeValidator(split)
+
+
+def _words(error: Exception) -> str:
+    """re2 gives its messages as bytes."""
+    first = error.args[0] if error.args else b""
+    return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+
+
+Paths: TypeAlias = Annotated[tuple[Path, ...], NoDecode, _json_or_split(os.pathsep)]
+Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, _json_or_split(",")]
+
+
+class SpecificClass(BaseModel):
+    """A user's own class of specifics."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
+    pattern: str = Field(min_length=1, max_length=1_000)
+    """RE2 syntax: no look-around, no back-references."""
+    weight: float = Field(default=1.0, gt=0, le=100)
+    """Against the built-in classes, which weigh about 1."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        # Imported here: few users have classes of their own, and every command reads the settings.
+        import re2
+
+        library: Any = re2  # it ships no types
+        options = library.Options()
+        options.log_errors = False
+        try:
+            library.compile(pattern, options)
+        except library.error as error:
+            raise ValueError(f"not a pattern in RE2 syntax: {_words(error)}") from error
+        return pattern
+
+
+class SettingValues(BaseSettings):
+    """What can be set, checked. `load_settings` reads the sources; this only holds what they gave."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_", extra="forbid", frozen=True, validate_default=False)
+
+    home: Path = Field(default_factory=default_home)
+    """The store's folder."""
+    policy: str = "research"
+    """Name of the policy in use unless a call names another."""
+    auto: bool = True
+    """Off stops everything automatic: hooks, `record_items(auto=true)`, in-place compaction."""
+    model: str = ""
+    """Model id where a session does not say; decides the token factor, window and prices."""
+    window_tokens: PositiveInt | None = None
+    """The model's whole window; the host's reserve is taken off."""
+    effective_window_tokens: PositiveInt | None = None
+    """What is left of it; the ratio divides by this."""
+    host: str = ""
+    """Name of the host where it does not say, such as `claude-code`."""
+    redaction_rule_files: Paths = ()
+    """TOML files with more redaction rules."""
+    redaction_allow: Names = ()
+    """Texts that are never masked."""
+    redaction_pii: bool = False
+    """Also mask e-mail addresses, phone numbers and the like."""
+    redact_archive: bool = False
+    """Store originals masked too; then restore gives the masked text."""
+    specifics: Annotated[tuple[SpecificClass, ...], NoDecode, _json_or_split(",")] = ()
+    """More classes of what must survive."""
+    digester: Literal["extractive"] = "extractive"
+    kind_by_tool: dict[str, str] = {}
+    """Tool name -> kind of its results, added to every policy's own."""
+    skills_roots: Paths = ()
+    """Folders with skills, for experience."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        **_: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load_settings` hands in: it merges the sources itself, to know where each value came from."""
+        return (init_settings,)
+
+    @model_validator(mode="after")
+    def _effective_within_window(self) -> SettingValues:
+        whole, effective = self.window_tokens, self.effective_window_tokens
+        if whole is not None and effective is not None and effective > whole:
+            raise ValueError(f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})")
+        return self
