@@ -80,7 +80,7 @@ def _shrink_k(items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: 
             high = middle
     if best.keep_last == wanted:
         return best
-    return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last} to meet the target",))
+    return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
 
 
 def _shrink_share(items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing) -> Fit:

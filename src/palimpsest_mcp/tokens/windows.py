@@ -70,16 +70,16 @@ def host_compaction_point(host: str, model: str) -> str:
     window = window_of(model, host=host)
     if found.margin is None or window is None:
         return found.words
-    if _longest(dict.fromkeys(found.never, 0), normal(model)) is not None:
+    if _never_compacts(found, model):
         return f"{found.host} waits for the provider's refusal with this model"
     point = window.effective - found.margin
     return f"{found.host} compacts at {point:,} of {window.tokens:,} tokens"
 
 
-def host_compacts(host: str) -> bool:
-    """Whether the host is known to compact by itself."""
+def host_compacts(host: str, model: str = "") -> bool:
+    """Whether the host is known to compact by itself, with this model where one is named."""
     found = host_row(host)
-    return found is not None and found.compacts
+    return found is not None and found.compacts and not _never_compacts(found, model)
 
 
 def host_row(host: str) -> HostRow | None:
@@ -98,6 +98,10 @@ def normal(model: str) -> str:
     """A model id as the table spells it: lower case, hyphens for dots in Claude ids, no gateway's decoration."""
     name = _NOISE.sub("", _ONE_MILLION.sub("", model.strip().lower()))
     return name.replace(".", "-") if name.startswith("claude") else name
+
+
+def _never_compacts(host: HostRow, model: str) -> bool:
+    return _longest(dict.fromkeys(host.never, 0), normal(model)) is not None
 
 
 def _longest(prefixes: dict[str, int], name: str) -> str | None:
