@@ -1,0 +1,46 @@
+"""Masks secrets and personal data in texts; keeps every hash, id, version and path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import InvalidSettings
+from .engine import RuleRedactor
+from .marks import Marker
+from .matching import BadPattern, Pattern, compiled
+from .rules import combine, default_rules, load_rules
+from .ruleset import RuleSet
+
+__all__ = ["RuleRedactor", "open_redactor"]
+
+
+def open_redactor(
+    key: bytes, *, rule_files: Sequence[Path] = (), allow: Sequence[str] = (), pii: bool = True
+) -> RuleRedactor:
+    """A redactor with the built-in rules, the user's rules and exceptions.
+
+    Args:
+        key: the store's secret; marks are keyed with it.
+        rule_files: further rule files; a later one replaces rules of the same id.
+        allow: RE2 patterns; a find that one of them matches whole stays.
+        pii: whether personal data is masked too.
+
+    Raises:
+        InvalidSettings: a rule file or a pattern cannot be used; it names file, rule and what to do.
+    """
+    files = [default_rules(), *(load_rules(path) for path in rule_files)]
+    names = [f"{file.name}: {len(file.rules)} rules" for file in files]
+    return RuleRedactor(
+        Marker(key), [RuleSet(combine(files))], allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
+    )
+
+
+def _allowed(source: str, number: int) -> Pattern:
+    try:
+        return compiled(source)
+    except BadPattern as error:
+        raise InvalidSettings(
+            f"Entry {number + 1} of redaction_allow is not a pattern that RE2 takes ({error}).",
+            next="Escape signs such as + and ( with a backslash, or take the entry out.",
+        ) from None

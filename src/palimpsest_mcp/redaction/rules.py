@@ -1,0 +1,235 @@
+"""Rule files in the TOML form of gitleaks, read strictly: a rule that cannot work is an error, never a gap."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, NoReturn, cast
+
+import msgspec
+
+from ..errors import InvalidSettings
+from .marks import kind_of
+from .matching import BadPattern, Pattern, compiled
+
+_RULE_KEYS = frozenset(
+    "id description regex keywords entropy secretGroup allowlist allowlists reach path tags".split()  # noqa: SIM905
+)
+_ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
+_FILE_KEYS = frozenset({"title", "description", "minVersion", "reach", "extend", "rules", "allowlist", "allowlists"})
+
+
+class Exemption(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file lets through (`allowlists`)."""
+
+    target: Literal["secret", "match", "line"] = "secret"
+    patterns: tuple[Pattern, ...] = ()
+    words: tuple[bytes, ...] = ()
+    every: bool = False
+    """A pattern and a word must both fit; else one of them is enough."""
+
+    def lets_through(self, secret: bytes, match: bytes, line: bytes) -> bool:
+        text = {"secret": secret, "match": match, "line": line}[self.target]
+        by_pattern = any(p.search(text) for p in self.patterns)
+        lowered = secret.lower()
+        by_word = any(word in lowered for word in self.words)
+        if self.every:
+            return (by_pattern or not self.patterns) and (by_word or not self.words)
+        return by_pattern or by_word
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One pattern and when it counts."""
+
+    id: str
+    kind: str
+    pattern: Pattern
+    keywords: tuple[str, ...]
+    """Lower case; a match must have one of them near. Empty: the pattern is tried on every text."""
+    entropy: float
+    """Bits a character that the secret must exceed (Shannon, over its own characters)."""
+    group: int
+    """The group that holds the secret; 0: the first that took part in the match, else the whole match."""
+    exemptions: tuple[Exemption, ...]
+    reach: int
+    """Bytes around a keyword in which a match begins; 0: anywhere in the text."""
+
+
+class RuleFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule file, compiled."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    disabled: frozenset[str]
+    """Ids of rules of earlier files that this one turns off."""
+    unusable: tuple[str, ...] = ()
+    """Ids of rules that look at file names only: there are none here."""
+
+
+def default_rules() -> RuleFile:
+    """The rules that come with the program."""
+    text = resources.files(__package__ or "").joinpath("default_rules.toml").read_text("utf-8")
+    return _Reader("default_rules.toml").read(text)
+
+
+def load_rules(path: Path) -> RuleFile:
+    """A user's rule file.
+
+    Raises:
+        InvalidSettings: the file cannot be read, or a rule cannot work; it names file, rule and what to do.
+    """
+    reader = _Reader(str(path))
+    try:
+        return reader.read(path.read_text("utf-8"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InvalidSettings(
+            f"The rule file {path} cannot be read: {reason}.",
+            next="Correct the path in redaction_rule_files, or take it out.",
+        ) from None
+    except UnicodeDecodeError:
+        reader.refuse("it is not UTF-8", "Save the file as UTF-8.")
+
+
+def combine(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
+    """The rules of all files: a later file replaces rules of the same id and turns off those it names."""
+    rules: dict[str, Rule] = {}
+    for file in files:
+        for rule_id in file.disabled:
+            rules.pop(rule_id, None)
+        rules.update((rule.id, rule) for rule in file.rules)
+    return tuple(rules.values())
+
+
+def entropy(text: bytes) -> float:
+    """Shannon's entropy of the bytes, in bits a byte."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
+
+
+class _Reader:
+    """Reads one file; knows its name for errors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, what: str, todo: str, rule_id: str = "") -> NoReturn:
+        where = f"Rule {rule_id!r} in {self.name}" if rule_id else f"The rule file {self.name}"
+        raise InvalidSettings(f"{where}: {what}.", next=todo)
+
+    def read(self, text: str) -> RuleFile:
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            self.refuse(f"it is not TOML: {error}", "Correct the file at that line.")
+        self._known(data, _FILE_KEYS, "")
+        extend = self._table(data.get("extend", {}), "extend", "")
+        if extend.keys() - {"useDefault", "disabledRules"}:
+            self.refuse("`extend` takes useDefault and disabledRules only", "List further files in redaction_rule_files.")
+        shared = self._exemptions(data, "")
+        reach = self._number(data, "reach", "")
+        rules: list[Rule] = []
+        unusable: list[str] = []
+        for raw in self._tables(data.get("rules", []), "rules", ""):
+            rule_id = raw.get("id")
+            if not isinstance(rule_id, str) or not rule_id:
+                self.refuse(f"rule number {len(rules) + len(unusable) + 1} has no id", "Give every rule an id.")
+            if "regex" not in raw and "path" in raw:
+                unusable.append(rule_id)
+            else:
+                rules.append(self._rule(rule_id, raw, shared, int(reach)))
+        twice = [rule_id for rule_id, n in Counter(rule.id for rule in rules).items() if n > 1]
+        if twice:
+            self.refuse("another rule has the same id", "Give each rule its own id.", twice[0])
+        disabled = frozenset(self._strings(extend, "disabledRules", ""))
+        return RuleFile(name=self.name, rules=tuple(rules), disabled=disabled, unusable=tuple(unusable))
+
+    def _rule(self, rule_id: str, raw: dict[str, Any], shared: tuple[Exemption, ...], reach: int) -> Rule:
+        self._known(raw, _RULE_KEYS, rule_id)
+        source = raw.get("regex")
+        if not isinstance(source, str) or not source:
+            self.refuse("it has no regex", "Add one, or take the rule out.", rule_id)
+        pattern = self._pattern(source, "regex", rule_id)
+        if pattern.search(b""):
+            self.refuse("its regex matches the empty text", "Make it ask for at least one character.", rule_id)
+        group = int(self._number(raw, "secretGroup", rule_id))
+        if group > pattern.groups:
+            self.refuse(f"secretGroup is {group}, the regex has {pattern.groups}", "Name an existing group.", rule_id)
+        return Rule(
+            id=rule_id,
+            kind=kind_of(rule_id),
+            pattern=pattern,
+            keywords=tuple(word.lower() for word in self._strings(raw, "keywords", rule_id) if word),
+            entropy=self._number(raw, "entropy", rule_id),
+            group=group,
+            exemptions=(*self._exemptions(raw, rule_id), *shared),
+            reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
+        )
+
+    def _exemptions(self, raw: dict[str, Any], rule_id: str) -> tuple[Exemption, ...]:
+        lists = self._tables(raw.get("allowlists", []), "allowlists", rule_id)
+        if "allowlist" in raw:
+            lists = [self._table(raw["allowlist"], "allowlist", rule_id), *lists]
+        return tuple(self._exemption(one, rule_id) for one in lists if not _needs_a_file(one))
+
+    def _exemption(self, raw: dict[str, Any], rule_id: str) -> Exemption:
+        self._known(raw, _ALLOW_KEYS, rule_id)
+        target = raw.get("regexTarget", "secret")
+        if target not in ("secret", "match", "line"):
+            self.refuse("regexTarget must be secret, match or line", "Correct regexTarget.", rule_id)
+        return Exemption(
+            target=target,
+            patterns=tuple(self._pattern(p, "allowlist", rule_id) for p in self._strings(raw, "regexes", rule_id)),
+            words=tuple(word.lower().encode() for word in self._strings(raw, "stopwords", rule_id)),
+            every=_every(raw),
+        )
+
+    def _pattern(self, source: str, where: str, rule_id: str) -> Pattern:
+        try:
+            return compiled(source)
+        except BadPattern as error:
+            self.refuse(f"its {where} is not a pattern that RE2 takes ({error})", _RE2_HELP, rule_id)
+
+    def _known(self, raw: dict[str, Any], known: frozenset[str], rule_id: str) -> None:
+        unknown = sorted(raw.keys() - known)
+        if unknown:
+            self.refuse(f"unknown key {unknown[0]!r}", f"Use {', '.join(sorted(known))}.", rule_id)
+
+    def _table(self, value: Any, name: str, rule_id: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self.refuse(f"{name} must be a table", f"Write it as [{name}].", rule_id)
+        return cast("dict[str, Any]", value)
+
+    def _tables(self, value: Any, name: str, rule_id: str) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            self.refuse(f"{name} must be an array of tables", f"Write each one as [[{name}]].", rule_id)
+        return [self._table(one, name, rule_id) for one in cast("list[Any]", value)]
+
+    def _strings(self, raw: dict[str, Any], key: str, rule_id: str) -> list[str]:
+        value = raw.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[Any]", value)):
+            self.refuse(f"{key} must be an array of strings", f"Correct {key}.", rule_id)
+        return cast("list[str]", value)
+
+    def _number(self, raw: dict[str, Any], key: str, rule_id: str) -> float:
+        value = raw.get(key, 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            self.refuse(f"{key} must be a number, 0 or more", f"Correct {key}.", rule_id)
+        return value
+
+
+_RE2_HELP = "Rewrite it without look-around and back references: github.com/google/re2/wiki/Syntax."
+
+
+def _every(raw: dict[str, Any]) -> bool:
+    return str(raw.get("condition", "OR")).upper() in ("AND", "&&")
+
+
+def _needs_a_file(raw: dict[str, Any]) -> bool:
+    """Whether an allowlist speaks of paths or commits only, or demands them: texts here have neither."""
+    files = bool(raw.get("paths") or raw.get("commits"))
+    return files and (_every(raw) or not (raw.get("regexes") or raw.get("stopwords")))
