@@ -25,11 +25,10 @@ class View(msgspec.Struct, frozen=True):
     tool_calls: int
     """Tool results present."""
     last_row: int
-
-    @property
-    def tokens(self) -> int:
-        """Of what stands in the context now, by our view."""
-        return sum(item.tokens for item in self.items)
+    tokens: int
+    """Of what stands in the context now, by our view."""
+    whole_tokens: int
+    """Of the same items, each with its original."""
 
     def find(self, item_id: str) -> ContextItem | None:
         """The present item of this id."""
@@ -68,6 +67,8 @@ def view(
         assistant_messages=heard,
         tool_calls=sum(1 for item in here if item.item.role == "tool"),
         last_row=max((item.item.position[0] for item in here), default=-1),
+        tokens=sum(one.tokens for one in here),
+        whole_tokens=sum(one.item.tokens + (result_overhead if one.item.role == "tool" else 0) for one in here),
     )
 
 

@@ -17,7 +17,7 @@ RECENT = 5
 
 
 async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionInfo, ...]) -> VerifyReport:
-    """Check every event, record and item of some sessions against their checksums and hashes, and against each other."""
+    """Check every event, record and item of sessions against checksums, hashes and each other."""
     findings: list[Finding] = []
     records = items = events = 0
     for info in infos:
@@ -39,10 +39,10 @@ async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionIn
             findings += _compare(info, fold, record)
         for batch_id in sorted(fold.decided.batches.keys() - seen):
             if fold.decided.batches[batch_id].state != "purged":
-                findings.append(_damage(info, batch_id, "replaced in the context, but its record is not in the archive"))
-    return VerifyReport(
-        sessions=len(infos), records=records, items=items, events=events, findings=tuple(findings)
-    )
+                findings.append(
+                    _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
+                )
+    return VerifyReport(sessions=len(infos), records=records, items=items, events=events, findings=tuple(findings))
 
 
 def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Finding]:

@@ -1,10 +1,10 @@
-"""A compaction pass, step by step (design §5): think without the commit lock, archive first, commit with one line (L9)."""
+"""A compaction pass, step by step: think without the commit lock, archive first, commit with one line (L9)."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import DigestRefused, PlanStale
 from ..ledger.fold import Fold, batch_id, batch_number
@@ -22,7 +22,9 @@ from ..models.items import content_sha256
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.policies import Policy
 from ..models.records import OffloadRecord, Reason
-from ..policy.planning import Planner
+from ..policy.compression import compression
+from ..policy.planning import Outcome, plan, replan
+from ..tokens.windows import prices_of
 from .dependencies import ContentCounter, Dependencies, Progress
 from .digesting import Digesting, Made
 from .measure import Situation
@@ -43,6 +45,7 @@ class PassRequest:
     keep_last: int | None = None
     focus: str = ""
     plan_id: str = ""
+    strategy: str = "anchored"
     host_compacts: bool = False
     """The host compacts by itself and no adapter of ours acts in it or before it."""
     progress: Progress | None = None
@@ -67,7 +70,8 @@ class PassResult:
     """Fetched copies that became pointers (L13)."""
     leaving: list[ContextItem] = field(default_factory=list[ContextItem])
     """The items that were replaced, as they stood before."""
-    notes: list[str] = field(default_factory=list[str])
+    refusal: str = ""
+    """Why the policy refused the whole pass after it was worked out; empty when it did not."""
 
 
 async def run_pass(
@@ -86,31 +90,41 @@ async def run_pass(
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
     if request.dry_run:
-        planner = _planner(situation, request)
-        plan = planner.plan()
-        return PassResult(plan=plan, plan_id=_plan_id(situation, plan), view=situation.view, fold=situation.fold)
+        first = _plan(situation, request)
+        return PassResult(plan=first, plan_id=_plan_id(situation, first), view=situation.view, fold=situation.fold)
     async with given.store.ledger.pass_lock(sessions.key(info)):
         return await _Pass(given, sessions, offloaded, info, situation, request).run()
 
 
-def _planner(situation: Situation, request: PassRequest) -> Planner:
-    return Planner(
+def _in_our_tokens(situation: Situation, request: PassRequest) -> dict[str, Any]:
+    """The numbers of a plan in the unit of our estimates, in which items are counted (`Situation.scale`)."""
+
+    def ours(tokens: int | None) -> int | None:
+        return None if tokens is None else round(tokens / situation.scale)
+
+    return {
+        "used_tokens": ours(situation.view_used),
+        "window_tokens": ours(situation.window_tokens),
+        "target": request.target,
+        "force": request.force,
+        "keep_last": request.keep_last,
+    }
+
+
+def _plan(situation: Situation, request: PassRequest) -> Plan:
+    return plan(
         situation.view.items,
         request.policy,
-        used_tokens=situation.view_used,
-        window_tokens=situation.window_tokens,
-        target=request.target,
-        force=request.force,
+        **_in_our_tokens(situation, request),
         requested=request.requested,
-        keep_last=request.keep_last,
         host_compacts=request.host_compacts,
-        scale=situation.scale,
+        prices=prices_of(situation.usage.model),
     )
 
 
-def _plan_id(situation: Situation, plan: Plan) -> str:
+def _plan_id(situation: Situation, first: Plan) -> str:
     """Changes with the revision and with what would leave."""
-    text = f"{situation.fold.rev} {[slot.item_ids for slot in plan.slots]}"
+    text = f"{situation.fold.rev} {[slot.item_ids for slot in first.slots]}"
     return f"plan-{content_sha256(text)[:12]}"
 
 
@@ -141,41 +155,40 @@ class _Pass:
         self._made: list[tuple[Made, list[ContextItem]]] = []
         self._copies: list[tuple[ContextItem, str]] = []
         self._refused: list[str] = []
-        self._notes: list[str] = []
+        self._refusal = ""
         self._next_number = 0
         self._reserved_to = -1
         self._highest = 0
 
     async def run(self) -> PassResult:
-        planner = _planner(self._situation, self._request)
-        plan = planner.plan()
-        plan_id = _plan_id(self._situation, plan)
+        first = _plan(self._situation, self._request)
+        plan_id = _plan_id(self._situation, first)
         if self._request.plan_id and self._request.plan_id != plan_id:
             raise PlanStale("The session changed since that dry run.", next="Run compact_session with dry_run again.")
-        if plan.status != "nothing_to_do":
+        if first.slots:
             await self._look_around()
-            await self._work(planner, plan.slots)
+            await self._work(first)
+            self._refuse_too_much()
             await self._archive()
         fold, committed = await self._commit()
         await self._afterwards(fold, committed)
-        now = view(
-            fold,
-            result_overhead=self._counter.per_result_overhead,
-            digester=self._digesting.digester,
-            open_units=self._situation.open_units,
-        )
-        leaving = [one for made, items in self._made if made.record.batch_id in committed for one in items]
+        done = [(made, items) for made, items in self._made if made.record.batch_id in committed]
         return PassResult(
-            plan=plan,
+            plan=first,
             plan_id=plan_id,
-            view=now,
+            view=view(
+                fold,
+                result_overhead=self._counter.per_result_overhead,
+                digester=self._digesting.digester,
+                open_units=self._situation.open_units,
+            ),
             fold=fold,
-            made=[made for made, _ in self._made if made.record.batch_id in committed],
-            dropped=len(self._made) - sum(made.record.batch_id in committed for made, _ in self._made),
+            made=[made for made, _ in done],
+            dropped=len(self._made) - len(done),
             refused=self._refused,
+            refusal=self._refusal,
             copies=len(self._copies),
-            leaving=leaving,
-            notes=self._notes,
+            leaving=[one for _, items in done for one in items],
         )
 
     async def _look_around(self) -> None:
@@ -192,19 +205,29 @@ class _Pass:
         standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
         await self._digesting.look_around(self._situation.view.items, records, standing)
 
-    async def _work(self, planner: Planner, slots: Sequence[Slot]) -> None:
-        """Digest slot after slot; what came out larger or smaller than predicted changes what is planned next."""
+    async def _work(self, first: Plan) -> None:
+        """Digest slot after slot until the real counts meet the target; then plan again with what came out."""
         by_id = {one.item.id: one for one in self._situation.view.items}
-        present = frozenset(by_id)
-        standing = standing_holders(self._situation.fold, present)
-        done = 0
+        standing = standing_holders(self._situation.fold, frozenset(by_id))
+        outcomes: list[Outcome] = []
+        now, slots = first.before_tokens, first.slots
         while slots:
             for slot in slots:
-                await self._report(done, done + len(slots), "digest")
-                items = [by_id[name] for name in slot.item_ids]
-                planner.outcome(slot, await self._take(slot, items, standing))
-                done += 1
-            slots = planner.more()
+                await self._report(len(outcomes), len(outcomes) + len(slots), "digest")
+                tokens = await self._take(slot, [by_id[name] for name in slot.item_ids], standing)
+                outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=tokens))
+                now += 0 if tokens is None else tokens - slot.tokens
+                if now <= first.target_tokens:
+                    return
+            arguments = _in_our_tokens(self._situation, self._request)
+            slots = replan(self._situation.view.items, self._request.policy, outcomes, **arguments).slots
+
+    def _refuse_too_much(self) -> None:
+        """A pass that keeps next to nothing is refused, where the policy says so (seed 003)."""
+        sizes = [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m, _ in self._made]
+        pressed = compression(sizes, self._request.policy, strategy=self._request.strategy)
+        if pressed.refused:
+            self._made, self._refusal = [], pressed.note
 
     async def _take(self, slot: Slot, items: list[ContextItem], standing: dict[str, bool]) -> int | None:
         """Tokens that stand for the slot's items from now on; None when they stay as they are."""
@@ -331,8 +354,12 @@ class _Pass:
             session_id=self._info.session_id,
             agent="",
             pass_id=self._id,
-            replaced=tuple(one.item for made, items in self._made if made.record.batch_id in committed for one in items),
-            kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements),
+            replaced=tuple(
+                one.item for made, items in self._made if made.record.batch_id in committed for one in items
+            ),
+            kept=tuple(
+                one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements
+            ),
             batch_ids=tuple(sorted(committed)),
         )
         for listener in self._given.listeners:
@@ -365,9 +392,7 @@ def _committed(made: Made) -> ReplacedBatch:
     return ReplacedBatch(
         batch_id=record.batch_id,
         items=tuple(
-            ReplacedItem(
-                id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens
-            )
+            ReplacedItem(id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens)
             for item in record.items
         ),
         original_tokens=record.original_token_count,

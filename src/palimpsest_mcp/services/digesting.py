@@ -91,9 +91,7 @@ class Digesting:
         for specific in specifics:  # type: ignore[attr-defined]
             self._holders.setdefault(specific, holder)
 
-    async def make(
-        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, standing: Mapping[str, bool]
-    ) -> Made:
+    async def make(self, slot: Slot, items: Sequence[ContextItem], batch_id: str, standing: Mapping[str, bool]) -> Made:
         """Digest one slot, or adopt the record that an interrupted pass left for the very same items.
 
         Raises:

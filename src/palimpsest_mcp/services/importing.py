@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from ..hosts.session_files import transcript_for
+from ..hosts.session_files import transcripts
 from ..ledger.alignment import align, part_hash
 from ..ledger.fold import Fold
 from ..ledger.placeholders import is_placeholder
 from ..ledger.view import View, view
 from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
-from ..models.items import Item
+from ..models.items import Item, content_bytes, content_sha256
 from ..ports.host import HostContext
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
@@ -42,6 +42,8 @@ async def import_context(
     given: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext, *, wrapper: str = ""
 ) -> Imported:
     """Bring the ledger up to what the host's list shows; writes nothing when it already is (L5)."""
+    if given.redact_archive:
+        context = await asyncio.to_thread(_masked, given, context)
     fold = await sessions.fold(info)
     inherited = await sessions.inherited_parts(info)
     counter = given.counter_for(context.model or given.model)
@@ -55,8 +57,10 @@ async def import_context(
     counted = await asyncio.to_thread(_count, found.seen, counter)
     events = found.observations(counted, agent="", ts=given.now())
     events += _usage(fold, context)
-    if envelope := await asyncio.to_thread(_envelope, fold, context, dict(found.ids), wrapper):
-        events.append(envelope)
+    # The rows hold the host's words around the items; a store that keeps masked text only cannot keep them.
+    around = None if given.redact_archive else await asyncio.to_thread(_envelope, fold, context, found.ids, wrapper)
+    if around is not None:
+        events.append(around)
     if events:
         await given.store.ledger.observe(sessions.key(info), events)
         fold = await sessions.fold(info)
@@ -67,6 +71,21 @@ async def import_context(
         open_units=context.open_units,
     )
     return Imported(info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter)
+
+
+def _masked(given: Dependencies, context: HostContext) -> HostContext:
+    """The context as a store with `redact_archive` keeps it: texts masked, their hashes those of the masked texts."""
+    texts = [item.content if isinstance(item.content, str) else "" for item in context.items]
+    masked = given.redactor.redact_all(texts)
+    items = tuple(
+        msgspec.structs.replace(
+            item, content=one.text, sha256=content_sha256(one.text), size_bytes=len(content_bytes(one.text))
+        )
+        if isinstance(item.content, str) and one.text != item.content
+        else item
+        for item, one in zip(context.items, masked, strict=True)
+    )
+    return msgspec.structs.replace(context, items=items)
 
 
 def _count(items: Sequence[Item], counter: ContentCounter) -> list[Item]:
@@ -109,14 +128,14 @@ def marked_item(text: str) -> tuple[str, str] | None:
     return (item_id, sha256) if word == MARK and len(sha256) == 64 and item_id else None
 
 
-def _envelope(fold: Fold, context: HostContext, ids: dict[str, str], wrapper: str) -> Envelope | None:
+def _envelope(fold: Fold, context: HostContext, ids: Mapping[str, str], wrapper: str) -> Envelope | None:
     """What is new around the items; None when nothing is."""
     marks: dict[str, Any] = {
         item.id: item_mark(ids[item.id], _truth(fold, ids[item.id], item))
         for item in context.items
         if item.role == "tool" and item.content is not None
     }
-    rows = [dump(message) for message in transcript_for(context.form).render(context, marks)]
+    rows = [dump(message) for message in transcripts()[context.form].render(context, marks)]
     known = fold.envelopes.get("")
     if known is None:
         return Envelope(form=context.form, total_rows=len(rows), rows=tuple(rows), wrapper=wrapper)

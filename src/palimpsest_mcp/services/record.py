@@ -21,14 +21,13 @@ from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
 
 FIELDS = (
-    "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel", "tokens",
+    "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel",
+    "tokens",
 )  # fmt: skip
 ROLES = ("system", "user", "assistant", "tool")
 MAX_ITEMS = 10_000
 CITATION_INDEX = "citation_index"
-EXAMPLE = (
-    '{"kind": "tool_result", "role": "tool", "tool_name": "Bash", "tool_use_id": "call_1", "content": "3 passed in 0.2s"}'
-)
+EXAMPLE = '{"role": "tool", "tool_name": "Bash", "tool_use_id": "call_1", "content": "3 passed in 0.2s"}'
 CHANNEL_ARGS = ("channel", "source_channel", "channel_name")
 _TEXTS = ("id", "kind", "role", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel")
 
@@ -48,8 +47,8 @@ async def record(
 ) -> RecordedItems:
     """Write items at the end of the session's context: all of them, or none.
 
-    An item with an id (or a result with a `tool_use_id`) that is known with the same content is the same item: recording
-    again after a lost answer changes nothing. Malformed tool output is no error: it is a string like any other.
+    An item with an id (or a result with a `tool_use_id`) that is known with the same content is the same item:
+    recording again after a lost answer changes nothing. Malformed tool output is no error: it is a string like others.
 
     Raises:
         InvalidItem: it names the field and shows a correct example; nothing was written.
@@ -222,7 +221,7 @@ def _refused(index: int, field: str, what: str) -> InvalidItem:
 
 
 def _citations(fold: Fold, new: Sequence[Item], counter: ContentCounter) -> Item | None:
-    """The citation index with the URLs of new evidence; None when it has them all (a canonical URL keeps its number)."""
+    """The citation index with the URLs of new evidence, None when it has them all; a canonical URL keeps its number."""
     urls = [item.url for item in new if item.kind == "evidence" and item.url]
     if not urls:
         return None

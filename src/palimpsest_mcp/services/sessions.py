@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from ..errors import InvalidArgument, RevConflict, SessionUnknown
 from ..ledger.fold import Fold
+from ..ledger.view import View, view
 from ..models.events import Decision, SessionInfo, SessionKey
-from .dependencies import Dependencies
+from .dependencies import ContentCounter, Dependencies
 
 KEPT_FOLDS = 16
 """Folds held in memory at a time; one of a 1M-token session takes some 10 MB."""
@@ -26,6 +27,7 @@ class Sessions:
         self._given = given
         self._folds: OrderedDict[str, tuple[Fold, object]] = OrderedDict()
         self._handles: dict[str, str] = {}
+        self._views: dict[str, tuple[Fold, int, int, str, View]] = {}
 
     def key(self, info: SessionInfo) -> SessionKey:
         """The store's key of a session."""
@@ -95,8 +97,19 @@ class Sessions:
         self._folds[info.session_id] = (fold, page.cursor)
         self._folds.move_to_end(info.session_id)
         while len(self._folds) > KEPT_FOLDS:
-            self._folds.popitem(last=False)
+            name, _ = self._folds.popitem(last=False)
+            self._views.pop(name, None)
         return fold
+
+    async def view(self, info: SessionInfo, counter: ContentCounter) -> tuple[Fold, View]:
+        """The session's fold and the view of its main chain; worked out anew only when an event changed it."""
+        fold = await self.fold(info)
+        overhead, digester = counter.per_result_overhead, self._given.digester_for(counter).name
+        known = self._views.get(info.session_id)
+        if known is None or known[0] is not fold or known[1:4] != (fold.generation, overhead, digester):
+            shown = view(fold, result_overhead=overhead, digester=digester)
+            known = self._views[info.session_id] = (fold, fold.generation, overhead, digester, shown)
+        return fold, known[4]
 
     async def decide(self, info: SessionInfo, make: Callable[[Fold], Sequence[Decision]]) -> Fold:
         """Fold, decide, and write only if nobody decided in between; otherwise fold and decide again (L1).

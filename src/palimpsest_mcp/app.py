@@ -1,1 +1,0 @@
-"""Wires the parts."""

@@ -1,0 +1,5 @@
+"""The library: one `Palimpsest` a store."""
+
+from .palimpsest import Palimpsest
+
+__all__ = ["Palimpsest"]

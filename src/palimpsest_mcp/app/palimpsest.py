@@ -1,0 +1,413 @@
+"""Wires the parts: one `Palimpsest` is one store with everything that works on it. It decides nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import NotYetAvailable
+from ..hosts.host_table import host_note
+from ..hosts.session_files import parse_value, rewrap
+from ..models.events import SessionInfo, SummarizationEvent
+from ..models.records import OffloadRecord
+from ..models.reports import BatchView, ContextView, Hit, Recorded, Report, Restored, StoreStatus, VerifyReport
+from ..models.usage import Usage
+from ..policy.zones import triggers
+from ..ports.clock import Clock, RandomHex
+from ..ports.store import Store
+from ..services import checkup, context, files, policies, record, reporting
+from ..services.compact import PassRequest, run_pass
+from ..services.dependencies import Dependencies, Progress
+from ..services.importing import import_context
+from ..services.measure import Situation, Told, situate, tell
+from ..services.messages import CompactedMessages, Messages
+from ..services.offloaded import Offloaded
+from ..services.pages import Page, page_of
+from ..services.sessions import Sessions
+from ..settings.load import Settings, load_settings
+from .wiring import dependencies, open_store
+
+
+class Palimpsest:
+    """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
+
+    def __init__(self, given: Dependencies, settings: Settings) -> None:
+        self.settings = settings
+        self._given = given
+        self._sessions = Sessions(given)
+        self._offloaded = Offloaded(given, self._sessions)
+        self._messages = Messages(given, self._sessions, self._offloaded)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        home: Path | str | None = None,
+        *,
+        settings: Settings | None = None,
+        principal: str = "",
+        clock: Clock | None = None,
+        random_hex: RandomHex | None = None,
+        store: Store | None = None,
+    ) -> AsyncGenerator[Palimpsest]:
+        """Open a store for as long as the block runs.
+
+        Args:
+            home: folder of the store; None takes `PALIMPSEST_HOME`, else the platform's user data folder.
+            settings: None reads environment and settings file.
+            principal: whose sessions; empty is the local user.
+            store: another backend than the folder.
+
+        Raises:
+            StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
+        """
+        now = clock or (lambda: datetime.now().astimezone())
+        chance = random_hex or secrets.token_hex
+        chosen = settings or load_settings(home=home)
+        opened = store or open_store(chosen, now, chance)
+        try:
+            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen)
+        finally:
+            if store is None:
+                await opened.aclose()
+
+    @property
+    def store(self) -> Store:
+        """The store, for programs that ask it directly."""
+        return self._given.store
+
+    @property
+    def given(self) -> Dependencies:
+        """What the use cases were given: redactor, registry, counters."""
+        return self._given
+
+    # Message lists and files
+
+    async def compact_messages(
+        self,
+        messages: list[Any],
+        *,
+        session_id: str | None = None,
+        window_tokens: int | None = None,
+        used_tokens: int | None = None,
+        target: float | None = None,
+        keep_last: int | None = None,
+        policy: str | None = None,
+        strategy: str = "anchored",
+        force: bool = False,
+        dry_run: bool = False,
+        focus: str = "",
+        model: str = "",
+        form: str = "auto",
+        system: str = "",
+        parent: str | None = None,
+        progress: Progress | None = None,
+    ) -> CompactedMessages:
+        """Give back a shorter, valid list: older tool results replaced by checked digests, originals archived first.
+
+        Call it again with the grown list (either the original or the compacted one) and the same session id: what was
+        compacted stays byte-identical.
+
+        Args:
+            session_id: None mints one; it stands in the answer.
+            window_tokens: the effective window.
+            used_tokens: what the provider reported for this list; None estimates.
+            target: share of the window to reach, 0-1; None takes the policy's.
+            keep_last: newest tool results that stay whole, at least 3; -1 keeps all.
+            force: run below the trigger too; with no window from anywhere the list's own size is the window.
+            focus: words of the task; a bonus in choosing what to show.
+            system: the system prompt, where it is not in the list; counted only.
+            parent: session whose digests this one inherits.
+
+        Raises:
+            FileWrongShape, WindowUnknown, InvalidArgument, PassInProgress, WriteFailed: the list is as it was.
+        """
+        policies.check_strategy(strategy)
+        parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
+        info = await self._sessions.ensure(session_id or "new", parent=parent)
+        request = PassRequest(
+            policy=await policies.policy_of(self._given, self._sessions, info, policy),
+            target=target,
+            force=force,
+            dry_run=dry_run,
+            keep_last=keep_last,
+            focus=focus,
+            strategy=strategy,
+            progress=progress,
+        )
+        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
+        return await self._messages.compact(info, files.with_system(parsed, system), request, told)
+
+    async def compact_file(
+        self,
+        path: Path,
+        *,
+        line: int | None = None,
+        form: str = "auto",
+        session_id: str | None = None,
+        window_tokens: int | None = None,
+        used_tokens: int | None = None,
+        target: float | None = None,
+        keep_last: int | None = None,
+        policy: str | None = None,
+        strategy: str = "anchored",
+        force: bool = False,
+        dry_run: bool = False,
+        focus: str = "",
+        model: str = "",
+        progress: Progress | None = None,
+    ) -> CompactedMessages:
+        """The same for a session file; `value` is what a file in the form that came in holds.
+
+        Raises:
+            FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.
+        """
+        policies.check_strategy(strategy)
+        found = await files.read_file(path, line=line, form=form)
+        parsed = files.parsed(found, self._given.kind_by_tool)
+        name = session_id or parsed.session_id or files.session_id_of(path, found.line)
+        info = await self._sessions.ensure(name, project=parsed.project, source=path.name)
+        request = PassRequest(
+            policy=await policies.policy_of(self._given, self._sessions, info, policy),
+            target=target,
+            force=force,
+            dry_run=dry_run,
+            keep_last=keep_last,
+            focus=focus,
+            strategy=strategy,
+            progress=progress,
+        )
+        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
+        done = await self._messages.compact(info, parsed, request, told, wrapper=files.wrapper_of(found.value))
+        return replace(done, value=rewrap(found.value, done.messages))
+
+    async def expand_messages(self, messages: list[Any], *, session_id: str) -> list[Any]:
+        """The list with every digest of ours replaced by its original: equal to what was compacted."""
+        return await self._messages.expand(await self._sessions.find(session_id), messages)
+
+    async def restore_all(self, session_id: str) -> Any:
+        """The newest list or file that was compacted under this session, equal to what came in."""
+        return await self._messages.restore_all(await self._sessions.find(session_id))
+
+    # Sessions recorded item by item
+
+    async def record_items(
+        self, session_id: str, items: Sequence[Mapping[str, Any]], *, auto: bool = False, host: str = ""
+    ) -> Recorded:
+        """Write items at the end of a session's context; `new` mints a session.
+
+        Args:
+            auto: run a pass when the ratio is at the trigger (unless `PALIMPSEST_AUTO=off`).
+
+        Raises:
+            InvalidItem: it names the field; nothing was written.
+        """
+        info = await self._sessions.ensure(session_id, host=host)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        before = await situate(self._given, self._sessions, info, policy, Told(host=host))
+        written = await record.record(self._given, self._sessions, info, items)
+        after = await situate(self._given, self._sessions, info, policy, Told(host=host))
+        crossed = triggers(after.usage.ratio, policy) and not triggers(before.usage.ratio, policy)
+        report: Report | None = None
+        if auto and self._given.automatic and triggers(after.usage.ratio, policy):
+            request = PassRequest(policy=policy, requested=False, host_compacts=_stands_aside(host))
+            report = await self._run(info, after, request, host)
+        return Recorded(
+            session_id=info.session_id,
+            handle=info.handle,
+            item_ids=written.ids,
+            tokens=written.tokens,
+            usage=after.usage,
+            crossed_trigger=crossed,
+            warnings=written.warnings,
+            report=report,
+        )
+
+    async def check_context_ratio(
+        self,
+        session_id: str,
+        *,
+        used_tokens: int | None = None,
+        window_tokens: int | None = None,
+        model: str = "",
+        transcript_path: str = "",
+        policy: str | None = None,
+        host: str = "",
+    ) -> Usage:
+        """How full the window is, by the best numbers known; what is told here is kept for the session.
+
+        Raises:
+            SessionUnknown: the session is unknown and nothing was told of it.
+        """
+        told = (used_tokens, window_tokens, model, transcript_path, policy)
+        if any(value not in (None, "") for value in told):
+            info = await self._sessions.ensure(session_id, host=host)
+        else:
+            info = await self._sessions.find(session_id)
+        if transcript_path:
+            found = await files.read_file(Path(transcript_path), form="claude-code")
+            parsed = files.parsed(found, self._given.kind_by_tool)
+            await import_context(self._given, self._sessions, info, parsed)
+        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
+        await tell(
+            self._given,
+            self._sessions,
+            info,
+            Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host),
+        )
+        situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
+        return situation.usage
+
+    async def compact_session(
+        self,
+        session_id: str,
+        *,
+        policy: str | None = None,
+        strategy: str = "anchored",
+        target: float | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        focus: str = "",
+        window_tokens: int | None = None,
+        used_tokens: int | None = None,
+        keep_last: int | None = None,
+        plan_id: str = "",
+        digests: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+        host: str = "",
+    ) -> Report:
+        """One pass over a recorded session. The host's own history stays as it is; the report says what to do.
+
+        Raises:
+            SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
+            NotYetAvailable: `digests`, and strategies other than `anchored`.
+        """
+        policies.check_strategy(strategy)
+        if digests:
+            raise NotYetAvailable("Digests written by the caller come later.", next="Leave out digests.")
+        info = await self._sessions.find(session_id)
+        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
+        await tell(
+            self._given, self._sessions, info, Told(used_tokens=used_tokens, window_tokens=window_tokens, host=host)
+        )
+        situation = await situate(self._given, self._sessions, info, chosen, Told(host=host, forced=force))
+        request = PassRequest(
+            policy=chosen,
+            target=target,
+            force=force,
+            dry_run=dry_run,
+            keep_last=keep_last,
+            focus=focus,
+            plan_id=plan_id,
+            strategy=strategy,
+            host_compacts=_stands_aside(host or info.host),
+            progress=progress,
+        )
+        return await self._run(info, situation, request, host)
+
+    async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
+        """What is in context, why it stays, and what was replaced; pins first, if asked.
+
+        Raises:
+            SessionUnknown, ItemUnknown: nothing was pinned.
+        """
+        info = await self._sessions.find(session_id)
+        if pin or unpin:
+            await context.pin(self._given, self._sessions, info, pin, unpin)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        situation = await situate(self._given, self._sessions, info, policy, Told())
+        return await context.show(self._given, self._offloaded, info, situation, situation.usage, policy)
+
+    # The archive
+
+    async def list_offloaded(self, session_id: str) -> tuple[BatchView, ...]:
+        """Every batch that was dropped, in order."""
+        return await self._offloaded.batches(await self._sessions.find(session_id))
+
+    async def list_offloaded_page(self, session_id: str, cursor: str = "", *, size: int = 20) -> Page[BatchView]:
+        """One page of the same.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        return page_of(await self.list_offloaded(session_id), cursor, size)
+
+    async def record(self, session_id: str, batch_id: str) -> OffloadRecord:
+        """The archive's record of a batch."""
+        return await self._offloaded.record(await self._sessions.find(session_id), batch_id)
+
+    async def search_offloaded(
+        self, query: str, *, session_id: str | None = None, project: str | None = None, limit: int = 10
+    ) -> tuple[Hit, ...]:
+        """Dropped items that hold the query's words, best first; in every session unless one is named."""
+        info = await self._sessions.find(session_id) if session_id else None
+        return await self._offloaded.search(query, info=info, project=project, limit=limit)
+
+    async def restore(self, session_id: str, batch_id: str, item_id: str | None = None) -> Restored:
+        """One original, byte for byte. The digest in the context stays (L13).
+
+        Args:
+            item_id: needed unless the batch has one item; a call id does too.
+        """
+        info = await self._sessions.find(session_id)
+        one = await self._offloaded.restore(info, batch_id, item_id)
+        await self._offloaded.note_fetched(info, [one], [])
+        return one
+
+    async def restore_batch(self, session_id: str, batch_id: str) -> tuple[Restored, ...]:
+        """Every original of a batch, in order."""
+        info = await self._sessions.find(session_id)
+        found = await self._offloaded.restore_batch(info, batch_id)
+        await self._offloaded.note_fetched(info, found, [])
+        return found
+
+    async def note_fetched(self, session_id: str, restored: Sequence[Restored], texts: Sequence[str]) -> None:
+        """Say under which very texts originals were handed to an agent, so that they are known when they come back."""
+        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts)
+
+    async def reinstate(self, session_id: str, batch_id: str) -> None:
+        """Put the whole units of a batch back in the place of their digest."""
+        await self._offloaded.reinstate(await self._sessions.find(session_id), batch_id)
+
+    # The store
+
+    async def verify(self, session_id: str | None = None) -> VerifyReport:
+        """Check everything stored against its checksums and hashes."""
+        infos = (await self._sessions.find(session_id),) if session_id else await self._sessions.all()
+        return await checkup.verify(self._given, self._sessions, infos)
+
+    async def status(self) -> StoreStatus:
+        """Disk use and lifetime savings."""
+        return await checkup.status(self._given, self._sessions)
+
+    async def sessions(self) -> tuple[SessionInfo, ...]:
+        """Every session, oldest first."""
+        return await self._sessions.all()
+
+    async def session(self, session_id: str) -> SessionInfo:
+        """A session by id or handle.
+
+        Raises:
+            SessionUnknown: there is none.
+        """
+        return await self._sessions.find(session_id)
+
+    def subscribe(self, listener: Callable[[SummarizationEvent], Awaitable[None] | None]) -> Callable[[], None]:
+        """Have a function called after every committed pass. Returns what ends the subscription."""
+        self._given.listeners.append(listener)
+        return lambda: self._given.listeners.remove(listener)
+
+    async def _run(self, info: SessionInfo, situation: Situation, request: PassRequest, host: str) -> Report:
+        result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
+        return reporting.report(info, situation, request, result, host=host or info.host or "mcp")
+
+
+def _stands_aside(host: str) -> bool:
+    """Whether the host compacts by itself where no adapter of ours acts."""
+    note = host_note(host)
+    return bool(host) and note.compacts_itself and not note.adapter

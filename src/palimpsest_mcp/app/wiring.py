@@ -1,0 +1,60 @@
+"""Which implementation stands behind each seam."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..digest.engine import ExtractiveDigester
+from ..ports.clock import Clock, RandomHex
+from ..ports.store import Store
+from ..ports.text import Digester
+from ..redaction import open_redactor
+from ..services.dependencies import ContentCounter, Dependencies
+from ..settings.load import Settings
+from ..specifics.registry import DefaultRegistry
+from ..specifics.user import UserClass
+from ..store.disk_store import DiskStore
+from ..tokens.counting import open_counter
+
+
+def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
+    """The store in the configured folder."""
+    return DiskStore(settings.home, clock=clock, random_hex=random_hex)
+
+
+async def dependencies(
+    settings: Settings, store: Store, clock: Clock, random_hex: RandomHex, principal: str
+) -> Dependencies:
+    """Everything the use cases are given."""
+    values = settings.values
+    registry = DefaultRegistry(
+        [UserClass(name=one.name, pattern=one.pattern, weight=one.weight) for one in values.specifics]
+    )
+    redactor = open_redactor(
+        await store.secret(),
+        rule_files=values.redaction_rule_files,
+        allow=values.redaction_allow,
+        pii=values.redaction_pii,
+    )
+
+    @cache
+    def digester_for(counter: ContentCounter) -> Digester:
+        return ExtractiveDigester(registry, counter)
+
+    return Dependencies(
+        store=store,
+        clock=clock,
+        random_hex=random_hex,
+        redactor=redactor,
+        registry=registry,
+        counter_for=cache(open_counter),
+        digester_for=digester_for,
+        policy_named=settings.policy_named,
+        principal=principal,
+        model=values.model,
+        window_tokens=values.window_tokens,
+        effective_window_tokens=values.effective_window_tokens,
+        automatic=values.auto,
+        redact_archive=values.redact_archive,
+        kind_by_tool=settings.policy_named(None).kind_by_tool,
+    )

@@ -1,0 +1,194 @@
+"""How full the window is: the host's number first, our own view beside it (design §6, L12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..ledger.alignment import part_hash
+from ..ledger.fold import Fold, UsageFields
+from ..ledger.view import View
+from ..models.events import SessionInfo, UsageSeen
+from ..models.plans import ContextItem
+from ..models.policies import Policy
+from ..models.usage import Usage
+from ..policy.measuring import Numbers, measure
+from ..policy.signals import signals
+from ..tokens.windows import host_compaction_point, window_of
+from .dependencies import ContentCounter, Dependencies
+from .importing import Imported
+from .sessions import Sessions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """Numbers that a caller gives with one call."""
+
+    used_tokens: int | None = None
+    window_tokens: int | None = None
+    model: str = ""
+    host: str = ""
+    forced: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """One session's context, measured."""
+
+    fold: Fold
+    view: View
+    counter: ContentCounter
+    open_units: frozenset[str] | None
+    usage: Usage
+    """As the host has it now."""
+    view_used: int | None
+    """What the window would hold by our view: stored digests in the place of their originals."""
+    scale: float
+    """Tokens of the host per token of our estimate, at most 1: where the host reports less than we count, what a pass
+    takes away is scaled down alike. Differences are scaled, never totals."""
+
+    @property
+    def window_tokens(self) -> int | None:
+        """The effective window."""
+        return self.usage.effective_window.value
+
+
+async def situate(
+    given: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    policy: Policy,
+    told: Told,
+    *,
+    imported: Imported | None = None,
+) -> Situation:
+    """Measure a session: from its ledger, or from a host's list that was just imported."""
+    known = (imported.fold if imported else await sessions.fold(info)).usage.get("", UsageFields())
+    model = told.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
+    model = model or given.model
+    counter = imported.counter if imported else given.counter_for(model)
+    fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter)
+    beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
+    hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
+    usage = _usage(given, info, policy, told, known, shown, counter.name, beside + hosts, model)
+    used = usage.used.value
+    scale = min(1.0, used / hosts) if used is not None and hosts > used else 1.0
+    view_used = None if used is None else max(0, used - round(scale * (hosts - shown.tokens)))
+    if view_used != used:
+        usage = msgspec.structs.replace(usage, compacted_view_tokens=view_used)
+    return Situation(
+        fold=fold,
+        view=shown,
+        counter=counter,
+        open_units=imported.context.open_units if imported else None,
+        usage=usage,
+        view_used=view_used,
+        scale=scale,
+    )
+
+
+async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told: Told) -> None:
+    """Keep what a caller said about the window, if it is news (design §10). Not flushed: losing it costs a repetition.
+
+    Raises:
+        InvalidArgument: a number of tokens below 0, or an empty window.
+    """
+    for name, value, least in (("used_tokens", told.used_tokens, 0), ("window_tokens", told.window_tokens, 1)):
+        if value is not None and value < least:
+            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
+    known = (await sessions.fold(info)).usage.get("", UsageFields())
+    _, shown = await sessions.view(info, given.counter_for(told.model or given.model))
+    event = UsageSeen(
+        used_tokens=told.used_tokens,
+        window_tokens=told.window_tokens,
+        model=told.model,
+        host=told.host,
+        used_source="argument" if told.used_tokens is not None else "",
+        row=shown.last_row if told.used_tokens is not None else -1,
+    )
+    if _is_news(known, event):
+        await given.store.ledger.observe(sessions.key(info), [event], durable=False)
+
+
+def _is_news(known: UsageFields, event: UsageSeen) -> bool:
+    used, window = known.used, known.window
+    return bool(
+        (
+            event.used_tokens is not None
+            and (used is None or (used.used_tokens, used.row) != (event.used_tokens, event.row))
+        )
+        or (event.window_tokens is not None and (window is None or window.window_tokens != event.window_tokens))
+        or (event.model and (known.model is None or known.model.model != event.model))
+        or (event.host and (known.host is None or known.host.host != event.host))
+    )
+
+
+def _usage(
+    given: Dependencies,
+    info: SessionInfo,
+    policy: Policy,
+    told: Told,
+    known: UsageFields,
+    shown: View,
+    counter: str,
+    estimate: int,
+    model: str,
+) -> Usage:
+    host = told.host or info.host or (known.host.host if known.host else "")
+    table = window_of(model, host=host) if model else None
+    reported = known.used
+    window = told.window_tokens or (known.window.window_tokens if known.window else None)
+    provider = reported.used_tokens if reported is not None else None
+    numbers = Numbers(
+        told_used=told.used_tokens,
+        provider_used=provider,
+        added_since=_after(shown, reported),
+        estimate=estimate if shown.items or estimate else None,
+        counter=counter,
+        told_window=window,
+        set_effective_window=given.effective_window_tokens,
+        set_window=given.window_tokens,
+        model_window=table.tokens if table else None,
+        model_source=table.source if table else "model table",
+        reserve=table.reserve if table else 0,
+        forced=told.forced,
+    )
+    usage = measure(
+        numbers,
+        policy,
+        model=model,
+        host=host,
+        host_compaction_point=host_compaction_point(host, model),
+    )
+    if usage.ratio is None:  # looked for only where there are no numbers: they read every call
+        usage = msgspec.structs.replace(usage, signals=signals(shown.items))
+    if provider is not None and told.used_tokens is None and reported is not None and reported.used_source:
+        source = usage.used.source.replace("provider usage", reported.used_source)
+        usage = msgspec.structs.replace(usage, used=msgspec.structs.replace(usage.used, source=source))
+    return usage
+
+
+def _after(shown: View, reported: UsageSeen | None) -> int:
+    """Estimate of what came after the answer that reported usage."""
+    if reported is None or reported.row < 0:
+        return 0
+    return sum(one.tokens for one in shown.items if one.item.position[0] > reported.row)
+
+
+def _host_tokens(imported: Imported, shown: View) -> int:
+    """Estimate of the host's own list as it came: where it shows our part, the part; else the original."""
+    by_id = {one.item.id: one for one in shown.items}
+    parts = imported.fold.decided.parts
+    overhead = imported.counter.per_result_overhead
+    total = 0
+    for item in imported.context.items:
+        one = by_id[imported.ids[item.id]]
+        applied = one.state == "replaced" and item.role == "tool" and part_hash(item) in parts
+        total += one.tokens if applied or one.state != "replaced" else _whole(one, overhead)
+    return total
+
+
+def _whole(one: ContextItem, overhead: int) -> int:
+    return one.item.tokens + (overhead if one.item.role == "tool" else 0)

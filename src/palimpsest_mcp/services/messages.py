@@ -1,0 +1,173 @@
+"""Message lists: compacted and given back in the form they came in, expanded again, and restored whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..errors import NotRestorable, WindowUnknown
+from ..hosts.session_files import parse_value, rewrap, transcripts
+from ..hosts.validity import new_problems
+from ..ledger.alignment import part_hash
+from ..models.events import SessionInfo
+from ..models.items import Content, Item, content_sha256, content_text
+from ..models.reports import Report
+from ..ports.host import HostContext
+from .compact import PassRequest, PassResult, run_pass
+from .dependencies import Dependencies
+from .importing import Imported, import_context, marked_item
+from .measure import Told, situate
+from .offloaded import Offloaded
+from .reporting import report
+from .sessions import Sessions
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactedMessages:
+    """A message list after a pass."""
+
+    messages: list[Any]
+    """In the form that came in; messages and blocks that did not change are the very same objects."""
+    value: Any = None
+    """What a file with these messages holds: the list, or the object around it as it came in."""
+    report: Report
+    session_id: str
+    handle: str
+
+
+class Messages:
+    """What can be done with a host's message list."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+
+    async def compact(
+        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, *, wrapper: str = ""
+    ) -> CompactedMessages:
+        """Import a list, run one pass, and render the list with every stored digest in its place (L6).
+
+        Raises:
+            WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
+            PassInProgress, WriteFailed, PlanStale: what a pass raises.
+        """
+        imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
+        situation = await situate(self._given, self._sessions, info, request.policy, told, imported=imported)
+        if situation.window_tokens is None:
+            raise WindowUnknown(
+                "How large the window is, is not known.",
+                next="Give --window N (window_tokens), or --force to take the session's own size as the window.",
+            )
+        result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
+        answer = report(info, situation, request, result, host="messages" if told.host == "" else told.host)
+        contents = await self._parts(info, imported, result)
+        messages, emitted = await asyncio.to_thread(self._render, context, contents)
+        if not emitted:
+            answer = msgspec.structs.replace(
+                answer,
+                status="failed",
+                reason="The compacted list would not be valid; the input is returned as it came.",
+            )
+        elif not result.made and not result.copies and contents:
+            note = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, note))
+        return CompactedMessages(messages=messages, report=answer, session_id=info.session_id, handle=info.handle)
+
+    def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
+        reader = transcripts(self._given.kind_by_tool)[context.form]
+        messages = reader.render(context, contents)
+        if new_problems(context.messages, messages, context.form):
+            return list(context.messages), False
+        return messages, True
+
+    async def _parts(self, info: SessionInfo, imported: Imported, result: PassResult) -> dict[str, Content]:
+        """Host item id -> stored part, for every item whose original the host still shows."""
+        fresh = {made.record.batch_id: made.record for made in result.made}
+        wanted: dict[str, Content] = {}
+        for item in imported.context.items:
+            ledger_id = imported.ids[item.id]
+            replaced = result.fold.decided.replacements.get(ledger_id)
+            if replaced is None or replaced.item.sha256 != item.sha256:
+                continue
+            if replaced.item.part is not None:
+                wanted[item.id] = replaced.item.part
+                continue
+            batch_id = replaced.batch.batch_id
+            if batch_id not in fresh:
+                fresh[batch_id] = await self._offloaded.record(info, batch_id)
+            record = fresh[batch_id]
+            wanted[item.id] = next(record.part(one) for one in record.items if one.id == ledger_id)
+        return wanted
+
+    async def expand(self, info: SessionInfo, value: Any) -> Any:
+        """The list with the original in the place of every digest part of ours, equal to what was compacted.
+
+        Raises:
+            RecordDamaged, Purged: an original is not whole any more; nothing is half expanded.
+        """
+        context = parse_value(value, kind_by_tool=self._given.kind_by_tool)
+        fold = await self._sessions.fold(info)
+        parts = {**await self._sessions.inherited_parts(info), **fold.decided.parts}
+        contents: dict[str, Content] = {}
+        for item in context.items:
+            found = parts.get(part_hash(item)) if item.role == "tool" and item.content is not None else None
+            if found is not None:
+                contents[item.id] = await self._original(info, *found, item)
+        rendered = transcripts(self._given.kind_by_tool)[context.form].render(context, contents)
+        return rewrap(value, rendered)
+
+    async def _original(self, info: SessionInfo, batch_id: str, item_id: str, item: Item) -> Content:
+        fold = await self._sessions.fold(info)
+        replaced = fold.decided.replacements.get(item_id)
+        if replaced is not None and replaced.item.part_sha256 == part_hash(item) and replaced.item.part is not None:
+            content = fold.states[item_id].versions[replaced.item.sha256].item.content
+            return "" if content is None else content
+        return (await self._offloaded.restore(info, batch_id, item_id)).content
+
+    async def restore_all(self, info: SessionInfo) -> Any:
+        """The newest list that was compacted, whole and equal to what came in, with the object around it.
+
+        Raises:
+            NotRestorable: the session was recorded item by item, so there never was a list.
+            RecordDamaged, Purged: an original is not whole any more.
+        """
+        fold = await self._sessions.fold(info)
+        rows = fold.envelopes.get("")
+        texts = rows.messages() if rows is not None else None
+        if rows is None or texts is None:
+            raise NotRestorable(
+                "This session was never given as a whole message list.",
+                next=f"Restore batch by batch: list {info.handle}, then restore {info.handle} BATCH.",
+            )
+        reader = transcripts(self._given.kind_by_tool)["openai" if rows.newest.form == "openai" else "anthropic"]
+        context = reader.parse([json.loads(text) for text in texts])
+        originals = {
+            item.id: await self._marked(info, content_text(item.content))
+            for item in context.items
+            if item.role == "tool" and item.content is not None
+        }
+        messages = reader.render(context, originals)
+        if not rows.newest.wrapper:
+            return messages
+        return {**json.loads(rows.newest.wrapper), "messages": messages}
+
+    async def _marked(self, info: SessionInfo, text: str) -> Content:
+        """The content that a mark stands for: from the archive where it was replaced, else from the ledger."""
+        mark = marked_item(text)
+        if mark is None:
+            return text
+        item_id, sha256 = mark
+        fold = await self._sessions.fold(info)
+        replaced = fold.decided.replacements.get(item_id)
+        if replaced is not None and replaced.item.sha256 == sha256 and replaced.item.part is None:
+            return (await self._offloaded.restore(info, replaced.batch.batch_id, item_id)).content
+        seen = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
+        content = seen.item.content if seen is not None else None
+        if content is None or content_sha256(content) != sha256:
+            raise NotRestorable("An item of the list is not in the ledger.", next="Run `palimpsest-mcp verify`.")
+        return content

@@ -1,0 +1,58 @@
+"""Which policy a session runs under: the one named now, else the one it was given before, else the default."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..errors import InvalidArgument, InvalidPolicy, NotYetAvailable
+from ..ledger.fold import Fold
+from ..models.events import PolicySet, SessionInfo
+from ..models.policies import Policy
+from .dependencies import Dependencies
+from .sessions import Sessions
+
+STRATEGIES = ("anchored", "sliding_window", "regenerative", "opaque", "importance", "hybrid")
+
+
+async def policy_of(given: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
+    """The policy in force; one that is named is kept for the session.
+
+    Raises:
+        InvalidPolicy: there is no policy of this name.
+    """
+    if not name:
+        return stored_policy(given, await sessions.fold(info))
+    policy = given.policy_named(name)
+    data = msgspec.to_builtins(policy)
+
+    def decide(fold: Fold) -> list[PolicySet]:
+        return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=given.now())]
+
+    await sessions.decide(info, decide)
+    return policy
+
+
+def stored_policy(given: Dependencies, fold: Fold) -> Policy:
+    """What the session was given, or the configured default. What an older version wrote may not fit any more."""
+    if fold.decided.policy is None:
+        return given.policy_named(None)
+    try:
+        return msgspec.convert(fold.decided.policy, Policy)
+    except msgspec.ValidationError:
+        raise InvalidPolicy(
+            "The session's stored policy does not fit this version.", next="Name one: policy=research."
+        ) from None
+
+
+def check_strategy(strategy: str) -> None:
+    """Refuse what is no strategy, and what this version does not do yet.
+
+    Raises:
+        InvalidArgument, NotYetAvailable: as said.
+    """
+    if strategy not in STRATEGIES:
+        raise InvalidArgument("There is no such strategy.", next=f"Use anchored (known: {', '.join(STRATEGIES)}).")
+    if strategy != "anchored":
+        raise NotYetAvailable(
+            f"The strategy {strategy} comes with the anchored summary.", next="Use strategy=anchored, the default."
+        )

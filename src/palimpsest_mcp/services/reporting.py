@@ -1,0 +1,163 @@
+"""The report of a pass: honest numbers, each with its source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from ..hosts.host_table import host_note
+from ..models.events import SessionInfo
+from ..models.records import ClassCount, SpecificCounts
+from ..models.reports import BatchReport, Report, Status
+from ..models.usage import Measured, Usage
+from ..policy.compression import compression
+from ..policy.economics import cache_cost
+from ..policy.zones import ratio_of, zone_of
+from ..tokens.windows import prices_of
+from .compact import PassRequest, PassResult
+from .measure import Situation
+
+
+def report(info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, host: str) -> Report:
+    """What a pass did, or would do."""
+    before = situation.usage
+    after = _after(situation, request, result)
+    target_tokens, target_ratio = _target(situation, request, result)
+    status, reason = _outcome(request, result, after, target_tokens)
+    pressed = compression(
+        [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m in result.made],
+        request.policy,
+        strategy=request.strategy,
+        kept_specifics=all(m.record.mode == "digest" for m in result.made),
+    )
+    redaction: Counter[str] = Counter()
+    for made in result.made:
+        redaction.update(made.record.redaction)
+    return Report(
+        status=status,
+        reason=reason,
+        session_id=info.session_id,
+        handle=info.handle,
+        before=before,
+        after=after,
+        target_ratio=target_ratio,
+        target_tokens=target_tokens,
+        policy=request.policy.name,
+        strategy=request.strategy,
+        batches=tuple(
+            BatchReport(
+                batch_id=made.record.batch_id,
+                items=len(made.record.items),
+                original_tokens=made.record.original_token_count,
+                digest_tokens=made.record.digest_token_count,
+                item_ids=tuple(item.id for item in made.record.items),
+                specifics=made.record.specifics,
+                mode=made.record.mode,
+                notes=made.notes,
+            )
+            for made in result.made
+        ),
+        protected=dict(Counter(one.reason for one in result.plan.verdicts if one.verdict != "free")),
+        specifics=total([made.record.specifics for made in result.made]),
+        redaction=dict(sorted(redaction.items())),
+        cache=cache_cost(
+            situation.view.items,
+            [one.item.id for one in result.leaving],
+            original=sum(one.tokens for one in result.leaving),
+            digest=sum(made.record.digest_token_count for made in result.made),
+            prices=prices_of(before.model),
+        )
+        if result.leaving
+        else None,
+        compression=pressed.share,
+        how_to_apply=host_note(host).how_to_apply,
+        plan_id=result.plan_id if request.dry_run else "",
+        slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.dry_run else (),
+        notes=_notes(situation, result, pressed.note),
+    )
+
+
+def _after(situation: Situation, request: PassRequest, result: PassResult) -> Usage:
+    before = situation.usage
+    used = situation.view_used
+    if used is not None:
+        saved = situation.view.tokens - result.view.tokens
+        if request.dry_run:
+            saved = result.plan.before_tokens - result.plan.predicted_tokens
+        used = max(0, used - round(situation.scale * saved))
+    ratio = ratio_of(used, before.effective_window.value)
+    zone = zone_of(ratio, request.policy)
+    source = before.used.source if used == before.used.value else f"{before.used.source}, less what was replaced"
+    return msgspec.structs.replace(
+        before,
+        used=Measured(value=used, source=source),
+        ratio=ratio,
+        zone=zone.name,
+        action=zone.action,
+        compacted_view_tokens=None,
+    )
+
+
+def _target(situation: Situation, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
+    share = request.policy.offload_target_token_ratio if request.target is None else request.target
+    return round(result.plan.target_tokens * situation.scale), share
+
+
+def _outcome(request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None) -> tuple[Status, str]:
+    if request.dry_run:
+        return result.plan.status, result.plan.reason
+    if result.refusal:
+        return "nothing_to_do", result.refusal
+    if not result.plan.slots:
+        return "nothing_to_do", result.plan.reason
+    if not result.made and not result.copies:
+        if result.dropped:
+            return "partial", "Nothing was replaced: every unit that was to leave changed while the pass worked."
+        return "target_not_reached", "Nothing was replaced: no digest was smaller than what it would stand for."
+    if result.dropped:
+        return "partial", f"{result.dropped} batches were dropped because their units changed meanwhile."
+    if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
+        return "target_not_reached", _why_above(result)
+    return "compacted", f"{len(result.made)} batches were archived and replaced by checked digests."
+
+
+def _why_above(result: PassResult) -> str:
+    held = Counter[str]()
+    for one in result.plan.verdicts:
+        if one.verdict != "free":
+            held[one.reason] += one.tokens
+    words = ", ".join(f"{reason} {tokens:,}" for reason, tokens in held.most_common(4) if tokens)
+    return f"Everything that may leave has left. Tokens that stay, by reason: {words}."
+
+
+def _notes(situation: Situation, result: PassResult, pressed: str) -> tuple[str, ...]:
+    notes = [*result.plan.notes]
+    if result.refused:
+        notes.append(f"{len(result.refused)} items were left whole: no digest of them is smaller; not tried again")
+    if result.copies:
+        notes.append(f"{result.copies} fetched copies became pointers; their originals are in the archive already")
+    if pressed and not result.refusal:
+        notes.append(pressed)
+    if situation.scale < 1:
+        notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
+    return tuple(dict.fromkeys(notes))
+
+
+def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
+    """The sum over batches."""
+    sums: Counter[str] = Counter()
+    by_class: dict[str, Counter[str]] = {}
+    holders: Counter[str] = Counter()
+    for one in counts:
+        for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
+            sums[name] += getattr(one, name)
+        for cls, count in one.by_class.items():
+            by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
+        holders.update(one.holders)
+    return SpecificCounts(
+        **sums,
+        by_class={cls: ClassCount(**count) for cls, count in sorted(by_class.items())},
+        holders=dict(sorted(holders.items())),
+    )
