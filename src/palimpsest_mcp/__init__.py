@@ -1,0 +1,24 @@
+"""Palimpsest: keeps an AI agent's context window healthy. Loads nothing until a name is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .app import Palimpsest as Palimpsest
+
+    __version__: str
+
+__all__ = ["Palimpsest", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Palimpsest":
+        from .app import Palimpsest
+
+        return Palimpsest
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("palimpsest-mcp")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,37 @@
+"""Where a process starts: joins the command line and the server, which do not know each other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    Without arguments and without a terminal on stdin: the stdio server.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given and not _terminal_on_stdin():
+        given = ["serve"]
+    from .cli.entry import run
+
+    return run(given, serve=serve)
+
+
+def serve(home: str | None) -> None:
+    """Serve MCP on stdin and stdout until stdin ends."""
+    from .server.stdio import serve_stdio
+
+    serve_stdio(home)
+
+
+def _terminal_on_stdin() -> bool:
+    try:
+        return sys.stdin.isatty()
+    except (AttributeError, ValueError):  # no stdin, or closed by whoever started us
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""`compact FILE`: one pass over a session file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..app import CompactedMessages
+
+Progress = Callable[[int, int, str], Awaitable[None]]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--line", type=click.IntRange(min=1), help="Which session of a file with one a line, from 1.")
+@click.option("--format", "form", default="auto", show_default=True, help="anthropic, openai, claude-code, or auto.")
+@click.option("--session", help="Session id; default: the host's own, else made of file name and path.")
+@click.option("--window", type=click.IntRange(min=1), help="Tokens of the context window.")
+@click.option("--used", type=click.IntRange(min=0), help="Tokens now in it, as the provider reported them.")
+@click.option("--model", default="", help="Model id: decides the tokenizer's factor and the usual window.")
+@click.option("--policy", help="research (default), anchored, phased, or one from the settings file.")
+@click.option("--target", type=float, help="Ratio to come down to, such as 0.4.")
+@click.option("--keep-last", type=int, metavar="K", help="Newest tool results to keep whole; -1 keeps all.")
+@click.option("--force", is_flag=True, help="Run below the trigger too; without --window the session itself is it.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
+@click.option("--focus", default="", help="Task words: what matters to them is kept first.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the compacted messages here.")
+@shared_options
+@pass_face
+def compact(face: Face, file: Path, out: Path | None, **given: Any) -> int:
+    """Compact the session in FILE: a message list, one session a line (gzip too), or a Claude Code transcript.
+
+    FILE itself is not changed. Originals go to the store, from which `restore` gives them back.
+    """
+    from .out_file import check_out, write_json
+
+    if out is not None:
+        check_out(out)
+    result = face.ask(lambda facade: _compacted(facade, file, given, quiet=face.as_json))
+    if out is not None:
+        write_json(out, result.messages)
+    _say(face, result, out)
+    return 0
+
+
+async def _compacted(facade: Any, file: Path, given: dict[str, Any], *, quiet: bool) -> CompactedMessages:
+    async with _progress(quiet=quiet) as progress:
+        return await facade.compact_file(
+            file,
+            line=given["line"],
+            form=given["form"],
+            session_id=given["session"],
+            window_tokens=given["window"],
+            used_tokens=given["used"],
+            model=given["model"],
+            policy=given["policy"],
+            target=given["target"],
+            keep_last=given["keep_last"],
+            force=given["force"],
+            dry_run=given["dry_run"],
+            focus=given["focus"],
+            progress=progress,
+        )
+
+
+def _say(face: Face, result: CompactedMessages, out: Path | None) -> None:
+    from .report_view import say_report
+    from .screen import say, say_json
+
+    if face.as_json:
+        say_json(result.report.to_json())
+        return
+    say_report(result.report)
+    if out is not None:
+        say(f"written: {out} ({len(result.messages)} messages)")
+    elif result.report.status not in ("planned", "nothing_to_do"):
+        say("the file is unchanged; --out FILE writes the shorter messages")
+
+
+@asynccontextmanager
+async def _progress(*, quiet: bool) -> AsyncGenerator[Progress | None]:
+    """A bar on stderr, where a person looks at it."""
+    import sys
+
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from .screen import console
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compacting", total=None)
+
+        async def show(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total or None, description=what)
+
+        yield show

@@ -1,0 +1,129 @@
+"""`demo`: the whole way on two bundled sessions, in a store of its own: compact, search, restore in a new process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import nullcontext
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+    from ..models.reports import Hit, Report
+
+TARGET = 0.4
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """One bundled session and what somebody later asks about it."""
+
+    name: str
+    title: str
+    ask: str
+    """Words from a result that is dropped."""
+
+
+SCENES = (
+    Scene("coding_session", "a coding session", "timeout"),
+    Scene("research_session", "a research session with evidence", "percent"),
+)
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What one scene showed."""
+
+    scene: Scene
+    report: Report
+    hit: Hit
+    exact: bool
+    """The bytes from the new process are the bytes of the session."""
+    size: int
+
+
+@click.command()
+@shared_options
+@pass_face
+def demo(face: Face) -> int:
+    """Compact two bundled sessions, find something that was dropped, and restore it in a new process.
+
+    Uses a temporary store, which is gone afterwards, unless --home names one.
+    """
+    from .screen import say, say_json
+
+    start = time.perf_counter()
+    with nullcontext(face.home) if face.home else tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as home:
+        kept, face.home = face.home, str(home)
+        seen = [_play(face, scene) for scene in SCENES]
+    ok = all(one.exact for one in seen)
+    if face.as_json:
+        say_json({"ok": ok, "scenes": [_as_json(one) for one in seen]})
+    else:
+        say(f"{'all exact' if ok else 'NOT EXACT'}, {time.perf_counter() - start:.1f} s")
+        _say_next(seen, kept)
+    return 0 if ok else 1
+
+
+def _play(face: Face, scene: Scene) -> Seen:
+    from .report_view import say_report
+    from .screen import say
+
+    messages = json.loads((files("palimpsest_mcp") / "demo" / f"{scene.name}.json").read_bytes())
+    report, hit = face.ask(lambda facade: _compact_and_search(facade, scene, messages))
+    back = _restored_by_a_new_process(str(face.home), hit)
+    original = _original(messages, hit.item_id)
+    seen = Seen(scene, report, hit, back == original, len(original))
+    if not face.as_json:
+        say(f"== {scene.title}: {len(messages)} messages")
+        say_report(report)
+        say(f'search "{scene.ask}": {hit.batch_id} {hit.item_id}', f"    {hit.snippet}")
+        verdict = "equal to the original" if seen.exact else "NOT equal to the original"
+        say(f"restored in a new process: {len(back):,} bytes, {verdict}", "")
+    return seen
+
+
+async def _compact_and_search(facade: Palimpsest, scene: Scene, messages: list[Any]) -> tuple[Report, Hit]:
+    result = await facade.compact_messages(messages, session_id=f"demo-{scene.name}", target=TARGET, force=True)
+    hits = await facade.search_offloaded(scene.ask, session_id=result.report.session_id, limit=1)
+    return result.report, hits[0]
+
+
+def _restored_by_a_new_process(home: str, hit: Hit) -> bytes:
+    command = [sys.executable, "-m", "palimpsest_mcp", "--home", home, "restore", hit.handle, hit.batch_id]
+    return subprocess.run([*command, "--item", hit.item_id, "--raw"], check=True, capture_output=True).stdout
+
+
+def _original(messages: list[Any], item_id: str) -> bytes:
+    """The result with this call id in the bundled file, read by nothing of ours."""
+    blocks = (block for message in messages if isinstance(message["content"], list) for block in message["content"])
+    content = next(block["content"] for block in blocks if block.get("tool_use_id") == item_id)
+    text = content if isinstance(content, str) else "\n".join(part["text"] for part in content)
+    return text.encode()
+
+
+def _as_json(seen: Seen) -> dict[str, Any]:
+    return {
+        "scene": seen.scene.name,
+        "report": seen.report.to_json(),
+        "hit": msgspec.to_builtins(seen.hit),
+        "restored_bytes": seen.size,
+        "exact": seen.exact,
+    }
+
+
+def _say_next(seen: list[Seen], kept: str | None) -> None:
+    from .screen import say
+
+    say("next: palimpsest-mcp compact YOUR_SESSION --force --dry-run     what would leave, and what stays")
+    say("      palimpsest-mcp compact YOUR_SESSION --force --out FILE    the shorter session")
+    say("      claude mcp add palimpsest -- palimpsest-mcp               the tools in Claude Code")
+    if kept:
+        say(f"      palimpsest-mcp --home {kept} list {seen[0].report.handle}")

@@ -1,0 +1,135 @@
+"""Runs one command and turns whatever happens into lines and an exit status; never a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from ..errors import InvalidArgument, PalimpsestError
+from .face import Face, Serve, shared_options
+
+INTERNAL_ERROR = 1
+INTERRUPTED = 130
+
+COMMANDS = {
+    "demo": ("demo", "demo", "Compact two bundled sessions, find something again, restore it: five seconds."),
+    "compact": ("compacting", "compact", "Compact a session file: old tool results become checked digests."),
+    "status": ("upkeep", "status", "What the store holds, what it takes, what it saved."),
+    "show": ("archive", "show", "What a session's context holds now, and why."),
+    "list": ("archive", "list_batches", "What was offloaded from a session."),
+    "search": ("archive", "search", "Find words in everything that was offloaded."),
+    "restore": ("archive", "restore", "Give an original back, byte for byte."),
+    "pin": ("archive", "pin", "Keep an item whole in every later pass."),
+    "specifics": ("specifics", "specifics", "What must survive in a text, and what would be masked."),
+    "verify": ("upkeep", "verify", "Check every checksum and hash of the store."),
+    "config": ("upkeep", "config", "Every setting, its value and where it comes from."),
+    "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
+    "serve": ("serving", "serve", "Run the MCP server on stdin and stdout."),
+}
+"""Name -> module, attribute, and what `--help` says of it without importing it."""
+
+
+class LateGroup(click.Group):
+    """Commands whose modules are imported when they are named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f".{module}", __package__), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+def _say_version(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"palimpsest-mcp {version('palimpsest-mcp')}")
+        context.exit()
+
+
+@click.group(cls=LateGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@shared_options
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_say_version, help="Say which.")
+@click.pass_context
+def program(context: click.Context) -> None:
+    """Keeps an AI agent's context window healthy: checked digests, every original kept, exact restore.
+
+    Without a command: this help on a terminal, else the MCP server on stdin and stdout.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def run(arguments: Sequence[str], *, serve: Serve) -> int:
+    """Run one command.
+
+    Returns:
+        0, or the exit status of the error (`docs/errors.md`); 130 when interrupted.
+    """
+    face = Face(serve=serve, as_json="--json" in arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not cost an answer
+    try:
+        status = program.main(list(arguments), prog_name="palimpsest-mcp", standalone_mode=False, obj=face)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except BrokenPipeError:
+        return _reader_went_away()
+    except (KeyboardInterrupt, click.Abort):
+        return _say_error(
+            "interrupted", "Stopped by you.", "Run `palimpsest-mcp verify` if in doubt.", INTERRUPTED, face
+        )
+    except click.ClickException as error:
+        return _usage_error(error, face)
+    except PalimpsestError as error:
+        return _say_error(error.code, error.message, error.next, error.exit_status, face)
+    except Exception as error:
+        return _unexpected(error, face)
+
+
+def _say_error(code: str, message: str, next: str, status: int, face: Face) -> int:
+    from ..models.plain_text import plain_line
+
+    if face.as_json:
+        text = json.dumps({"code": code, "message": message, "next": next})
+    else:
+        text = f"{code}: {plain_line(message)}\nnext: {plain_line(next)}"
+    sys.stderr.write(text + "\n")
+    return status
+
+
+def _usage_error(error: click.ClickException, face: Face) -> int:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    command = context.command_path if context else "palimpsest-mcp"
+    next = f"See {command} --help."
+    return _say_error(InvalidArgument.code, error.format_message(), next, InvalidArgument.exit_status, face)
+
+
+def _unexpected(error: Exception, face: Face) -> int:
+    """Nobody foresaw it: its kind only, since its text may quote a session; the traceback for whoever asks for it."""
+    if os.environ.get("PALIMPSEST_LOG_LEVEL", "").lower() == "debug":
+        import traceback
+
+        traceback.print_exception(error)
+    message = f"This should not happen ({type(error).__name__}); nothing that was acknowledged is lost."
+    next = "Run it again with PALIMPSEST_LOG_LEVEL=debug and report what it says."
+    return _say_error("internal_error", message, next, INTERNAL_ERROR, face)
+
+
+def _reader_went_away() -> int:
+    """Whoever read our output has enough: no news, and no second error while Python flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

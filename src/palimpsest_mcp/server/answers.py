@@ -1,0 +1,265 @@
+"""Small answers in two equal channels: a model for programs, and text that holds the same values (I9)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, cast
+
+from mcp.types import CallToolResult, TextContent
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..models.plain_text import plain_line
+from ..models.reports import BatchReport, Recorded, Report, SpecificCounts
+from ..models.usage import Usage
+
+SMALL_TOKENS = 600
+"""Ceiling of a small answer, in each channel."""
+PAGE_TOKENS = 2_000
+"""Ceiling of one page of a list, in each channel (I7)."""
+
+CountTokens = Callable[[str], int]
+
+
+class Answer(BaseModel):
+    """What a tool answers. Empty fields are not sent; a list that had to be cut is counted in `more`."""
+
+    model_config = ConfigDict(extra="forbid")
+    shortens: ClassVar[tuple[str, ...]] = ()
+    """Lists that may lose their tail, most expendable first."""
+
+    session: str = Field(description="Handle: every tool takes it as session_id")
+    more: dict[str, int] = {}
+
+    def result(self, count: CountTokens, limit: int = SMALL_TOKENS) -> CallToolResult:
+        """Both channels, each within `limit` tokens as far as the shortening of lists can reach."""
+        fitting = self._within(count, limit)
+        data = fitting.data()
+        return CallToolResult(content=[TextContent(type="text", text=as_text(data))], structured_content=data)
+
+    def data(self) -> dict[str, Any]:
+        """The structured channel: empty fields are left out, 0 and False stay."""
+        dumped = self.model_dump(mode="json", exclude_none=True)
+        return {key: value for key, value in dumped.items() if value not in ("", [], {})}
+
+    def _within(self, count: CountTokens, limit: int) -> Self:
+        answer = self
+        for name in self.shortens:
+            while (rows := cast("list[Any]", getattr(answer, name))) and (size := answer.size(count, limit)) > limit:
+                keep = min(len(rows) - 1, len(rows) * limit // size)
+                left = len(cast("list[Any]", getattr(self, name))) - keep
+                answer = answer.model_copy(update={name: rows[:keep], "more": {**answer.more, name: left}})
+        return answer
+
+    def size(self, count: CountTokens, enough: int = 0) -> int:
+        """Tokens of the larger channel; up to `enough` its bytes do, since no token is shorter than one."""
+        data = self.data()
+        channels = (as_text(data), json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+        longest = max(len(channel.encode("utf-8", "surrogatepass")) for channel in channels)
+        return longest if longest <= enough else max(map(count, channels))
+
+
+def as_text(data: dict[str, Any]) -> str:
+    """One line a value, lists as dashed lines: everything that the structured channel has, and nothing else."""
+    lines: list[str] = []
+    for name, value in data.items():
+        if isinstance(value, list):
+            lines.append(f"{name}:")
+            lines.extend(f"- {_inline(row)}" for row in cast("list[Any]", value))
+        else:
+            lines.append(f"{name}: {_inline(value)}")
+    return "\n".join(lines)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_inline(part)}" for name, part in cast("dict[str, Any]", value).items())
+    if isinstance(value, list):
+        return ", ".join(_inline(part) for part in cast("list[Any]", value))
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+class RatioAnswer(Answer):
+    """How full the window is, and where each number comes from."""
+
+    shortens = ("notes", "signals")
+
+    ratio: float | None = Field(default=None, description="used / window; absent: unknown")
+    zone: str
+    action: str
+    used_tokens: int | None = None
+    used_source: str
+    window_tokens: int | None = Field(default=None, description="effective window")
+    window_source: str
+    policy: str
+    compacted_view_tokens: int | None = None
+    host: str = ""
+    host_compaction_point: str = ""
+    model: str = ""
+    whole_window_tokens: int | None = None
+    whole_window_source: str = ""
+    signals: list[str] = []
+    notes: list[str] = []
+
+    @classmethod
+    def of(cls, handle: str, usage: Usage, *, detail: bool) -> RatioAnswer:
+        """`detail` adds the model and its whole window."""
+        answer = cls(
+            session=handle,
+            ratio=_share(usage.ratio),
+            zone=usage.zone,
+            action=usage.action,
+            used_tokens=usage.used.value,
+            used_source=usage.used.source,
+            window_tokens=usage.effective_window.value,
+            window_source=usage.effective_window.source,
+            policy=plain_line(usage.policy, 60),
+            compacted_view_tokens=usage.compacted_view_tokens,
+            host=plain_line(usage.host, 60),
+            host_compaction_point=usage.host_compaction_point,
+            signals=list(usage.signals),
+            notes=list(usage.notes),
+        )
+        if not detail:
+            return answer
+        whole = usage.window
+        return answer.model_copy(
+            update={
+                "model": plain_line(usage.model, 80),
+                "whole_window_tokens": whole.value,
+                "whole_window_source": whole.source,
+            }
+        )
+
+
+class RecordedAnswer(Answer):
+    """What `record_items` took in."""
+
+    shortens = ("item_ids", "warnings", "notes")
+
+    session_id: str = ""
+    recorded: int
+    tokens: int = Field(description="of the recorded items")
+    ratio: float | None = None
+    zone: str
+    action: str
+    used_tokens: int | None = None
+    used_source: str
+    window_tokens: int | None = None
+    crossed_trigger: bool
+    item_ids: list[str]
+    warnings: list[str] = []
+    notes: list[str] = []
+    compaction: str = Field(default="", description="status and reason of the pass that auto ran")
+
+    @classmethod
+    def of(cls, recorded: Recorded) -> RecordedAnswer:
+        usage, report = recorded.usage, recorded.report
+        return cls(
+            session=recorded.handle,
+            session_id=plain_line(recorded.session_id, 200),
+            recorded=len(recorded.item_ids),
+            tokens=recorded.tokens,
+            ratio=_share(usage.ratio),
+            zone=usage.zone,
+            action=usage.action,
+            used_tokens=usage.used.value,
+            used_source=usage.used.source,
+            window_tokens=usage.effective_window.value,
+            crossed_trigger=recorded.crossed_trigger,
+            item_ids=[plain_line(item_id, 200) for item_id in recorded.item_ids],
+            warnings=[plain_line(warning, 200) for warning in recorded.warnings],
+            notes=list(usage.notes),
+            compaction=f"{report.status}: {report.reason}" if report else "",
+        )
+
+
+class CompactAnswer(Answer):
+    """The report of one pass (design §5), short."""
+
+    shortens = ("slots", "batches", "notes")
+
+    status: str
+    reason: str
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    tokens_source: str
+    ratio_before: float | None = None
+    ratio_after: float | None = None
+    window_tokens: int | None = None
+    window_source: str
+    target_ratio: float | None = None
+    policy: str
+    batches: list[str] = []
+    specifics: str = ""
+    redacted: dict[str, int] = {}
+    protected: dict[str, int] = {}
+    compression: float | None = None
+    cache: str = ""
+    probes: str
+    plan_id: str = ""
+    slots: list[str] = []
+    how_to_apply: str = ""
+    restore: str = ""
+    notes: list[str] = []
+
+    @classmethod
+    def of(cls, report: Report) -> CompactAnswer:
+        before, after, handle = report.before, report.after, report.handle
+        return cls(
+            session=handle,
+            status=report.status,
+            reason=report.reason,
+            tokens_before=before.used.value,
+            tokens_after=after.used.value,
+            tokens_source=before.used.source,
+            ratio_before=_share(before.ratio),
+            ratio_after=_share(after.ratio),
+            window_tokens=before.effective_window.value,
+            window_source=before.effective_window.source,
+            target_ratio=report.target_ratio,
+            policy=f"{plain_line(report.policy, 60)} ({report.strategy})",
+            batches=[_batch_line(batch) for batch in report.batches],
+            specifics=_specifics(report.specifics) if report.specifics.total else "",
+            redacted=report.redaction,
+            protected=report.protected,
+            compression=_share(report.compression),
+            cache=_cache(report),
+            probes=report.probes.state,
+            plan_id=report.plan_id,
+            slots=[plain_line(_inline(slot), 200) for slot in report.slots],
+            how_to_apply=report.how_to_apply,
+            restore=f"restore_batch {handle} {report.batches[0].batch_id}" if report.batches else "",
+            notes=[plain_line(note, 300) for note in report.notes],
+        )
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _batch_line(batch: BatchReport) -> str:
+    return (
+        f"{batch.batch_id}: {batch.items} items, {batch.original_tokens} > {batch.digest_tokens} tokens, "
+        f"{batch.specifics.shown} of {batch.specifics.total} specifics shown"
+    ) + (f", {batch.mode}" if batch.mode != "digest" else "")
+
+
+def _specifics(counts: SpecificCounts) -> str:
+    return f"{counts.total} total: {counts.shown} shown, {counts.elsewhere} elsewhere, {counts.left_out} left out"
+
+
+def _cache(report: Report) -> str:
+    if report.cache is None:
+        return ""
+    turns = report.cache.break_even_turns
+    back = "never pays back" if turns is None else f"pays back after {turns:.1f} model requests"
+    return f"rewrites {report.cache.invalidated_tokens} cached tokens, {back} (prices: {report.cache.prices})"
+
+
+def kinds_line(kinds: dict[str, int], most: int = 2) -> str:
+    """`2 Read, 1 Bash`, the most frequent first; the rest is counted."""
+    ranked: Sequence[tuple[str, int]] = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
+    named = [f"{number} {plain_line(kind, 20)}" for kind, number in ranked[:most]]
+    rest = sum(number for _, number in ranked[most:])
+    return ", ".join([*named, f"{rest} other"] if rest else named)

@@ -1,0 +1,57 @@
+"""Types of tool arguments: lenient about null, strict about values; no check costs tokens of the schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+
+def _null_is_empty(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _null_is_false(value: Any) -> Any:
+    return False if value is None else value
+
+
+def _one_is_a_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _above_zero(value: float | None) -> Any:
+    if value is not None and value <= 0:
+        raise ValueError("must be above 0")
+    return value
+
+
+def _not_negative(value: int | None) -> int | None:
+    if value is not None and value < 0:
+        raise ValueError("must not be negative")
+    return value
+
+
+def _finite(value: Any) -> Any:
+    """Refuse NaN and infinities at any depth; a stack, since nesting is the caller's."""
+    todo: list[Any] = [value]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, float) and (node != node or node in (float("inf"), float("-inf"))):
+            raise ValueError("holds NaN or an infinite number, which JSON does not have")
+        if isinstance(node, dict):
+            todo.extend(cast("dict[Any, Any]", node).values())
+        elif isinstance(node, list):
+            todo.extend(cast("list[Any]", node))
+    return value
+
+
+Text: TypeAlias = Annotated[str, BeforeValidator(_null_is_empty)]
+Flag: TypeAlias = Annotated[bool, BeforeValidator(_null_is_false)]
+Count: TypeAlias = Annotated[int | None, AfterValidator(_above_zero)]
+"""A whole number above 0."""
+Place: TypeAlias = Annotated[int | None, AfterValidator(_not_negative)]
+Share: TypeAlias = Annotated[float | None, Field(allow_inf_nan=False), AfterValidator(_above_zero)]
+Ids: TypeAlias = Annotated[list[str] | None, BeforeValidator(_one_is_a_list)]
+Objects: TypeAlias = Annotated[list[dict[str, Any]], AfterValidator(_finite)]
+"""Loose on purpose: typed items cost a thousand schema tokens. The facade checks them and names the field (I2)."""
+Texts: TypeAlias = dict[str, str] | None

@@ -1,0 +1,102 @@
+"""The four tools about what is in the context now: measure it, record it, look at it, compact it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+
+from .answers import CompactAnswer, RatioAnswer, RecordedAnswer
+from .arguments import Count, Flag, Ids, Objects, Place, Share, Text, Texts
+from .context_text import context_page
+from .counting import count_o200k
+from .opening import OpenOnFirstUse
+
+Call = Context[OpenOnFirstUse]
+
+
+async def check_context_ratio(
+    ctx: Call,
+    session_id: str,
+    used_tokens: Place = None,
+    window_tokens: Count = None,
+    model: Text = "",
+    transcript_path: Text = "",
+    policy: Text = "",
+    detail: Flag = False,
+) -> Annotated[CallToolResult, RatioAnswer]:
+    """How full the context window is and what to do. Call before large reads; numbers given are kept."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    usage = await facade.check_context_ratio(
+        session_id,
+        used_tokens=used_tokens,
+        window_tokens=window_tokens,
+        model=model,
+        transcript_path=transcript_path,
+        policy=policy or None,
+        host=host_of(ctx),
+    )
+    handle = (await facade.session(session_id)).handle
+    return RatioAnswer.of(handle, usage, detail=detail).result(count_o200k)
+
+
+async def record_items(
+    ctx: Call, session_id: str, items: Objects, auto: Flag = False
+) -> Annotated[CallToolResult, RecordedAnswer]:
+    """For programs: record context items (kind, role, content, args, tool_name, tool_use_id, ts, title, url,
+    source_channel, tokens, id). session_id "new" starts a session; auto compacts at the trigger."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    recorded = await facade.record_items(session_id, items, auto=auto)
+    return RecordedAnswer.of(recorded).result(count_o200k)
+
+
+async def show_context(
+    ctx: Call, session_id: str, cursor: Text = "", detail: Flag = False, pin: Ids = None, unpin: Ids = None
+) -> str:
+    """What is in context: items, sizes, why protected, what was replaced. pin/unpin: ids to keep whole."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    view = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
+    return context_page(view, cursor, detail=detail, count=count_o200k)
+
+
+async def compact_session(
+    ctx: Call,
+    session_id: str,
+    policy: Text = "",
+    strategy: Text = "",
+    target: Share = None,
+    force: Flag = False,
+    dry_run: Flag = False,
+    focus: Text = "",
+    window_tokens: Count = None,
+    used_tokens: Place = None,
+    keep_last: int | None = None,
+    plan_id: Text = "",
+    digests: Texts = None,
+) -> Annotated[CallToolResult, CompactAnswer]:
+    """Replace old tool results by checked digests; originals stay restorable. target is a ratio (0.4)."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    report = await facade.compact_session(
+        session_id,
+        policy=policy or None,
+        strategy=strategy or "anchored",
+        target=target,
+        force=force,
+        dry_run=dry_run,
+        focus=focus,
+        window_tokens=window_tokens,
+        used_tokens=used_tokens,
+        keep_last=keep_last,
+        plan_id=plan_id,
+        digests=digests,
+        progress=ctx.report_progress,
+        host=host_of(ctx),
+    )
+    return CompactAnswer.of(report).result(count_o200k)
+
+
+def host_of(ctx: Call) -> str:
+    """The client's own name, as it introduced itself; empty when it did not."""
+    params = ctx.session.client_params
+    return params.client_info.name if params else ""

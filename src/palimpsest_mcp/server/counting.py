@@ -1,0 +1,24 @@
+"""Counts o200k tokens of answers; loads the vocabulary at its first use, or before that in the background."""
+
+from __future__ import annotations
+
+import importlib
+
+
+def count_o200k(text: str) -> int:
+    """Tokens of one text."""
+    from ..tokens.counting import open_counter
+
+    return open_counter(_UNSCALED_MODEL).count(text)
+
+
+def warm_up() -> None:
+    """Load the vocabulary and the modules of the facade, so that no call waits for them. For a thread of its own."""
+    from ..tokens.vocabulary import load_vocabulary
+
+    load_vocabulary()
+    importlib.import_module("..app", __package__)
+
+
+_UNSCALED_MODEL = "gpt-5"
+"""o200k is this family's own tokenizer: its factor is 1."""

@@ -1,0 +1,57 @@
+"""The process's one facade: opened by the first tool call, closed with the server, always in the same task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+
+OpenFacade: TypeAlias = "Callable[[], AbstractAsyncContextManager[Palimpsest]]"
+
+
+class OpenOnFirstUse:
+    """Opens the facade when a tool first needs it, so that the server answers its host at once.
+
+    A failure to open is the caller's to see, and the next call tries again.
+    """
+
+    def __init__(self, open_facade: OpenFacade, tasks: TaskGroup) -> None:
+        self._open = open_facade
+        self._tasks = tasks
+        self._one_at_a_time = anyio.Lock()
+        self._closing = anyio.Event()
+        self._answered = anyio.Event()
+        self._facade: Palimpsest | None = None
+
+    async def facade(self) -> Palimpsest:
+        """The open facade; every call gives the same one."""
+        async with self._one_at_a_time:
+            if self._facade is None:
+                self._facade = await self._tasks.start(self._hold)
+            return self._facade
+
+    def note_answer(self) -> None:
+        """A message was answered: what would have delayed it may start now."""
+        self._answered.set()
+
+    async def after_first_answer(self, work: Callable[[], None]) -> None:
+        """Do slow work in a thread once the host has its first answer."""
+        await self._answered.wait()
+        if not self._closing.is_set():
+            await anyio.to_thread.run_sync(work)
+
+    def close(self) -> None:
+        """Let the facade go; the task that opened it closes it."""
+        self._closing.set()
+        self._answered.set()
+
+    async def _hold(self, *, task_status: TaskStatus[Palimpsest]) -> None:
+        async with self._open() as facade:
+            task_status.started(facade)
+            await self._closing.wait()

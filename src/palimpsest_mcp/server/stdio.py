@@ -1,0 +1,35 @@
+"""Serves one client on stdin and stdout."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
+from typing import TYPE_CHECKING
+
+from .build import build_server
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+
+
+def serve_stdio(home: str | None) -> None:
+    """Serve until stdin ends. Nothing but the protocol goes to stdout; logs go to stderr.
+
+    Args:
+        home: root of the store; None: from the environment, else the platform's data folder.
+    """
+
+    def open_facade() -> AbstractAsyncContextManager[Palimpsest]:
+        from ..app import Palimpsest
+
+        return Palimpsest.open(home)
+
+    build_server(open_facade, version=_version()).run("stdio")
+
+
+def _version() -> str:
+    try:
+        return installed("palimpsest-mcp")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return ""

@@ -1,0 +1,90 @@
+"""The tool list: what hosts and models pay for and rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from palimpsest_mcp.server.build import INSTRUCTIONS, build_server
+from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.failures import EXAMPLES
+from palimpsest_mcp.services.checkup import STANDING_TOKENS
+
+GOLDEN = Path(__file__).parent / "golden" / "tools.json"
+UPDATE = "PALIMPSEST_UPDATE_GOLDEN"
+
+
+def never_opened() -> Any:
+    raise AssertionError("listing tools must not open the store")
+
+
+async def listed() -> list[dict[str, Any]]:
+    async with Client(build_server(never_opened, warm=lambda: None)) as client:
+        tools = (await client.list_tools()).tools
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+
+
+def model_tokens(tools: list[dict[str, Any]]) -> int:
+    """Name, description and input schema, as `tool_tokens` of the MCP notes counts them."""
+    shown = (
+        {"name": tool["name"], "description": tool["description"], "input_schema": tool["inputSchema"]}
+        for tool in tools
+    )
+    return sum(count_o200k(json.dumps(tool, separators=(",", ":"), ensure_ascii=False)) for tool in shown)
+
+
+@pytest.mark.anyio
+async def test_the_tool_list_is_the_one_on_record() -> None:
+    """A change is for every user to see: set PALIMPSEST_UPDATE_GOLDEN=1 to accept it, and say so in the changelog."""
+    tools = await listed()
+    if os.environ.get(UPDATE):
+        GOLDEN.write_text(json.dumps(tools, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert tools == json.loads(GOLDEN.read_text(encoding="utf-8")), f"set {UPDATE}=1 to accept the change"
+
+
+@pytest.mark.anyio
+async def test_the_seven_tools_cost_at_most_700_tokens() -> None:
+    assert model_tokens(await listed()) <= 700
+
+
+@pytest.mark.anyio
+async def test_the_standing_cost_in_status_is_that_of_the_real_list() -> None:
+    assert model_tokens(await listed()) <= STANDING_TOKENS < model_tokens(await listed()) + 100
+
+
+@pytest.mark.anyio
+async def test_every_tool_says_what_it_does_to_the_world() -> None:
+    for tool in await listed():
+        hints = tool["annotations"]
+        assert {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} <= hints.keys(), tool["name"]
+        assert not hints["destructiveHint"]
+
+
+@pytest.mark.anyio
+async def test_no_schema_has_generated_titles_or_null_unions() -> None:
+    for tool in await listed():
+        text = json.dumps(tool["inputSchema"])
+        assert '"title": "' not in text and '"null"' not in text and "anyOf" not in text, tool["name"]
+
+
+@pytest.mark.anyio
+async def test_bulk_text_is_text_only_and_small_answers_have_a_schema() -> None:
+    structured = {tool["name"] for tool in await listed() if "outputSchema" in tool}
+    assert structured == {"check_context_ratio", "record_items", "compact_session", "list_offloaded"}
+
+
+@pytest.mark.anyio
+async def test_every_tool_has_a_correct_example_for_its_errors() -> None:
+    for tool in await listed():
+        example = json.loads(EXAMPLES[tool["name"]])
+        schema = tool["inputSchema"]
+        assert set(schema["required"]) <= example.keys() <= schema["properties"].keys()
+
+
+def test_the_instructions_fit_into_what_hosts_keep() -> None:
+    assert len(INSTRUCTIONS) < 2_000
