@@ -20,19 +20,16 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One host."""
+    """How one host deals with the windows of models. What else is known of hosts stands in `hosts/host_table.py`."""
 
     host: str
     aliases: tuple[str, ...]
     """Starts of the names it gives itself."""
-    compacts: bool
-    words: str
-    """Where it compacts by itself, when no figure can be had for the model."""
-    margin: int | None = None
-    """It compacts this many tokens before its effective window ends; None where that is not known."""
-    windows: dict[str, int] = {}
+    margin: int
+    """It compacts by itself this many tokens before its effective window ends."""
+    windows: dict[str, int]
     """Models of which it uses less than they have."""
-    never: tuple[str, ...] = ()
+    never: tuple[str, ...]
     """Models with which it does not compact on its own."""
 
 
@@ -73,17 +70,9 @@ HOSTS = (
     HostRow(
         host="Claude Code",
         aliases=("claude-code", "claudecode"),
-        compacts=True,
-        words="Claude Code compacts 33,000 tokens before its window ends",
         margin=13_000,
         windows={"claude-opus-4-6": 200_000, "claude-sonnet-4-6": 200_000},
         never=("claude-sonnet-4-5", "claude-haiku-4-5"),
     ),
-    HostRow(
-        host="Claude Desktop",
-        aliases=("claude-ai", "claude-desktop"),
-        compacts=False,
-        words="",
-    ),
 )
-"""Claude Code's figures were found by bisecting reported usage; other hosts are added as they are measured."""
+"""Found by bisecting reported usage (client 2.1.328); other hosts join when they are measured."""

@@ -1,8 +1,9 @@
-"""Windows and prices of models, and where hosts compact by themselves: data, looked up by id."""
+"""Windows and prices of models, and where hosts compact by themselves: looked up by id in the table."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -42,13 +43,13 @@ def window_of(model: str, *, host: str = "") -> Window | None:
     row = model_row(model)
     if row is None:
         return None
-    tokens = 1_000_000 if _ONE_MILLION.search(model.lower()) else row.window
-    source = f"model table ({row.prefix}*)"
+    tokens, source = row.window, f"model table ({row.prefix}*)"
     found = host_row(host)
-    if found is not None and not _ONE_MILLION.search(model.lower()):
-        narrowed = _longest(found.windows, normal(model))
-        if narrowed is not None:
-            tokens, source = found.windows[narrowed], f"model table ({narrowed}* in {found.host})"
+    narrowed = _longest(found.windows, normal(model)) if found is not None else None
+    if _ONE_MILLION.search(model.strip().lower()):
+        tokens = 1_000_000
+    elif found is not None and narrowed is not None:
+        tokens, source = found.windows[narrowed], f"model table ({narrowed}* in {found.host})"
     return Window(tokens=tokens, output=row.output, reserve=min(row.output, HOST_RESERVE_TOKENS), source=source)
 
 
@@ -63,23 +64,13 @@ def prices_of(model: str) -> Prices:
 
 
 def host_compaction_point(host: str, model: str) -> str:
-    """Where a host compacts by itself, in words; empty when the host is unknown or does not."""
-    found = host_row(host)
-    if found is None:
+    """Where a host compacts by itself with a model, in words; empty when the table does not know one of them."""
+    found, window = host_row(host), window_of(model, host=host)
+    if found is None or window is None:
         return ""
-    window = window_of(model, host=host)
-    if found.margin is None or window is None:
-        return found.words
-    if _never_compacts(found, model):
+    if _longest(found.never, normal(model)) is not None:
         return f"{found.host} waits for the provider's refusal with this model"
-    point = window.effective - found.margin
-    return f"{found.host} compacts at {point:,} of {window.tokens:,} tokens"
-
-
-def host_compacts(host: str, model: str = "") -> bool:
-    """Whether the host is known to compact by itself, with this model where one is named."""
-    found = host_row(host)
-    return found is not None and found.compacts and not _never_compacts(found, model)
+    return f"{found.host} compacts at {window.effective - found.margin:,} of {window.tokens:,} tokens"
 
 
 def host_row(host: str) -> HostRow | None:
@@ -90,7 +81,7 @@ def host_row(host: str) -> HostRow | None:
 
 def model_row(model: str) -> ModelRow | None:
     """The row with the longest prefix that fits."""
-    prefix = _longest({row.prefix: 0 for row in MODELS}, normal(model))
+    prefix = _longest((row.prefix for row in MODELS), normal(model))
     return next((row for row in MODELS if row.prefix == prefix), None)
 
 
@@ -100,10 +91,6 @@ def normal(model: str) -> str:
     return name.replace(".", "-") if name.startswith("claude") else name
 
 
-def _never_compacts(host: HostRow, model: str) -> bool:
-    return _longest(dict.fromkeys(host.never, 0), normal(model)) is not None
-
-
-def _longest(prefixes: dict[str, int], name: str) -> str | None:
+def _longest(prefixes: Iterable[str], name: str) -> str | None:
     fitting = [prefix for prefix in prefixes if name == prefix or name.startswith((prefix + "-", prefix + "."))]
     return max(fitting, key=len, default=None)
