@@ -1,0 +1,29 @@
+# The stdio server in a container. Two stages: the tools that build the package stay behind.
+#   docker build -t palimpsest-mcp .
+#   docker run -i --rm --read-only --network none --cap-drop ALL --security-opt no-new-privileges -v palimpsest:/data palimpsest-mcp
+FROM python:3.11-slim AS build
+WORKDIR /src
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /app
+COPY requirements/runtime.txt requirements/build.txt requirements/
+RUN python -m venv /tools \
+    && /tools/bin/pip install --require-hashes -r requirements/build.txt \
+    && /app/bin/pip install --require-hashes -r requirements/runtime.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+RUN /tools/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
+    && /app/bin/pip install --no-deps --no-index /wheels/*.whl
+
+FROM python:3.11-slim
+LABEL io.modelcontextprotocol.server.name="io.github.palimpsest-mcp/palimpsest-mcp" \
+      org.opencontainers.image.title="palimpsest-mcp" \
+      org.opencontainers.image.description="Keeps an agent's context window healthy" \
+      org.opencontainers.image.licenses="MIT"
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin palimpsest \
+    && install -d -o palimpsest -g palimpsest -m 0700 /data
+COPY --from=build /app /app
+ENV PATH="/app/bin:$PATH" PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PALIMPSEST_HOME=/data
+USER 10001
+VOLUME /data
+ENTRYPOINT ["palimpsest-mcp"]
+CMD ["serve"]

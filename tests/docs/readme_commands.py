@@ -1,0 +1,130 @@
+"""Types the README's own commands, one by one, and compares what they print.
+
+    python tests/docs/readme_commands.py [--fresh-clone] [PAGE ...]
+
+A fenced block `console` is run: a line that starts with `$ ` is a command (with its `\\` continuations), what follows
+is what it prints. `…` in an expected line stands for any text, `…` alone for any lines. A command without expected
+lines must only succeed. A block `python` is run as a file. Words after `console` or `python`: `no-run` (needs a host
+or a network) is never run; `clone` (installs something) only with --fresh-clone, in a clone of the checkout, with
+nothing of ours on the PATH. All commands share one new folder and store.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^```(console|python)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ANY = "…"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command and what it prints."""
+
+    command: str
+    expected: tuple[str, ...]
+    needs_clone: bool
+
+
+def steps_of(page: str) -> list[Step]:
+    """The steps of a page in order, without those marked `no-run`."""
+    steps: list[Step] = []
+    for language, info, body in FENCE.findall(page):
+        if "no-run" in info.split():
+            continue
+        if language == "python":
+            steps.append(Step(f"python - <<'PALIMPSEST_EXAMPLE'\n{body}PALIMPSEST_EXAMPLE", (), False))
+        else:
+            steps += _console_steps(body, needs_clone="clone" in info.split())
+    return steps
+
+
+def _console_steps(body: str, *, needs_clone: bool) -> list[Step]:
+    steps: list[Step] = []
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        lines = part.rstrip("\n").split("\n")
+        length = next(number for number, line in enumerate(lines, start=1) if not line.endswith("\\"))
+        steps.append(Step("\n".join(lines[:length]), tuple(lines[length:]), needs_clone))
+    return steps
+
+
+def matches(expected: tuple[str, ...], printed: str) -> bool:
+    """Whether the output is what the page says, `…` standing for whatever differs between machines."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == ANY else re.escape(line.rstrip()).replace(re.escape(ANY), ".*?") + r"[ ]*\n"
+        for line in expected
+    )
+    text = "".join(line.rstrip() + "\n" for line in printed.rstrip("\n").split("\n"))
+    return re.fullmatch(pattern, text) is not None
+
+
+def run(step: Step, folder: Path, environment: dict[str, str]) -> str:
+    """Why the step is wrong; empty when it is right."""
+    done = subprocess.run(
+        ["bash", "-c", step.command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=900,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode != 0:
+        return f"ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    if step.expected and not matches(step.expected, done.stdout):
+        return "printed something else:\n" + done.stdout
+    return ""
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def prepared(folder: Path, *, fresh_clone: bool) -> tuple[Path, dict[str, str]]:
+    """The folder to work in, and an environment without anything of ours in it."""
+    # Only settings: how the machine reaches its package registries (pip, npm) stays as it is.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PALIMPSEST_")}
+    environment |= {"PALIMPSEST_HOME": str(folder / "store"), "LC_ALL": "C.UTF-8", "COLUMNS": "120", "NO_COLOR": "1"}
+    work = folder / "palimpsest-mcp"
+    if fresh_clone:
+        subprocess.run(["git", "clone", "-q", str(CHECKOUT), str(work)], check=True)
+        environment.pop("VIRTUAL_ENV", None)
+        environment["PATH"] = f"{work / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
+    else:
+        work.mkdir()
+        (work / "src").symlink_to(CHECKOUT / "src")
+        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    return work, environment
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Type the README's own commands and compare what they print.")
+    parser.add_argument("--fresh-clone", action="store_true", help="in a clone, with its own installation")
+    parser.add_argument("pages", nargs="*", type=Path, default=[CHECKOUT / "README.md"])
+    options = parser.parse_args()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="palimpsest-readme-") as name:
+        work, environment = prepared(Path(name), fresh_clone=options.fresh_clone)
+        for step in (step for page in options.pages for step in steps_of(page.read_text("utf-8"))):
+            if step.needs_clone and not options.fresh_clone:
+                continue
+            problem = run(step, work, environment)
+            say(f"{'ok   ' if not problem else 'WRONG'} $ {step.command.splitlines()[0]}")
+            if problem:
+                wrong += 1
+                say(problem)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
