@@ -192,7 +192,8 @@ def _branch(rows: Sequence[dict[str, Any]]) -> frozenset[str]:
     while row is not None and text_of(row, "uuid") not in on:
         on.add(text_of(row, "uuid"))
         parent = text_of(row, "parentUuid")
-        if parent and parent not in by_uuid and not _is_top(row, rows):
+        told_root = "parentUuid" in row and row["parentUuid"] is None
+        if parent not in by_uuid and not told_root and not _is_top(row, rows):
             return frozenset()
         row = by_uuid.get(parent)
     return frozenset(on | _siblings(rows, on)) if on else frozenset()

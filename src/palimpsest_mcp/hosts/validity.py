@@ -11,7 +11,8 @@ from ..ports.host import Form
 from .marks import RESPONSES_ITEMS
 from .pieces import as_fields, text_of
 
-_FIXED_BLOCKS = ("tool_use", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use")
+_CHANGING = ("text", "image", "document", "image_url", "input_text", "output_text", "input_image", "input_file", "file")
+"""Blocks that rendering may change or replace by a text block."""
 
 
 def check_messages(messages: Sequence[Any], form: Form) -> list[str]:
@@ -40,11 +41,14 @@ def new_problems(before: Sequence[Any], after: Sequence[Any], form: Form) -> lis
 
 def _fixed(fields: dict[str, Any]) -> list[Any]:
     """All of a message but the contents that may change, in order."""
-    outer = {key: value for key, value in fields.items() if key not in ("content", "output")}
-    kept: list[Any] = [outer, type(fields.get("content"))]
-    for block in _blocks(fields):
-        whole = text_of(block, "type") in _FIXED_BLOCKS
-        kept.append(block if whole else block.get("tool_use_id"))
+    kept: list[Any] = [{key: value for key, value in fields.items() if key not in ("content", "output")}]
+    whole_result = text_of(fields, "role") in ("tool", "function")
+    for block in () if whole_result else _blocks(fields):
+        kind = text_of(block, "type")
+        if kind.endswith("tool_result"):
+            kept.append({key: value for key, value in block.items() if key != "content"})
+        else:
+            kept.append("" if kind in _CHANGING else block)
     return kept
 
 
