@@ -53,6 +53,7 @@ CLASSES: tuple[SpecificClass, ...] = (
     _c("constant", 1, False, "UPPER_SNAKE names", "MAX_RETRIES"),
     _c("name", 1, False, "qualified, snake_case (3 parts) and camelCase names", "os.path.join"),
     _c("handle", 1.5, False, "@names; an e-mail address is none", "@octocat"),
+    _c("email", 1, False, "e-mail addresses, whole", "ada@example.org"),
     _c("command", 2, False, "shell commands after a `$ ` prompt", "$ npm run build"),
 )
 """In the order that decides where one string could be of two classes."""

@@ -9,13 +9,12 @@ level reads each character once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from . import shapes
 from .paths import WINDOWS, path
 from .shapes import WORD
-from .vocabulary import TRIGGERS
+from .vocabulary import FILE_NAMES, TRIGGERS
 
 
 class Hit(NamedTuple):
@@ -39,7 +38,9 @@ LONGEST: Final = 512
 
 _HIDDEN = "-"
 _DIGIT = re.compile(r"[0-9]")
-_PLAIN = re.compile(r"[A-Z]?[a-z]+[.,:;!?]?")
+# Cheap answers first. What has no digit is a specific only with a joint inside, or two capitals, or two underscores.
+_DULL = re.compile(r"[^0-9A-Z_./\\:@]*(?:[A-Z][^0-9A-Z_./\\:@]*)?[.:]*")
+_SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|file|_[^_]*_|[A-Z][^A-Z]*[A-Z]")
 _REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-f]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
@@ -49,9 +50,15 @@ _GROUPED = re.compile(
     rf"(?<![{WORD}.])[-+~]?[$\u20ac\u00a3\u00a5]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"
     rf"(?:[%\u20ac\u00a3\u00a5]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?(?![{WORD}])"
 )
-_ATOM = re.compile(rf"(?:>=|<=|~=|\^)?[{WORD}.\-+/:@#%$\u20ac\u00a3\u00a5~\u00b0\u00b5]+")
+_ATOM = re.compile(
+    rf"(?:>=|<=|~=|\^)?[{WORD}.\-+/:@#%$\u20ac\u00a3\u00a5~\u00b0\u00b5]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
+)
 _COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
-_LEVELS = tuple(re.compile(rf"[{WORD}{joints}]+") for joints in (r".\-+", ".", ""))
+_LEVELS = (
+    re.compile(rf"[{WORD}]+(?:[.+-][{WORD}]+)*"),
+    re.compile(rf"[{WORD}]+(?:\.[{WORD}]+)*"),
+    re.compile(rf"[{WORD}]+"),
+)
 _STAMP = re.compile(rf"(?<![{WORD}])(?:19|20)\d\d-[01]\d-[0-3]\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
 
 
@@ -59,7 +66,7 @@ def lex(token: str) -> tuple[Hit, ...]:
     """Finds of one token, in order, not overlapping."""
     if token in TRIGGERS:
         return (Hit(0, len(token), "version" if "/" in token else "", REACH_WORD),)
-    if _PLAIN.fullmatch(token):
+    if _DULL.fullmatch(token) or not _SPEAKING.search(token):
         return ()
     out: list[Hit] = []
     if "://" in token:
@@ -120,33 +127,35 @@ def _atoms(run: str, at: int, out: list[Hit]) -> None:
 
 def _atom(atom: str, at: int, out: list[Hit]) -> None:
     core = atom.rstrip(".:")
+    if core.endswith("=") and not shapes.blob(core) and not shapes.HASH.fullmatch(core):
+        core = core.rstrip(".:=")
     lead = len(core) - len(core.lstrip(":"))
     if core.startswith("..") and not core.startswith("../"):
         lead = len(core) - len(core.lstrip("."))
     core = core[lead:]
     if not core or _take(core, at + lead, out):
         return
-    stamp = _STAMP.search(core) if "T" in core else None
+    stamp = _STAMP.search(core) if "T" in core and "-" in core else None
     if stamp and shapes.DATE.fullmatch(stamp[0]):
         _joints(core[: stamp.start()], at + lead, 0, out)
         out.append(Hit(at + lead + stamp.start(), at + lead + stamp.end(), "date"))
         _joints(core[stamp.end() :], at + lead + stamp.end(), 0, out)
         return
-    for part in _COLONS.finditer(core) if ":" in core else ():
-        if not _take(part[0], at + lead + part.start(), out):
-            _joints(part[0], at + lead + part.start(), 0, out)
     if ":" not in core:
         _joints(core, at + lead, 0, out)
+        return
+    for part in _COLONS.finditer(core):
+        if not _take(part[0], at + lead + part.start(), out):
+            _joints(part[0], at + lead + part.start(), 0, out)
 
 
 def _joints(run: str, at: int, level: int, out: list[Hit]) -> None:
+    """Try the parts of a run that is no specific as a whole."""
     for part in _LEVELS[level].finditer(run):
-        text = part[0].strip(".+-") if level == 0 else part[0].strip(".")
-        if not text:
-            continue
-        start = at + part.start() + part[0].index(text)
-        if not _take(text, start, out) and level + 1 < len(_LEVELS):
-            _joints(text, start, level + 1, out)
+        text = part[0]
+        opened = len(text) == len(run)  # the same string again: it was tried a level above
+        if (opened or not _take(text, at + part.start(), out)) and level + 1 < len(_LEVELS):
+            _joints(text, at + part.start(), level + 1, out)
 
 
 def _take(text: str, at: int, out: list[Hit]) -> bool:
@@ -163,44 +172,54 @@ _REACH = {
     "date": REACH_DATE, "error": REACH_ERROR,
 }  # fmt: skip
 
-_Shape = Callable[[str], object]
-_WITH_DIGIT: tuple[tuple[str, _Shape], ...] = (
-    ("integer", shapes.INTEGER.fullmatch),
-    ("score", shapes.SCORE.fullmatch),
-    ("number", shapes.NUMBER.fullmatch),
-    ("error", shapes.error),
-    ("issue", shapes.ISSUE.fullmatch),
-    ("uuid", shapes.UUID.fullmatch),
-    ("hash", shapes.HASH.fullmatch),
-    ("date", shapes.DATE.fullmatch),
-    ("host", shapes.IP.fullmatch),
-    ("version", shapes.VERSION.fullmatch),
-    ("money", shapes.MONEY.fullmatch),
-    ("quantity", shapes.QUANTITY.fullmatch),
-    ("path", path),
-    ("host", shapes.host),
-    ("id", shapes.mixed_id),
-    ("constant", shapes.CONSTANT.fullmatch),
-    ("name", shapes.name),
-    ("handle", shapes.handle),
+_BY_PATTERN = re.compile(
+    "|".join(
+        f"(?P<{cls}>{pattern.pattern})"
+        for cls, pattern in (
+            ("integer", shapes.INTEGER),
+            ("score", shapes.SCORE),
+            ("number", shapes.NUMBER),
+            ("issue", shapes.ISSUE),
+            ("uuid", shapes.UUID),
+            ("hash", shapes.HASH),
+            ("date", shapes.DATE),
+            ("host", shapes.IP),
+            ("version", shapes.VERSION),
+            ("money", shapes.MONEY),
+            ("quantity", shapes.QUANTITY),
+        )
+    )
 )
-_WITHOUT_DIGIT: tuple[tuple[str, _Shape], ...] = (
-    ("error", shapes.error),
-    ("path", path),
-    ("host", shapes.host),
-    ("constant", shapes.CONSTANT.fullmatch),
-    ("name", shapes.name),
-    ("handle", shapes.handle),
-)
+"""Classes that need a digit and that one pattern decides, in registry order."""
 
 
 def whole(text: str) -> str | None:
     """The class of a string as a whole: `None` when it is none, `""` for a lone digit, `-` for what hides its parts."""
+    if text.isalpha() and text.islower():
+        return None
     if len(text) == 1:
         return "" if text.isdigit() and text.isascii() else None
-    if "@" in text and shapes.EMAIL.fullmatch(text) or text.startswith("redacted:") and _REDACTED.fullmatch(text):
+    if "@" in text and shapes.EMAIL.fullmatch(text):
+        return "email"
+    if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
         return _HIDDEN
-    for cls, fits in _WITH_DIGIT if _DIGIT.search(text) else _WITHOUT_DIGIT:
-        if fits(text):
-            return cls
-    return None
+    digit = _DIGIT.search(text)
+    found = _BY_PATTERN.fullmatch(text) if digit else None
+    return found.lastgroup if found else _by_form(text, has_digit=digit is not None)
+
+
+def _by_form(text: str, *, has_digit: bool) -> str | None:
+    """Classes that take more than a pattern to tell, in registry order."""
+    if shapes.error(text):
+        return "error"
+    if ("/" in text or "." in text or text in FILE_NAMES) and path(text):
+        return "path"
+    if (":" in text or "." in text) and shapes.host(text):
+        return "host"
+    if has_digit and shapes.mixed_id(text):
+        return "id"
+    if "_" in text and shapes.CONSTANT.fullmatch(text):
+        return "constant"
+    if shapes.name(text):
+        return "name"
+    return "handle" if text.startswith("@") and shapes.handle(text) else None

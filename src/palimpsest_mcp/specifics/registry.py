@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from typing import Final
 
 from ..models.specifics import Span
@@ -19,7 +19,7 @@ RULES: Final = "1"
 
 _LAYOUT = "\n\t\r\"'`()[]{}|"
 _BLANKS = {ord(c): " " for c in _LAYOUT}
-_CACHE_LIMIT = 50_000
+_CACHE_CHARS = 2_000_000
 
 Found = tuple[int, int, str]
 """Start, end, class."""
@@ -44,6 +44,7 @@ class DefaultRegistry:
         told = "\x00".join(f"{one.described.name}\x01{one.pattern}" for one in self._extra)
         self.version: str = RULES if not told else f"{RULES}+{hashlib.sha256(told.encode()).hexdigest()[:8]}"
         self._cache: dict[str, tuple[Hit, ...]] = {}
+        self._cached_chars = 0
 
     def spans(self, text: str) -> list[Span]:
         """Specifics in order of place, not overlapping, each with its key where there is one."""
@@ -62,31 +63,32 @@ class DefaultRegistry:
     def _scan(self, text: str) -> Iterator[Found]:
         tokens = _blanked(text).split(" ")
         records = self._records(tokens)
+        ends = accumulate(map(len, tokens))  # of the tokens put end to end, without the blanks between them
+        speaking = (compress(column, records) for column in (count(), ends, tokens, records))
         done = 0
-        for at, token, hits in zip(accumulate(map(len, tokens), _next_start, initial=0), tokens, records, strict=False):
-            for hit in hits or ():
-                start = at + hit.start
+        for nth, without_blanks, token, hits in zip(*speaking, strict=True):
+            at = without_blanks - len(token) + nth
+            for hit in hits:
+                start = at + hit[0]
                 if start < done:
                     continue
-                end, cls = at + hit.end, hit.cls
-                if hit.reach:
+                end, cls = at + hit[1], hit[2]
+                if hit[3]:
                     end, cls = _reach(text, start, end, hit, token)
                 if cls:
                     done = end
                     yield start, end, cls
 
     def _records(self, tokens: list[str]) -> list[tuple[Hit, ...]]:
+        """What each token holds. The cache only saves time: it is dropped when full, and nothing depends on it."""
         cache = self._cache
-        for token in set(tokens).difference(cache):
+        new = set(tokens).difference(cache)
+        for token in new:
             cache[token] = lex(token)
-        records = [cache[token] for token in tokens]
-        if len(cache) > _CACHE_LIMIT:
-            self._cache = {}
-        return records
-
-
-def _next_start(at: int, length: int) -> int:
-    return at + length + 1
+        self._cached_chars += sum(map(len, new))
+        if self._cached_chars > _CACHE_CHARS:
+            self._cache, self._cached_chars = {}, 0
+        return list(map(cache.__getitem__, tokens))
 
 
 def _blanked(text: str) -> str:

@@ -35,12 +35,16 @@ def _has_cap_start(s: str) -> bool:
 
 
 ISSUE = re.compile(
+    r"(?!(?:UTF|SHA|ISO|GPT|COVID|UTC|GMT|RFC|IEEE|BASE|MD|AES|RSA|HTTP|TLS|SSL|IPV|WORD|INT|UINT|FLOAT|BF|FP|CP)-)(?:"
     r"#\d{1,8}|CVE-\d{4}-\d{4,9}|GHSA(?:-[0-9a-z]{4}){3}|[A-Z][A-Z0-9]{1,9}-\d{1,8}"
-    r"|[0-9A-Za-z][0-9A-Za-z._-]{0,60}/[0-9A-Za-z._-]{1,100}#\d{1,8}"
+    r"|[0-9A-Za-z][0-9A-Za-z._-]{0,60}/[0-9A-Za-z._-]{1,100}#\d{1,8})"
 )
 UUID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+_BLOB = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[0-9A-Za-z+/]*[0-9A-Za-z]{24}[0-9A-Za-z+/]*={0,2}")
 HASH = re.compile(
-    r"(?:sha(?:1|256|384|512)[:-]|0x)?(?=\d+[a-f]|[a-f]+\d)[0-9a-f]{7,128}|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}"
+    r"sha(?:1|256|384|512)-[0-9A-Za-z+/]{20,100}={0,2}"
+    r"|(?:sha(?:1|256|384|512)[:-]|0x)?(?=\d+[a-f]|[a-f]+\d)[0-9a-f]{7,128}"
+    r"|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}"
 )
 _TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
@@ -53,15 +57,18 @@ DATE = re.compile(
 TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE})?(?![{WORD}])")
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 IP = re.compile(
-    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}})?(?::\d{{1,5}})?"
+    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}})?(?::\d{{1,5}}){{0,2}}"
     r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:/\d{1,3})?"
 )
-_TLDS = "com|org|net|io|dev|ai|co|edu|gov|app|info|biz|cloud|example|internal|local|localhost|test|lan|us|uk|de|fr|eu|cn|jp|in|ru"
+_TLDS = "com|org|net|io|dev|ai|edu|gov|biz|cloud|example|internal|uk|de|fr|eu|cn|jp|ru"
 HOST = re.compile(
     rf"localhost:\d{{1,5}}|[0-9A-Za-z-]{{1,63}}(?:\.[0-9A-Za-z-]{{1,63}}){{0,9}}\.(?:{_TLDS})(?::\d{{1,5}})?"
     r"|[A-Za-z][0-9A-Za-z.-]{2,80}:\d{2,5}"
 )
-_PRE = r"(?:[-.+]?(?:rc|alpha|beta|post|dev|pre|preview|canary|next|nightly|a|b|c|build|snapshot|SNAPSHOT|RELEASE|Final)[-.]?\d*)"
+_PRE = (
+    r"(?:[-.+]?(?:rc|alpha|beta|post|dev|pre|preview|canary|next|nightly|a|b|c|build|snapshot|SNAPSHOT|RELEASE|Final)"
+    r"[-.]?\d*)"
+)
 _VER = rf"\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
 _VER2 = rf"\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
 VERSION = re.compile(
@@ -76,7 +83,7 @@ MONEY = re.compile(
 )
 SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}/\d{{1,7}}")
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
-QUANTITY = re.compile(rf"[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})")
+QUANTITY = re.compile(rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})")
 UNIT_AFTER = re.compile(
     " (?:" + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u))) + rf")(?![{WORD}/])"
 )
@@ -90,13 +97,13 @@ NUMBER = re.compile(
 )
 INTEGER = re.compile(r"[-+~]?\d{2,4}")
 CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
-_CAMEL = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+){3,}[A-Z]?")
+_CAMEL = re.compile(r"_?[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*")
 _SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+){2,}_{0,2}")
 _QUALIFIED = re.compile(
     r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+"
 )
 HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z-]{2,38}")
-EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63})+")
+EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}\.[A-Za-z]{2,24}")
 
 
 def name(s: str) -> bool:
@@ -115,7 +122,9 @@ def handle(s: str) -> bool:
     return HANDLE.fullmatch(s) is not None and s[1:] not in DECORATORS
 
 
+_LONG_RUN = re.compile(r"[0-9]{3}")
 _MIXED = re.compile(r"[#_]?(?=[0-9._+-]*[A-Za-z])(?=[A-Za-z._+-]*\d)[0-9A-Za-z_]+(?:[-.+][0-9A-Za-z_]+)*[-_]?")
+_BOOKING = re.compile(r"[A-Z0-9]{5,12}")
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)")
 
 
@@ -123,8 +132,17 @@ def mixed_id(s: str) -> bool:
     """Letters and digits in one identifier: two digits at least, or one in a long one that is no plain variable."""
     if len(s) < 4 or _MIXED.fullmatch(s) is None or s in TECH_WORDS or _ORDINAL.fullmatch(s):
         return False
+    if _LONG_RUN.search(s) is None and (CONSTANT.fullmatch(s) or name(s)) or _QUALIFIED.fullmatch(s):
+        return False
     digits = sum(c.isdigit() for c in s)
-    return digits >= 2 or (digits == 1 and len(s) >= 10 and s.count("-") + s.count("_") >= 2)
+    return digits > 1 or _BOOKING.fullmatch(s) is not None or (len(s) >= 10 and s.count("-") + s.count("_") >= 2)
+
+
+def blob(s: str) -> bool:
+    """A piece of encoded data, such as a line of base64: nobody copies it by hand, and its parts mean nothing."""
+    if len(s) < 40 or (len(s) < 60 and not ("/" in s or "+" in s or "=" in s)):
+        return False
+    return _BLOB.fullmatch(s) is not None
 
 
 def host(s: str) -> bool:
