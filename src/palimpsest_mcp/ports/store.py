@@ -55,7 +55,7 @@ class Ledger(Protocol):
         ...
 
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
-        """Append observations: all of them, or none.
+        """Append observations: all of them, or none. Only a crash in the middle may leave the first few of them.
 
         The ledger fills writer, number and clock. With `durable` they are flushed when this returns; without it they
         may be lost in a crash, and the caller can afford that.

@@ -1,0 +1,189 @@
+"""The archives of a store on disk, step by step; `disk_store` calls it from threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+
+from ..errors import RecordDamaged, WriteFailed
+from ..models.events import SessionKey
+from ..models.records import OffloadRecord
+from ..ports.clock import Clock, RandomHex
+from ..ports.store import Damage
+from .appender import ROLL_BYTES, Appender, Shelf
+from .batch_index import BatchIndex, Copy
+from .failures import unreadable, write_failed
+from .home import ARCHIVE, Home
+from .lines import Reader, encode_all, is_whole
+from .records import flaw
+from .segments import SegmentFolder
+from .sessions import refuse_other_key
+from .whole_files import read_from
+
+_RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+
+
+class SessionArchive:
+    """One session's archive, as one process writes and reads it."""
+
+    def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
+        self.pid = home.disk.pid()
+        self.key = key
+        self.folder = home.session_folder(key)
+        self._home = home
+        self._path = os.path.join(self.folder, ARCHIVE)
+        self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
+        self._index = BatchIndex(self._segments)
+        self.appender = Appender(home, self._path, clock, random_hex, roll_bytes=roll_bytes)
+        self.writing = threading.Lock()
+
+    def append(self, records: Sequence[OffloadRecord]) -> None:
+        """Write, flush, read back from the disk's own view, compare.
+
+        Raises:
+            WriteFailed: any of it failed; what was written is cut off again.
+        """
+        data = encode_all(records)
+        with self.writing:
+            try:
+                segment = self.appender.segment()
+                start = self.appender.append(data, len(records))
+            except OSError as error:
+                raise write_failed(error, "the archive") from error
+            try:
+                self._read_back(segment.name, start, data)
+            except OSError as error:
+                self.appender.abandon(start)
+                raise write_failed(error, "the archive") from error
+            except WriteFailed:
+                self.appender.abandon(start)
+                raise
+
+    def _read_back(self, segment: str, start: int, data: bytes) -> None:
+        found = read_from(self._home.disk, os.path.join(self._path, segment), start)
+        if found != data:
+            raise WriteFailed(
+                "The disk gives back other bytes than were written to the archive.",
+                next="Check the disk; nothing was replaced.",
+            )
+        for line in found.split(b"\n")[:-1]:
+            if reason := self._line_flaw(line):
+                raise WriteFailed(f"A record cannot be trusted: {reason}.", next="Record the items again.")
+
+    def get(self, batch_id: str) -> OffloadRecord | None:
+        """The newest whole copy, None when the archive has none at all.
+
+        Raises:
+            RecordDamaged: there are copies, and none is whole.
+            StoreUnusable: the folder cannot be read.
+        """
+        self._refresh()
+        copies = self._index.copies(batch_id)
+        for copy in reversed(copies):
+            record = self._load(copy)
+            if record is not None and record.batch_id == batch_id and not flaw(record, self.key):
+                return record
+        if not copies and not self._is_damaged(batch_id):
+            return None
+        raise RecordDamaged(
+            f"The record of {batch_id} is damaged, and there is no whole copy.",
+            next="Restore the session's folder `offloaded` from a backup; `verify` lists what else is damaged.",
+        )
+
+    def batch_ids(self) -> list[str]:
+        """Every batch with a copy that looks whole, in batch order."""
+        self._refresh()
+        return self._index.batch_ids()
+
+    def damage(self) -> tuple[Damage, ...]:
+        """Everything in the archive, read anew."""
+        try:
+            news = self._segments.news({}, skip_unreadable=True)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        for segment, line in news.lines:
+            if reason := self._line_flaw(line.raw):
+                news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=reason))
+        return tuple(news.damage)
+
+    def _line_flaw(self, raw: bytes) -> str:
+        if not is_whole(raw):
+            return "not a record: its checksum does not fit"
+        try:
+            return flaw(_RECORDS.decode(raw), self.key)
+        except ValueError as error:
+            return f"not a record: {error}"
+
+    def _load(self, copy: Copy) -> OffloadRecord | None:
+        try:
+            raw = self._segments.read_line(copy.segment, copy.offset, copy.size)
+            return _RECORDS.decode(raw) if is_whole(raw) else None
+        except (OSError, ValueError):
+            return None
+
+    def _is_damaged(self, batch_id: str) -> bool:
+        try:
+            return self._index.is_damaged(batch_id)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+
+    def _refresh(self) -> None:
+        try:
+            self._index.refresh()
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+
+
+class ArchiveFiles:
+    """`ports.store.Archive` says what each call promises."""
+
+    def __init__(self, home: Home, *, clock: Clock, random_hex: RandomHex, roll_bytes: int = ROLL_BYTES) -> None:
+        self._home = home
+        self._clock = clock
+        self._random_hex = random_hex
+        self._roll_bytes = roll_bytes
+        self._archives: dict[str, SessionArchive] = {}
+        self._adding = threading.Lock()
+        self._shelf = Shelf()
+
+    def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
+        for record in records:
+            refuse_other_key(key, record.session_id, key.principal)
+        if not records:
+            return
+        self._home.check()
+        archive = self._archive(key)
+        archive.append(records)
+        self._shelf.used(archive.appender, archive.writing)
+
+    def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        return self._archive(key).get(batch_id) if self._stands(key) else None
+
+    def batch_ids(self, key: SessionKey) -> list[str]:
+        return self._archive(key).batch_ids() if self._stands(key) else []
+
+    def damage(self, key: SessionKey) -> tuple[Damage, ...]:
+        return self._archive(key).damage() if self._stands(key) else ()
+
+    def close(self) -> None:
+        self._shelf.close()
+
+    def _stands(self, key: SessionKey) -> bool:
+        self._home.check()
+        try:
+            return self._home.stands(self._home.session_folder(key))
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+
+    def _archive(self, key: SessionKey) -> SessionArchive:
+        folder = self._home.session_folder(key)
+        known = self._archives.get(folder)
+        if known is not None and known.pid == self._home.disk.pid():
+            return known
+        with self._adding:
+            if self._archives.get(folder) is known:
+                self._archives[folder] = SessionArchive(
+                    self._home, key, self._clock, self._random_hex, self._roll_bytes
+                )
+            return self._archives[folder]

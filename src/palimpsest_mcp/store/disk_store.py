@@ -1,0 +1,171 @@
+"""The store on disk: ledger, archive and search under one folder, safe over processes (`docs/format.md`)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..errors import RecordDamaged
+from ..models.events import Decision, Observation, SessionInfo, SessionKey
+from ..models.records import OffloadRecord
+from ..ports.clock import Clock, RandomHex
+from ..ports.store import Damage, DiskUse, LedgerPage
+from .archive_files import ArchiveFiles
+from .disk import Disk, RealDisk
+from .failures import unreadable
+from .fts_index import INDEX_NAME, FtsIndex
+from .home import ARCHIVE, LEDGER, SESSIONS, Home
+from .hop import hop
+from .index_search import IndexSearch
+from .ledger_files import LedgerFiles
+from .secret import Secret
+
+
+class DiskLedger:
+    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new is none."""
+
+    def __init__(self, files: LedgerFiles) -> None:
+        self._files = files
+
+    async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
+        return await hop(self._files.create, key, info)
+
+    async def info(self, key: SessionKey) -> SessionInfo | None:
+        return self._files.cached_info(key) or await hop(self._files.info, key)
+
+    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+        return await hop(self._files.sessions, principal)
+
+    async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
+        return self._files.read_nothing_new(key, after) or await hop(self._files.read, key, after)
+
+    async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
+        await hop(self._files.observe, key, events, durable=durable)
+
+    async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
+        return await hop(self._files.decide, key, decisions, after_rev=after_rev)
+
+    @asynccontextmanager
+    async def pass_lock(self, key: SessionKey) -> AsyncGenerator[None]:
+        await hop(self._files.prepare_lock, key)
+        release = self._files.lock_pass(key)  # on the loop: nothing can be cancelled between taking and holding it
+        try:
+            yield
+        finally:
+            release()
+
+
+class DiskArchive:
+    """See `ports.store.Archive`."""
+
+    def __init__(self, files: ArchiveFiles) -> None:
+        self._files = files
+
+    async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
+        await hop(self._files.append, key, records)
+
+    async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        return await hop(self._files.get, key, batch_id)
+
+    async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
+        for batch_id in await hop(self._files.batch_ids, key):
+            try:
+                record = await self.get(key, batch_id)
+            except RecordDamaged:
+                continue  # `damage` names it
+            if record is not None:
+                yield record
+
+    async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
+        return await hop(self._files.damage, key)
+
+
+class DiskStore:
+    """A store in a folder. Making one touches nothing; the folder is looked at with the first call, and made with the
+    first write.
+
+    Args:
+        home: the store's root. It may be a link; nothing below it may be.
+        disk: the seam to the operating system.
+        clock: names segments; nothing is ordered by it.
+        random_hex: makes writers' names and the store's secret.
+        lock_timeout_s: how long a decision waits for another one.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        disk: Disk | None = None,
+        clock: Clock = lambda: datetime.now(UTC),
+        random_hex: RandomHex = secrets.token_hex,
+        lock_timeout_s: float = 10.0,
+    ) -> None:
+        self._home = Home(home, disk or RealDisk(), random_hex)
+        self._secret = Secret(self._home, random_hex)
+        self._ledger = LedgerFiles(self._home, clock=clock, random_hex=random_hex, lock_timeout_s=lock_timeout_s)
+        self._archive = ArchiveFiles(self._home, clock=clock, random_hex=random_hex)
+        self.ledger = DiskLedger(self._ledger)
+        self.archive = DiskArchive(self._archive)
+        self.search = IndexSearch(FtsIndex(self._home, self._store_id))
+
+    @property
+    def location(self) -> str:
+        return self._home.root
+
+    async def check(self) -> None:
+        """Whether the home can be used at all; writes nothing.
+
+        Raises:
+            StoreUnusable, StoreNewer: see their sentences.
+        """
+        await hop(self._home.check)
+
+    async def secret(self) -> bytes:
+        return await hop(self._secret.get)
+
+    async def disk_use(self) -> DiskUse:
+        return await hop(self._measure)
+
+    async def aclose(self) -> None:
+        await hop(self._close)
+
+    def _close(self) -> None:
+        self._ledger.close()
+        self._archive.close()
+        self.search.close()
+
+    def _store_id(self) -> str:
+        return hashlib.sha256(b"index of " + self._secret.get()).hexdigest()[:32]
+
+    def _measure(self) -> DiskUse:
+        self._home.check()
+        root = self._home.root
+        try:
+            folders = [
+                os.path.join(root, SESSIONS, name) for name, _ in self._home.disk.scan(os.path.join(root, SESSIONS))
+            ]
+            files = self._home.disk.scan(root)
+            return DiskUse(
+                ledger=sum(self._size(os.path.join(folder, LEDGER)) for folder in folders),
+                archive=sum(self._size(os.path.join(folder, ARCHIVE)) for folder in folders),
+                index=sum(found.size for name, found in files if name.startswith(INDEX_NAME)),
+                total=self._size(root),
+            )
+        except OSError as error:
+            raise unreadable(error, "the store's folder") from error
+
+    def _size(self, folder: str) -> int:
+        """Bytes of all files under a folder."""
+        found = self._home.disk.look(folder)
+        if found is None or found.kind != "folder":
+            return 0
+        entries = self._home.disk.scan(folder)
+        return sum(
+            self._size(os.path.join(folder, name)) if entry.kind == "folder" else entry.size for name, entry in entries
+        )

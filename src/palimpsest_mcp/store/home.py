@@ -1,0 +1,169 @@
+"""The store's root folder: its version, and folders whose names are on disk before anything in them is acknowledged."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from ..errors import StoreNewer, StoreUnusable
+from ..models.events import SessionKey
+from .disk import Disk, Found
+from .failures import unreadable
+from .names import folder_name
+from .whole_files import read_from, replace_whole
+
+FORMAT_VERSION = 1
+"""What this program writes. It reads every lower one and refuses a higher one."""
+
+SESSIONS, LEDGER, ARCHIVE = "session", "ledger", "offloaded"
+_OTHERS_WRITE = 0o002
+
+
+class Home:
+    """Where everything of one store stands.
+
+    Args:
+        root: need not exist; it is made with the first write.
+        random_hex: names spare files.
+    """
+
+    def __init__(self, root: Path, disk: Disk, random_hex: Callable[[int], str]) -> None:
+        self.root = os.path.realpath(root)
+        self.disk = disk
+        self._random_hex = random_hex
+        self._lock = threading.RLock()
+        self._made: set[str] = set()
+        self._checked = False
+
+    def session_folder(self, key: SessionKey) -> str:
+        """Path of a session's folder, whether it exists or not."""
+        return os.path.join(self.root, SESSIONS, folder_name(key))
+
+    def check(self) -> None:
+        """Look whether this can be a store at all. Writes nothing.
+
+        Raises:
+            StoreUnusable: not a folder, open to other users, or its version cannot be read.
+            StoreNewer: a newer program wrote it.
+        """
+        if self._checked:
+            return
+        try:
+            found = self.disk.look(self.root)
+            if found is not None:
+                _refuse_unfit(found)
+                self._refuse_newer()
+        except OSError as error:
+            raise unreadable(error, "the store's folder") from error
+        self._checked = True
+
+    def stands(self, folder: str) -> bool:
+        """Whether a session's folder is there. A link, file or pipe in its place is refused, never followed.
+
+        Raises:
+            StoreUnusable: something else stands there.
+            OSError: it cannot be looked at.
+        """
+        found = self.disk.look(folder)
+        if found is not None and found.kind != "folder":
+            raise _not_a_folder(folder)
+        return found is not None
+
+    def make(self, folder: str) -> None:
+        """See to it that a folder under the root exists, and that its name and those above it are flushed.
+
+        Each process flushes each level once even where it finds the folder: its maker may have died before.
+
+        Raises:
+            StoreUnusable: something else stands in its place.
+            OSError: it cannot be made or flushed.
+        """
+        with self._lock:
+            if folder in self._made:
+                if self.stands(folder):
+                    return
+                self.forget_made()
+            if folder == self.root:
+                self._make_root()
+            else:
+                self.make(os.path.dirname(folder))
+                self._make_level(folder)
+                self.disk.flush_folder(os.path.dirname(folder))
+            self._made.add(folder)
+
+    def forget_made(self) -> None:
+        """Somebody moved or removed folders under us: look at them again."""
+        with self._lock:
+            self._made.clear()
+            self._checked = False
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Put a whole small file in its place, flushed.
+
+        Raises:
+            OSError: the old one, if any, is still there.
+        """
+        replace_whole(self.disk, path, data, self._random_hex)
+
+    def _make_root(self) -> None:
+        self.check()
+        above = os.path.dirname(self.root)
+        self._make_parents(above)
+        self._make_level(self.root)
+        with suppress(PermissionError):  # a folder that we may not open is not ours to flush: it was there before us
+            self.disk.flush_folder(above)
+        if self.disk.look(self._version_path) is None:
+            self.replace(self._version_path, b"%d\n" % FORMAT_VERSION)
+
+    def _make_parents(self, folder: str) -> None:
+        if self.disk.look(folder) is not None:
+            return
+        above = os.path.dirname(folder)
+        self._make_parents(above)
+        self._make_level(folder)
+        self.disk.flush_folder(above)
+
+    def _make_level(self, folder: str) -> None:
+        if self.disk.look(folder) is None:
+            with suppress(FileExistsError):  # another process may be quicker
+                self.disk.mkdir(folder)
+        self.stands(folder)
+
+    @property
+    def _version_path(self) -> str:
+        return os.path.join(self.root, "VERSION")
+
+    def _refuse_newer(self) -> None:
+        if self.disk.look(self._version_path) is None:
+            return
+        text = read_from(self.disk, self._version_path).strip()
+        if not (text.isdigit() and len(text) < 9):
+            raise StoreUnusable(
+                "The store's file VERSION does not hold a number.",
+                next=f"If this program wrote the store, write {FORMAT_VERSION} into it; else restore it from a backup.",
+            )
+        if int(text) > FORMAT_VERSION:
+            raise StoreNewer(
+                f"The store has format {int(text)}, this program knows up to {FORMAT_VERSION}.",
+                next="Install a newer palimpsest-mcp, or name another folder with --home or PALIMPSEST_HOME.",
+            )
+
+
+def _refuse_unfit(found: Found) -> None:
+    elsewhere = "name another folder with --home or PALIMPSEST_HOME."
+    if found.kind != "folder":
+        raise StoreUnusable("The store's home is not a folder.", next=f"Move it away, or {elsewhere}")
+    if os.name == "posix" and found.mode & _OTHERS_WRITE:
+        raise StoreUnusable(
+            "Every user of this machine may write to the store's folder.", next=f"Run chmod 700 on it, or {elsewhere}"
+        )
+
+
+def _not_a_folder(path: str) -> StoreUnusable:
+    return StoreUnusable(
+        f"Something that is not a folder stands at {path}.",
+        next="Move it away, or name another folder with --home or PALIMPSEST_HOME.",
+    )

@@ -1,0 +1,36 @@
+"""What makes a stored record whole, and the order of batches."""
+
+from __future__ import annotations
+
+import re
+
+from ..models.events import SessionKey
+from ..models.items import content_sha256
+from ..models.records import RECORD_SCHEMA, OffloadRecord
+
+_NUMBER = re.compile(r"offload_(\d{4,18})")
+
+
+def flaw(record: OffloadRecord, key: SessionKey) -> str:
+    """Why a record cannot be trusted; empty when it can: the right session, and every item fits its hash."""
+    if record.schema > RECORD_SCHEMA:
+        return "a newer program wrote it"
+    if record.session_id != key.session_id:
+        return "it names another session"
+    for number, item in enumerate(record.items):
+        if item.sha256 and not _fits(item.result, item.sha256):
+            return f"item {number} does not fit its hash"
+    return ""
+
+
+def _fits(result: object, sha256: str) -> bool:
+    try:
+        return content_sha256(result) == sha256  # pyright: ignore[reportArgumentType]  # whatever JSON held
+    except ValueError:  # bad base64
+        return False
+
+
+def batch_order(batch_id: str) -> tuple[int, str]:
+    """Sorts `offload_0007` by its number; anything else comes first, by name."""
+    number = _NUMBER.fullmatch(batch_id)
+    return int(number[1]) if number else 0, batch_id

@@ -1,0 +1,97 @@
+"""Text for searching: what becomes a word, how a query is read, and what a hit shows."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+MAX_TERMS = 64
+"""Of one query; what comes after is ignored."""
+SNIPPET_CHARACTERS = 160
+_BEFORE_HIT = 48
+
+# Scripts written without spaces, and Hangul, whose words grow endings: runs of them are indexed by pairs of characters.
+_CJK = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_CJK_RUN = re.compile(f"[{_CJK}]+")
+_WORD = re.compile(r"\w+")
+_PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
+_BLANK = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Term(NamedTuple):
+    """One thing to look for."""
+
+    words: tuple[str, ...]
+    """Words that follow one another; for CJK its pairs of characters, or one character that begins a pair."""
+    cjk: bool
+
+
+def parse(query: str) -> tuple[Term, ...]:
+    """Terms of a user's text. Nothing in it is syntax but quotes, which make a phrase; an odd quote is a space."""
+    terms: dict[Term, None] = {}
+    for phrase, plain in _PIECE.findall(_plain(query)):
+        text = phrase or plain
+        for run in _CJK_RUN.findall(text):
+            terms[Term(tuple(_pairs(run)) or (run,), True)] = None
+        if words := tuple(_WORD.findall(_CJK_RUN.sub(" ", text))):
+            terms[Term(words, False)] = None
+    return tuple(terms)[:MAX_TERMS]
+
+
+def words(text: str) -> str:
+    """The text as the index sees its words: CJK left out, compatibility forms unified."""
+    return text if text.isascii() else _CJK_RUN.sub(" ", _plain(text))
+
+
+def cjk(text: str) -> str:
+    """The text's CJK runs as pairs of characters, each run's last character by itself; empty where there is none.
+
+    `ABC` gives `AB BC C`: a run is found as a phrase of pairs, a single character as the beginning of one.
+    """
+    if text.isascii():
+        return ""
+    return " ".join(" ".join([*_pairs(run), run[-1]]) for run in _CJK_RUN.findall(_plain(text)))
+
+
+def snippet(text: str, terms: Sequence[Term]) -> str:
+    """One line around the first hit: no control, bidirectional or escape characters, about 160 characters."""
+    starts = [found.start() for term in terms if (found := _pattern(term).search(text))]
+    first = min(starts, default=0)
+    begin = max(0, first - _BEFORE_HIT) if first > SNIPPET_CHARACTERS - _BEFORE_HIT else 0
+    line = one_line(text[begin : begin + 4 * SNIPPET_CHARACTERS])
+    cut = line[:SNIPPET_CHARACTERS].rstrip()
+    more = len(line) > SNIPPET_CHARACTERS or begin + 4 * SNIPPET_CHARACTERS < len(text)
+    return f"{'…' if begin else ''}{cut}{'…' if more else ''}"
+
+
+def one_line(text: str) -> str:
+    """Text that is safe to show on one line of a terminal or in a list."""
+    visible = _INVISIBLE.sub("", _ANSI.sub("", text))
+    return _SURROGATE.sub("\ufffd", _BLANK.sub(" ", visible)).strip()
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _plain(text: str) -> str:
+    """One form for what looks the same; half a surrogate pair becomes a mark, and NUL a space."""
+    if text.isascii():
+        return text.replace("\0", " ")
+    return unicodedata.normalize("NFKC", _SURROGATE.sub("\ufffd", text)).replace("\0", " ")
+
+
+def _pattern(term: Term) -> re.Pattern[str]:
+    """Where the term stands in the original text, near enough for a snippet."""
+    if term.cjk:
+        return re.compile(re.escape(term.words[0] + "".join(pair[-1] for pair in term.words[1:])))
+    return re.compile(r"(?<!\w)" + r"\W+".join(map(re.escape, term.words)) + r"(?!\w)", re.IGNORECASE)

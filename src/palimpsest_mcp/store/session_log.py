@@ -1,0 +1,169 @@
+"""One session's ledger, as one process writes and reads it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+
+from ..errors import RevConflict
+from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, SessionKey
+from ..ports.clock import Clock, RandomHex
+from ..ports.store import Damage
+from .appender import Appender
+from .failures import unreadable, write_failed
+from .home import LEDGER, Home
+from .lines import Line, Reader, encode_all
+from .segments import Place, Places, SegmentFolder
+
+E = TypeVar("E", bound=Event)
+
+_EVENTS: Reader[Event] = Reader(Event)
+
+
+class _Order(msgspec.Struct):
+    """What ordering needs of any event, also of a kind that this program does not know."""
+
+    clock: int = 0
+    rev: int = 0
+
+
+_ORDERS: Reader[_Order] = Reader(_Order)
+
+
+class SessionLog:
+    """Reads take no lock; writes of one process take turns."""
+
+    def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
+        self.pid = home.disk.pid()
+        self.folder = home.session_folder(key)
+        ledger = os.path.join(self.folder, LEDGER)
+        self._home = home
+        self._segments = SegmentFolder(home.disk, ledger, f"{os.path.basename(self.folder)}/{LEDGER}")
+        self.appender = Appender(home, ledger, clock, random_hex, roll_bytes=roll_bytes)
+        self.writing = threading.Lock()
+        self.deciding = threading.Lock()
+        """The commit lock's part inside this process."""
+        self._counting = threading.Lock()
+        self._places: Places = {}
+        """How far the order of events is known."""
+        self._read_once = False
+        self._clock = 0
+        self._rev = 0
+
+    def is_unchanged(self, places: Places) -> bool:
+        """Whether there is nothing new since `places`: one look at the folder.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            return not self._segments.changed(places)
+        except OSError as error:
+            raise unreadable(error, "the ledger") from error
+
+    def read(self, places: Places) -> tuple[list[Event], dict[str, Place], list[Damage]]:
+        """Whole events since `places`, where reading ended, and what could not be read.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            news = self._segments.news(places, skip_unreadable=True)
+        except OSError as error:
+            raise unreadable(error, "the ledger") from error
+        events: list[Event] = []
+        for segment, line in news.lines:
+            try:
+                if not line.whole:
+                    raise ValueError("its checksum does not fit")
+                event = _EVENTS.decode(line.raw)
+                if event.v > EVENT_SCHEMA:
+                    raise ValueError("a newer program wrote it")
+                events.append(event)
+            except ValueError as error:
+                what = f"not an event: {error}"
+                news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
+        self._count(max((event.clock for event in events), default=0), 0)
+        return events, news.places, news.damage
+
+    def observe(self, events: Sequence[Observation], *, durable: bool) -> None:
+        """Append observations, all or none.
+
+        Raises:
+            WriteFailed, StoreUnusable: none of them.
+        """
+        with self.writing:
+            if not self._read_once:
+                self._catch_up(skip_unreadable=True)
+            self._append(events, durable=durable)
+
+    def decide(self, decisions: Sequence[Decision], *, after_rev: int) -> int:
+        """Append decisions if `after_rev` is the highest revision on disk. The caller holds the commit lock.
+
+        Raises:
+            RevConflict: it is not.
+            WriteFailed, StoreUnusable: nothing was decided.
+        """
+        with self.writing:
+            self._catch_up(skip_unreadable=False)
+            if self._rev != after_rev:
+                raise RevConflict(
+                    f"The session is at revision {self._rev}, not {after_rev}.",
+                    next="Read the session again and decide anew.",
+                    rev=self._rev,
+                )
+            revised = [
+                msgspec.structs.replace(decision, rev=after_rev + step) for step, decision in enumerate(decisions, 1)
+            ]
+            self._append(revised, durable=True, as_one=True)
+            self._rev += len(revised)
+            return self._rev
+
+    def _catch_up(self, *, skip_unreadable: bool) -> None:
+        """Read the order of all events to every segment's end."""
+        try:
+            news = self._segments.news(self._places, skip_unreadable=skip_unreadable)
+        except OSError as error:
+            raise unreadable(error, "the ledger") from error
+        for _, line in news.lines:
+            self._take_order(line)
+        self._places = news.places
+        self._read_once = True
+
+    def _take_order(self, line: Line) -> None:
+        try:
+            order = _ORDERS.decode(line.raw) if line.whole else _Order()
+        except ValueError:
+            return
+        self._count(order.clock, order.rev)
+
+    def _count(self, clock: int, rev: int) -> None:
+        with self._counting:
+            self._clock = max(self._clock, clock)
+            self._rev = max(self._rev, rev)
+
+    def _append(self, events: Sequence[Event], *, durable: bool, as_one: bool = False) -> None:
+        if not events:
+            return
+        try:
+            segment = self.appender.segment()
+            lines = encode_all(self._stamped(events, segment.writer, segment.lines), as_one=as_one)
+            start = self.appender.append(lines, len(events), durable=durable)
+        except OSError as error:
+            raise write_failed(error, "the ledger") from error
+        if self._places.get(segment.name, Place(0, 0)).offset == start:
+            end = start + len(lines)
+            self._places = {**self._places, segment.name: Place(end, end)}
+
+    def _stamped(self, events: Sequence[E], writer: str, written: int) -> list[E]:
+        with self._counting:
+            first = self._clock + 1
+            self._clock += len(events)
+        return [
+            msgspec.structs.replace(event, w=writer, n=written + number, clock=first + number - 1)
+            for number, event in enumerate(events, 1)
+        ]

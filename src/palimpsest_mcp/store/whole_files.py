@@ -1,0 +1,71 @@
+"""Small files that are read and replaced as a whole: `VERSION`, `secret`, `session.json`."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+
+from .disk import Disk
+
+
+def read_from(disk: Disk, path: str, offset: int = 0) -> bytes:
+    """The bytes of a plain file from an offset to its end.
+
+    Raises:
+        OSError: it cannot be read; a link, folder or pipe is `EINVAL`.
+    """
+    fd = disk.open(path)
+    try:
+        found = disk.found(fd)
+        if found.kind != "file":
+            raise OSError(errno.EINVAL, "not a plain file")
+        return read_span(disk, fd, offset, found.size - offset)
+    finally:
+        disk.close(fd)
+
+
+def read_span(disk: Disk, fd: int, offset: int, size: int) -> bytes:
+    """Up to `size` bytes from an offset; fewer only where the file ends."""
+    chunks: list[bytes] = []
+    while size > 0 and (chunk := disk.read(fd, size, offset)):
+        chunks.append(chunk)
+        offset += len(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+def write_all(disk: Disk, fd: int, data: bytes) -> None:
+    """Write every byte, however few the system takes at a time."""
+    rest = memoryview(data)
+    while rest:
+        taken = disk.write(fd, rest)
+        if taken <= 0:
+            raise OSError(errno.EIO, "the system took nothing")
+        rest = rest[taken:]
+
+
+def replace_whole(disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str]) -> None:
+    """Put new content in the place of a file: readers see the old or the new one, and once this returns the new one is
+    on disk. A crash may leave a `.tmp` file beside it, which nobody reads."""
+    spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
+    try:
+        fd = disk.create(spare)
+        try:
+            write_all(disk, fd, data)
+            disk.flush(fd)
+        finally:
+            disk.close(fd)
+        disk.replace(spare, path)
+    except OSError:
+        remove_if_there(disk, spare)
+        raise
+    disk.flush_folder(os.path.dirname(path))
+
+
+def remove_if_there(disk: Disk, path: str) -> None:
+    """Remove a file that nobody needs, if it can be done."""
+    try:
+        disk.remove(path)
+    except OSError:
+        return  # the first failure is what the caller must hear of
