@@ -134,7 +134,7 @@ def test_a_reused_id_is_found_again_by_its_bytes_when_the_host_dropped_the_first
 def test_a_parents_digest_is_known_as_one_and_nothing_stands_behind_it() -> None:
     part = "digest of the parent"
     one = item("a", part, 0)
-    found = align(Fold(), [one], parts={}, inherited={one.sha256: ("offload_0001", "a")})
+    found = align(Fold(), [one], parts={}, inherited={one.sha256: {"a": "offload_0001"}})
     assert [new.kind for new in found.seen] == ["digest_part"]
 
 

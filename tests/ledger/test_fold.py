@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 from hypothesis import given, settings
@@ -98,7 +99,7 @@ def histories(draw: st.DrawFn) -> list[Event]:
         name = draw(st.sampled_from(NAMES))
         one = item(name, draw(st.sampled_from(TEXTS)), draw(st.integers(0, 3)))
         rev = draw(st.integers(1, 5))
-        common = {"w": writer, "n": n, "clock": clock}
+        common: dict[str, Any] = {"w": writer, "n": n, "clock": clock}
         events.append(
             draw(
                 st.sampled_from(

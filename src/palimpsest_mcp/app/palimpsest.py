@@ -17,7 +17,7 @@ from ..models.events import SessionInfo, SummarizationEvent
 from ..models.records import OffloadRecord
 from ..models.reports import BatchView, ContextView, Hit, Recorded, Report, Restored, StoreStatus, VerifyReport
 from ..models.usage import Usage
-from ..policy.zones import triggers
+from ..policy.zones import ratio_of, triggers
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..services import checkup, context, files, policies, record, reporting
@@ -29,7 +29,7 @@ from ..services.messages import CompactedMessages, Messages
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
 from ..services.sessions import Sessions
-from ..settings.load import Settings, load_settings
+from ..settings.settings import Settings
 from .wiring import dependencies, open_store
 
 
@@ -68,7 +68,7 @@ class Palimpsest:
         """
         now = clock or (lambda: datetime.now().astimezone())
         chance = random_hex or secrets.token_hex
-        chosen = settings or load_settings(home=home)
+        chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)
         try:
             yield cls(await dependencies(chosen, opened, now, chance, principal), chosen)
@@ -214,7 +214,9 @@ class Palimpsest:
         after = await situate(self._given, self._sessions, info, policy, Told(host=host))
         crossed = triggers(after.usage.ratio, policy) and not triggers(before.usage.ratio, policy)
         report: Report | None = None
-        if auto and self._given.automatic and triggers(after.usage.ratio, policy):
+        # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
+        ours = ratio_of(after.view_used, after.window_tokens)
+        if auto and self._given.automatic and triggers(ours, policy):
             request = PassRequest(policy=policy, requested=False, host_compacts=_stands_aside(host))
             report = await self._run(info, after, request, host)
         return Recorded(

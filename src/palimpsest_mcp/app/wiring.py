@@ -10,7 +10,7 @@ from ..ports.store import Store
 from ..ports.text import Digester
 from ..redaction import open_redactor
 from ..services.dependencies import ContentCounter, Dependencies
-from ..settings.load import Settings
+from ..settings.settings import Settings
 from ..specifics.registry import DefaultRegistry
 from ..specifics.user import UserClass
 from ..store.disk_store import DiskStore
@@ -26,15 +26,14 @@ async def dependencies(
     settings: Settings, store: Store, clock: Clock, random_hex: RandomHex, principal: str
 ) -> Dependencies:
     """Everything the use cases are given."""
-    values = settings.values
     registry = DefaultRegistry(
-        [UserClass(name=one.name, pattern=one.pattern, weight=one.weight) for one in values.specifics]
+        [UserClass(name=one.name, pattern=one.pattern, weight=one.weight) for one in settings.specifics]
     )
     redactor = open_redactor(
         await store.secret(),
-        rule_files=values.redaction_rule_files,
-        allow=values.redaction_allow,
-        pii=values.redaction_pii,
+        rule_files=settings.redaction_rule_files,
+        allow=settings.redaction_allow,
+        pii=settings.redaction_pii,
     )
 
     @cache
@@ -51,10 +50,10 @@ async def dependencies(
         digester_for=digester_for,
         policy_named=settings.policy_named,
         principal=principal,
-        model=values.model,
-        window_tokens=values.window_tokens,
-        effective_window_tokens=values.effective_window_tokens,
-        automatic=values.auto,
-        redact_archive=values.redact_archive,
+        model=settings.model,
+        window_tokens=settings.window_tokens,
+        effective_window_tokens=settings.effective_window_tokens,
+        automatic=settings.auto,
+        redact_archive=settings.redact_archive,
         kind_by_tool=settings.policy_named(None).kind_by_tool,
     )

@@ -9,7 +9,7 @@ import msgspec
 
 from ..models.events import Applied, Gone, Observation, Seen
 from ..models.items import Item, content_text
-from .fold import Fold, ItemState
+from .fold import Fold, ItemState, Parts, part_owner
 from .placeholders import is_placeholder
 
 Position = tuple[int, int]
@@ -50,8 +50,8 @@ def align(
     fold: Fold,
     items: Sequence[Item],
     *,
-    parts: Mapping[str, tuple[str, str]],
-    inherited: Mapping[str, tuple[str, str]] | None = None,
+    parts: Parts,
+    inherited: Parts | None = None,
     agent: str = "",
     gone_why: str = "",
 ) -> Alignment:
@@ -59,7 +59,7 @@ def align(
 
     Args:
         items: the host's whole list, in its order.
-        parts: hash of every committed digest part of this session -> (batch id, item id).
+        parts: every committed digest part of this session.
         inherited: the same of its parents: such a text is a digest, and nothing in this session stands behind it.
         gone_why: why known items may be absent, where the host says so.
     """
@@ -89,8 +89,8 @@ class _Walk:
     def __init__(
         self,
         fold: Fold,
-        parts: Mapping[str, tuple[str, str]],
-        inherited: Mapping[str, tuple[str, str]],
+        parts: Parts,
+        inherited: Parts,
         agent: str,
     ) -> None:
         self._fold = fold
@@ -160,14 +160,16 @@ class _Walk:
         if not self._parts or item.role != "tool":
             return None
         text_hash = part_hash(item)
-        found = self._parts.get(text_hash)
+        found = part_owner(self._parts, text_hash, ledger_id)
         if found is None or found[1] != ledger_id:
             return None
         return Applied(item_id=ledger_id, batch_id=found[0], part_sha256=text_hash)
 
     def _ledger_id(self, item: Item) -> str:
-        if item.role == "tool" and self._parts and (found := self._parts.get(part_hash(item))):
-            return found[1]
+        if item.role == "tool" and self._parts:
+            found = part_owner(self._parts, part_hash(item), item.id, self.matched)
+            if found is not None:
+                return found[1]
         state = self._fold.states.get(item.id)
         if state is not None and (item.sha256 in state.versions or "#" not in item.id):
             return item.id

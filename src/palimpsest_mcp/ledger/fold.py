@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -38,6 +38,20 @@ _E = TypeVar("_E", bound=Event)
 def stamp(event: Event) -> Stamp:
     """Where an observation stands among the others, whatever the wall clock said."""
     return event.clock, event.w, event.n
+
+
+Parts: TypeAlias = dict[str, dict[str, str]]
+"""Hash of a digest part -> item id -> batch id. Two short results may well have parts with equal text."""
+
+
+def part_owner(
+    parts: Mapping[str, Mapping[str, str]], part_sha256: str, item_id: str, taken: Collection[str] = ()
+) -> tuple[str, str] | None:
+    """(batch id, item id) that a part's text stands for: the item of this id, else the first that is not taken."""
+    owners = parts.get(part_sha256, {})
+    if item_id in owners:
+        return owners[item_id], item_id
+    return next(((batch, name) for name, batch in owners.items() if name not in taken), None)
 
 
 class Replacement(msgspec.Struct, frozen=True):
@@ -215,8 +229,8 @@ class Decided:
     def __init__(self, decisions: Iterable[Decision]) -> None:
         self.replacements: dict[str, Replacement] = {}
         self.batches: dict[str, Batch] = {}
-        self.parts: dict[str, tuple[str, str]] = {}
-        """Hash of a digest part -> (batch id, item id), for every part ever committed (L7)."""
+        self.parts: Parts = {}
+        """Every part ever committed (L7)."""
         self.pinned: set[str] = set()
         self.policy: dict[str, Any] | None = None
         self.last_number = 0
@@ -254,7 +268,7 @@ class Decided:
                 self.last_number = max(self.last_number, batch_number(info.batch_id))
             for item in info.items:
                 self.replacements[item.id] = Replacement(info, item, decision.rev)
-                self.parts[item.part_sha256] = (info.batch_id, item.id)
+                self.parts.setdefault(item.part_sha256, {})[item.id] = info.batch_id
             for old in info.replaces:
                 if batch := self.batches.get(old):
                     batch.state = "superseded"

@@ -200,7 +200,7 @@ class _Pass:
             self._highest = max(self._highest, *(one.decided.last_number for one in numbers))
             async for record in self._given.store.archive.records(key):
                 self._highest = max(self._highest, batch_number(record.batch_id))
-                if owner is self._info or owner.session_id == self._info.session_id:
+                if owner.session_id == self._info.session_id:
                     records.append(record)
         standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
         await self._digesting.look_around(self._situation.view.items, records, standing)

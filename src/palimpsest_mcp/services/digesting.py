@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from ..digest.shown import shown_in
 from ..models.digests import Digest, DigestRequest, DigestSource, Visible
 from ..models.events import SessionInfo
-from ..models.items import Action, content_text
+from ..models.items import Action, Content, content_text
 from ..models.plans import ContextItem, Slot
 from ..models.policies import Policy
 from ..models.records import ArchivedItem, OffloadRecord, Reason
@@ -87,8 +87,8 @@ class Digesting:
                 for item in record.items:
                     self._hold(shown_in(record.part(item), self._given.registry), record.batch_id)
 
-    def _hold(self, specifics: object, holder: str) -> None:
-        for specific in specifics:  # type: ignore[attr-defined]
+    def _hold(self, specifics: Iterable[Specific], holder: str) -> None:
+        for specific in specifics:
             self._holders.setdefault(specific, holder)
 
     async def make(self, slot: Slot, items: Sequence[ContextItem], batch_id: str, standing: Mapping[str, bool]) -> Made:
@@ -145,7 +145,7 @@ class Digesting:
             url=self._given.redactor.redact(item.url).text,
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
-            binary=not isinstance(item.content, str) and has_binary(item.content),
+            binary=has_binary(item.content),
         )
 
     def _record(
@@ -223,13 +223,13 @@ def _archived(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -
     )
 
 
-def has_binary(content: object) -> bool:
-    """Whether a content holds blocks that are not text."""
+def has_binary(content: Content | None) -> bool:
+    """Whether a content holds anything that is not text."""
+    if content is None or isinstance(content, str):
+        return False
     if isinstance(content, dict):
-        return content.get("type") != "text"  # type: ignore[union-attr]
-    if isinstance(content, list):
-        return any(has_binary(block) for block in content)  # type: ignore[arg-type]
-    return False
+        return content.get("type") != "text"
+    return any(not isinstance(block, str) and has_binary(block) for block in content)
 
 
 def _sha256(text: str) -> str:

@@ -13,6 +13,7 @@ from ..errors import NotRestorable, WindowUnknown
 from ..hosts.session_files import parse_value, rewrap, transcripts
 from ..hosts.validity import new_problems
 from ..ledger.alignment import part_hash
+from ..ledger.fold import part_owner
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.reports import Report
@@ -114,9 +115,13 @@ class Messages:
         fold = await self._sessions.fold(info)
         parts = {**await self._sessions.inherited_parts(info), **fold.decided.parts}
         contents: dict[str, Content] = {}
+        taken: set[str] = set()
         for item in context.items:
-            found = parts.get(part_hash(item)) if item.role == "tool" and item.content is not None else None
+            if item.role != "tool" or item.content is None:
+                continue
+            found = part_owner(parts, part_hash(item), item.id, taken)
             if found is not None:
+                taken.add(found[1])
                 contents[item.id] = await self._original(info, *found, item)
         rendered = transcripts(self._given.kind_by_tool)[context.form].render(context, contents)
         return rewrap(value, rendered)

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from ..errors import InvalidArgument, RevConflict, SessionUnknown
-from ..ledger.fold import Fold
+from ..ledger.fold import Fold, Parts
 from ..ledger.view import View, view
 from ..models.events import Decision, SessionInfo, SessionKey
 from .dependencies import ContentCounter, Dependencies
@@ -138,9 +138,9 @@ class Sessions:
             line.append(parent)
         return tuple(line)
 
-    async def inherited_parts(self, info: SessionInfo) -> dict[str, tuple[str, str]]:
-        """Hash of every digest part that a parent committed -> (batch id, item id)."""
-        parts: dict[str, tuple[str, str]] = {}
+    async def inherited_parts(self, info: SessionInfo) -> Parts:
+        """Every digest part that a parent committed."""
+        parts: Parts = {}
         for parent in (await self.family(info))[1:]:
             fold = await self.fold(parent)
             parts = {**fold.decided.parts, **parts}
