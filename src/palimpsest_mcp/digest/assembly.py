@@ -1,0 +1,41 @@
+"""Print a plan: the item's note, its lines in source order under their headings, the ledger last."""
+
+from __future__ import annotations
+
+from ..models.digests import DigestLine, DigestSource
+from .entries import entry_lines
+from .manifest import count_note, escaped, item_note
+from .selection import Plan
+
+
+def body_lines(plan: Plan) -> list[DigestLine]:
+    """Everything of a part that is shown, without its notes at the top."""
+    lines: list[DigestLine] = []
+    reduced = plan.survey.reduced
+    heading = -1
+    for index in sorted(plan.picked):
+        unit = reduced.units[index]
+        if unit.table >= 0 and unit.table != heading:
+            table = reduced.tables[unit.table]
+            if table.rows:
+                lines.append(DigestLine("note", count_note(f"×{table.rows} rows")))
+            lines += [DigestLine("row", escaped(text)) for text in table.lines]
+        heading = unit.table
+        if unit.note:
+            lines.append(DigestLine("note", count_note(unit.note)))
+        lines.append(DigestLine(unit.kind, escaped(unit.text)))
+    lines += [DigestLine("entry", text) for text in entry_lines(plan.survey, plan.entries, plan.labels)]
+    return lines
+
+
+def note_line(source: DigestSource, number: int) -> DigestLine:
+    """The note that names the item and its size."""
+    return DigestLine("note", item_note(source, number, line_count(source)))
+
+
+def line_count(source: DigestSource) -> int:
+    """Lines of the original text, a last newline not counted."""
+    return source.text.count("\n") + (0 if source.text.endswith("\n") or not source.text else 1)
+
+
+__all__ = ["body_lines", "line_count", "note_line"]

@@ -1,0 +1,260 @@
+"""One batch on its way to a digest: budget, ceiling, items as pointers, a pointer for all, refusal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..errors import DigestRefused
+from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
+from ..models.records import SpecificCounts, Verification
+from ..ports.text import Registry, TokenCounter
+from .assembly import body_lines, line_count, note_line
+from .manifest import header, item_note
+from .ranking import Rank, worth
+from .selection import Plan, Selector, plans_for
+from .survey import survey
+from .verify import CHECKS, SLACK, PartCheck, check_part, counted, settle, shown_specifics, violations
+
+_ROUNDS = 4
+"""Times that a selection is corrected until the tokens counted meet the budget."""
+_NEAR = 0.97
+"""A digest this close to its budget is not filled further."""
+_FOCUS_BONUS = 0.8
+"""For each task word in a line."""
+_FOCUS_WORDS = 24
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A selection printed and checked."""
+
+    bodies: list[list[DigestLine]]
+    checks: list[PartCheck]
+    counts: SpecificCounts
+    parts: tuple[DigestPart, ...]
+    tokens: int
+    pointers: frozenset[int] = frozenset()
+    dropped: int = 0
+    notes: list[str] = field(default_factory=list[str])
+
+
+class Attempt:
+    """Everything about one request; `run` gives the digest."""
+
+    def __init__(
+        self, request: DigestRequest, registry: Registry, counter: TokenCounter, ranks: Mapping[str, Rank], name: str
+    ) -> None:
+        self._request = request
+        self._registry = registry
+        self._counter = counter
+        self._ranks = ranks
+        self._name = name
+        self._counts_of: dict[str, int] = {}
+        self._surveys = [survey(source, registry) for source in request.sources]
+        self._worth = [worth(one.specs, ranks) for one in self._surveys]
+        self._redacted = sum(source.redacted for source in request.sources)
+        self._source_tokens = sum(source.tokens for source in request.sources)
+        self._add_focus()
+
+    def run(self) -> Digest:
+        """The first form on the ladder that passes every check."""
+        request = self._request
+        if not request.pointer_only:
+            draft = self._selected()
+            if draft is not None:
+                found = self._violations(draft, max(request.budget_tokens, request.ceiling_tokens))
+                if not found and len(draft.pointers) < len(request.sources):
+                    return self._finished(draft, "digest")
+        draft = self._printed([[] for _ in self._surveys], frozenset(range(len(self._surveys))))
+        if draft.tokens >= self._source_tokens:
+            raise DigestRefused(
+                "Even a pointer is not smaller than what it would stand for.", next="Leave these items as they are."
+            )
+        if not request.pointer_only:
+            draft.notes.append("the batch became a pointer")
+        return self._finished(draft, "pointer")
+
+    # -- selection ---------------------------------------------------------------------------------------------------
+
+    def _selected(self) -> _Draft | None:
+        """Select; items that stay under `min_shown` become pointers, and what they free is spent on the others."""
+        pointers: frozenset[int] = frozenset()
+        notes: list[str] = []
+        for _ in range(len(self._surveys)):
+            draft = self._filled(pointers)
+            if draft is None:
+                return None
+            poor = {
+                n
+                for n, check in enumerate(draft.checks)
+                if n not in pointers and check.in_view < self._request.min_shown
+            }
+            if not poor:
+                draft.notes = notes + draft.notes
+                return draft
+            notes += [f"item {n + 1} became a pointer: too little of it would be in view" for n in sorted(poor)]
+            pointers |= poor
+            if len(pointers) == len(self._surveys):
+                return None
+        return None
+
+    def _filled(self, pointers: frozenset[int]) -> _Draft | None:
+        """Fill the budget; then, up to the ceiling, what is of the first rank and still left out."""
+        request = self._request
+        plans, seen = plans_for(
+            [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
+            self._worth,
+            request.visible.holders,
+        )
+        live = [plan for n, plan in enumerate(plans) if n not in pointers]
+        selector = Selector(live, seen, self._count, request.min_shown)
+        empty = self._printed([[] for _ in plans], pointers)
+        room = request.budget_tokens - empty.tokens
+        if room <= 0:
+            return None
+        selector.run(room)
+        draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
+        if request.ceiling_tokens > request.budget_tokens and self._lacks_first(draft):
+            grown = self._grown(plans, selector, draft, pointers, empty.tokens)
+            if grown is not None:
+                return grown
+        return draft
+
+    def _fitted(
+        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, fixed: int
+    ) -> _Draft:
+        """Correct the selection until what is counted, not what was estimated, meets the budget."""
+        draft = self._drafted(plans, pointers)
+        for _ in range(_ROUNDS):
+            if draft.tokens > budget:
+                if not selector.trim(draft.tokens - budget):
+                    break
+            elif draft.tokens < _NEAR * budget and draft.counts.left_out:
+                rate = (draft.tokens - fixed) / max(1, selector.spent)
+                before = selector.spent
+                selector.grow(int((budget - fixed) / max(0.5, rate)))
+                if selector.spent == before:
+                    break
+            else:
+                break
+            draft = self._drafted(plans, pointers)
+        while draft.tokens > budget * SLACK and selector.trim(draft.tokens - budget):
+            draft = self._drafted(plans, pointers)
+        return draft
+
+    def _grown(
+        self, plans: list[Plan], selector: Selector, draft: _Draft, pointers: frozenset[int], fixed: int
+    ) -> _Draft | None:
+        ceiling = self._request.ceiling_tokens
+        selector.grow(int((ceiling - fixed) * 0.97), classes=self._first_classes())
+        grown = self._drafted(plans, pointers)
+        while grown.tokens > ceiling and selector.trim(grown.tokens - ceiling):
+            grown = self._drafted(plans, pointers)
+        if grown.tokens > draft.tokens:
+            grown.notes.append(f"budget grew from {self._request.budget_tokens} to {grown.tokens} tokens")
+        return grown if grown.tokens <= ceiling else None
+
+    def _first_classes(self) -> frozenset[str]:
+        return frozenset(name for name, rank in self._ranks.items() if rank.first)
+
+    def _lacks_first(self, draft: _Draft) -> bool:
+        first = self._first_classes()
+        return any(count.left_out for name, count in draft.counts.by_class.items() if name in first)
+
+    # -- printing and checking ---------------------------------------------------------------------------------------
+
+    def _drafted(self, plans: list[Plan], pointers: frozenset[int]) -> _Draft:
+        return self._printed([[] if n in pointers else body_lines(plan) for n, plan in enumerate(plans)], pointers)
+
+    def _printed(self, bodies: list[list[DigestLine]], pointers: frozenset[int]) -> _Draft:
+        """Parts with header and notes around bodies; lines that break a rule are taken out first."""
+        checks: list[PartCheck] = []
+        dropped = 0
+        for number, (one, lines) in enumerate(zip(self._surveys, bodies, strict=True)):
+            check = check_part(one, lines, self._registry)
+            if check.bad_lines:
+                dropped += len(check.bad_lines)
+                bodies[number] = [line for n, line in enumerate(lines) if n not in check.bad_lines]
+                check = check_part(one, bodies[number], self._registry)
+            checks.append(check)
+        settle(self._surveys, checks, self._request.visible.holders, self._request.batch_id)
+        counts = counted(self._surveys, checks, self._redacted)
+        parts, tokens = self._headed(bodies, checks, counts, pointers)
+        return _Draft(bodies, checks, counts, parts, tokens, pointers, dropped)
+
+    def _headed(
+        self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]
+    ) -> tuple[tuple[DigestPart, ...], int]:
+        """The header says how many tokens the digest has, itself included: found by trying, else not said."""
+        notes = [self._note(n, checks[n] if n in pointers else None) for n in range(len(bodies))]
+        rest = [[note, *body] for note, body in zip(notes, bodies, strict=True)]
+        others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
+        said = 0
+        for guess in range(4):
+            said = said if guess else sum(1 for _ in rest) + others
+            head = DigestLine("note", header(self._request, counts, said))
+            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
+            if tokens == said:
+                break
+            said = tokens
+        else:
+            head = DigestLine("note", header(self._request, counts, 0))
+            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
+        rest[0] = [head, *rest[0]]
+        parts = tuple(
+            DigestPart(item_id=source.item_id, lines=tuple(lines))
+            for source, lines in zip(self._request.sources, rest, strict=True)
+        )
+        return parts, tokens
+
+    def _note(self, number: int, pointer: PartCheck | None) -> DigestLine:
+        source = self._request.sources[number]
+        if pointer is None:
+            return note_line(source, number + 1)
+        own = counted([self._surveys[number]], [pointer], source.redacted)
+        return DigestLine("note", item_note(source, number + 1, line_count(source), own))
+
+    def _violations(self, draft: _Draft, ceiling: int) -> tuple[str, ...]:
+        source = self._source_tokens
+        return violations(
+            draft.parts, draft.checks, draft.counts, tokens=draft.tokens, ceiling=ceiling, source_tokens=source
+        )
+
+    def _finished(self, draft: _Draft, mode: str) -> Digest:
+        found = self._violations(draft, max(draft.tokens, self._request.ceiling_tokens))
+        return Digest(
+            batch_id=self._request.batch_id,
+            parts=draft.parts,
+            tokens=draft.tokens,
+            mode="digest" if mode == "digest" else "pointer",
+            specifics=draft.counts,
+            shown=tuple(shown_specifics(s, c) for s, c in zip(self._surveys, draft.checks, strict=True)),
+            verification=Verification(passed=not found, checks=CHECKS, violations=found),
+            digester=self._name,
+            registry=self._registry.version,
+            notes=tuple(draft.notes),
+        )
+
+    # -- small things ------------------------------------------------------------------------------------------------
+
+    def _count(self, text: str) -> int:
+        known = self._counts_of.get(text)
+        if known is None:
+            known = self._counts_of[text] = self._counter.count(text)
+        return known
+
+    def _add_focus(self) -> None:
+        """Lines with task words get a bonus; nothing needs one."""
+        words = sorted({word.lower() for word in self._request.focus if len(word) > 2})[:_FOCUS_WORDS]
+        if not words:
+            return
+        pattern = re.compile("|".join(re.escape(word) for word in words))
+        for one in self._surveys:
+            for unit in one.reduced.units:
+                hits = {found.group() for found in pattern.finditer(unit.text.lower())}
+                unit.words = _FOCUS_BONUS * len(hits)
+
+
+__all__ = ["Attempt"]

@@ -1,0 +1,113 @@
+"""Our own lines in a digest: header, item notes, counts. A closed grammar: written here, recognised here.
+
+    [palimpsest offload_0007: 3 results, 4,200 → 610 tokens; left out 17 of 92 specifics: 12 numbers, 3 paths, 2 ids
+     · 9 more in offload_0003 · restore_batch s7f3k offload_0007]                                  (one line)
+    [item 2 Bash git log --stat: 340 lines, 4,200 tokens]
+    [item 2 Bash git log --stat: 340 lines, 4,200 tokens; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
+    [×120 rows]  [×14 the next line]  [×180 lines like]
+    [summary by MODEL, wording not verified]
+
+A line of a source that fits this grammar, or carries its restore phrase, is data: it is shown behind `» `.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ..models.digests import DigestRequest, DigestSource
+from ..models.records import SpecificCounts
+from .plain import plain
+
+ESCAPE = "» "
+_NOTE = re.compile(
+    r"\[(?:palimpsest \S+: .*|item \d+\b.*|×\d+ (?:rows|the next line|lines like)"
+    r"|summary by .*, wording not verified)\]"
+)
+_POSES = re.compile(
+    r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b))"
+    r"|.*(?:\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified)",
+    re.IGNORECASE,
+)
+_PLURALS = {"status": "status", "hash": "hashes", "quantity": "quantities"}
+_TARGET = 72
+"""Characters of an item's target in its note."""
+_HOLDERS = 3
+"""Holders named one by one; more are counted."""
+_SPACE = re.compile(r"\s+")
+
+
+def is_note(line: str) -> bool:
+    """Whether a line of a digest is one of ours."""
+    return _NOTE.fullmatch(line) is not None
+
+
+def escaped(line: str) -> str:
+    """A line of a source, marked as data where it could be taken for one of ours."""
+    return ESCAPE + line if _POSES.match(line) else line
+
+
+def left_out(counts: SpecificCounts) -> str:
+    """`left out 17 of 92 specifics: 12 numbers, 3 paths · 9 more in offload_0003`; printed also when it is zero."""
+    text = f"left out {counts.left_out} of {counts.total} specifics"
+    classes = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
+    if classes:
+        text += ": " + ", ".join(f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in classes)
+    holders = sorted(counts.holders.items(), key=lambda x: (-x[1], x[0]))
+    text += "".join(f" · {n} more in {holder}" for holder, n in holders[:_HOLDERS])
+    if len(holders) > _HOLDERS:
+        text += f" · {sum(n for _, n in holders[_HOLDERS:])} more in {len(holders) - _HOLDERS} others"
+    return text
+
+
+def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
+    """The first line of a batch's first part. `tokens`: of the whole digest, 0 where it is not said."""
+    n = len(request.sources)
+    said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
+    size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
+    said.append(f"{n} result{'s' if n > 1 else ''}{size}")
+    said.append(f"{left_out(counts)} · restore_batch {request.handle} {request.batch_id}")
+    return f"[palimpsest {request.batch_id}: {'; '.join(said)}]"
+
+
+def item_note(source: DigestSource, number: int, lines: int, pointer: SpecificCounts | None = None) -> str:
+    """The first line of an item's part (after the header, in the first part): what it was and how big."""
+    parts = [f"item {number}", _clean(source.tool_name or source.kind, 40)]
+    target = source.action.target if source.action else ""
+    target = _clean(target or source.title or source.url, _TARGET)
+    name = " ".join(part for part in (*parts, target) if part)
+    facts = [f"{lines:,} lines"] if lines > 1 else []
+    facts.append(f"{source.tokens:,} tokens")
+    facts += ["error"] if source.is_error else []
+    facts += [f"{source.redacted} masked"] if source.redacted else []
+    rest = f"; pointer, {left_out(pointer)}" if pointer is not None else ""
+    return f"[{name}: {', '.join(facts)}{rest}]"
+
+
+def count_note(text: str) -> str:
+    """`[×120 rows]` and its like."""
+    return f"[{text}]"
+
+
+def prose_note(author: str) -> str:
+    """Stands above prose lines: whose wording they are."""
+    return f"[summary by {_clean(author, 40)}, wording not verified]"
+
+
+def _clean(text: str, width: int) -> str:
+    text = _SPACE.sub(" ", plain(text)).strip().replace("[", "(").replace("]", ")")
+    if len(text) <= width:
+        return text
+    head = text[:width].rsplit(" ", 1)[0] if " " in text[:width] else ""
+    return f"{head} …" if head else "…"
+
+
+def holders_of(pairs: Iterable[str]) -> dict[str, int]:
+    """Counts by holder, sorted by name."""
+    found: dict[str, int] = {}
+    for holder in sorted(pairs):
+        found[holder] = found.get(holder, 0) + 1
+    return found
+
+
+__all__ = ["ESCAPE", "count_note", "escaped", "header", "holders_of", "is_note", "item_note", "left_out", "prose_note"]

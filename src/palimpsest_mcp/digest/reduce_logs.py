@@ -1,0 +1,53 @@
+"""Logs by templates with counts, histories by commits, search hits each with its own file and line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .units import Unit
+
+_LOUD = re.compile(
+    r"\b(?:error|fatal|panic|fail(?:ed|ure)?|exception|critical|denied|refused|timed? ?out|abort(?:ed)?)\b",
+    re.IGNORECASE,
+)
+_WARN = re.compile(r"\bwarn(?:ing)?\b", re.IGNORECASE)
+_COMMIT = re.compile(r"commit [0-9a-f]{7,64}|[0-9a-f]{7,40} \S")
+_STAT = re.compile(r" \d+ files? changed")
+_SUBJECT = re.compile(r"    \S")
+_VARIABLE = re.compile(r"[0-9a-f]{6,}|\d+|\"[^\"]*\"|'[^']*'|(?<=[\s=:/])[\w.+-]*\d[\w.+~-]*|[\w-]+(?:[/.][\w-]+)+")
+_FAMILY = 4
+"""From this many lines of one template on, one of them stands for all, with their count."""
+
+
+def log_gist(text: str) -> float:
+    """Every line may matter: loud ones a little more, so that they do not crowd out the ordinary ones."""
+    return 1.4 if _LOUD.search(text) else 0.8 if _WARN.search(text) else 0.5
+
+
+def history_gist(text: str) -> float:
+    """Commits and their subjects, then how much they changed."""
+    if _COMMIT.match(text):
+        return 1.6
+    return 1.4 if _SUBJECT.match(text) else 0.8 if _STAT.match(text) else 0.1
+
+
+def search_gist(text: str) -> float:
+    """Hits are equals."""
+    return 0.7 if text else 0.0
+
+
+def templates(units: Sequence[Unit]) -> None:
+    """Give the first line of each frequent template its count; its like lose what they had for being a line."""
+    families: dict[str, list[Unit]] = {}
+    for unit in units:
+        families.setdefault(_VARIABLE.sub("*", unit.text), []).append(unit)
+    for family in families.values():
+        if len(family) >= _FAMILY:
+            for unit in family[1:]:
+                unit.gist = min(unit.gist, 0.2)
+            family[0].note = f"×{len(family)} lines like"
+            family[0].gist += 0.6
+
+
+__all__ = ["history_gist", "log_gist", "search_gist", "templates"]

@@ -1,0 +1,51 @@
+"""Test runs by failures and totals, tracebacks by the exception and the frames nearest to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .units import Line
+
+_TOTAL = re.compile(
+    r"\s*(?:=+ .*\b(?:passed|failed|errors?|skipped|no tests ran)\b|Ran \d+ tests?|FAILED\b|OK\b|test result:"
+    r"|Tests?:? +\d+|Test (?:Files|Suites):?|Result: |Total tests|\d+ (?:passing|failing|pending)"
+    r"|# (?:pass|fail|tests) )"
+)
+_FAILURE = re.compile(
+    r"\s*(?:(?:FAIL|ERROR)(?:ED)?:? \S|_{3,} \S|--- FAIL|not ok \d|✗|✘|×|E  +\S|AssertionError"
+    r"|.*\.\.\. (?:FAIL|ERROR)\b|.*\b(?:FAILED|ERROR)\b)"
+)
+_FRAME = re.compile(r"\s*(?:File \".*\", line \d+|at \S+|\S+\.\w+:\d+)")
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Iteration)\b|Caused by:|panic:|thread ')"
+)
+
+
+def test_gist(text: str) -> float:
+    """Totals, then failures; a passing test says little."""
+    if _TOTAL.match(text):
+        return 3.5
+    if _FAILURE.match(text):
+        return 2.5
+    return 0.9 if _EXCEPTION.match(text.lstrip()) else 0.15
+
+
+def trace_gists(lines: Sequence[Line]) -> list[float]:
+    """The exception's line says most, then the frame it was raised in, then those before it, ever less."""
+    gists = [0.2] * len(lines)
+    nearest = 2.4
+    for index in range(len(lines) - 1, -1, -1):
+        text = lines[index].text
+        if text and not text[0].isspace() and _EXCEPTION.match(text):
+            gists[index] = 4.0
+            nearest = 2.4
+        elif _FRAME.match(text):
+            gists[index] = nearest
+            if index + 1 < len(lines) and not _FRAME.match(lines[index + 1].text):
+                gists[index + 1] = max(gists[index + 1], nearest * 0.8)
+            nearest *= 0.6
+    return gists
+
+
+__all__ = ["test_gist", "trace_gists"]

@@ -1,0 +1,141 @@
+"""What a text is, judged by its content: one route for the whole, or stretches of lines each with its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from .units import Route
+
+_SAMPLE = 120
+"""Lines looked at to judge a stretch: spread over it, never only its head."""
+
+_TRACE_HEAD = re.compile(
+    r"\s*(?:Traceback \(most recent call last\):|Exception in thread \"|thread '.*' panicked at"
+    r"|goroutine \d+ \[|panic: )"
+)
+_DIFF_LINE = re.compile(
+    r"[-+ @\\]|diff |index |new file|deleted file|rename |similarity |Binary files|old mode|new mode|$"
+)
+_COMMIT = re.compile(r"commit [0-9a-f]{7,64}\b")
+_ONELINE = re.compile(r"[0-9a-f]{7,40} \S")
+_LISTING = re.compile(
+    r"[-dlcbps][-rwxsStT]{9}[.+@]? +\d+ \S+|total \d+$|(?:ii|rc|un|hi) +\S+ +\S+ +(?:all|amd64|arm64|i386)\b"
+)
+_SEARCH = re.compile(r"(?:[A-Za-z]:)?[^\s:=\"'<>(){}]+[./][^\s:\"'<>(){}]*[:-]\d+(?:[:-]|$)")
+_LOG = re.compile(
+    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
+    r"|\d+ (?:verbose|silly|http|info|warn|error|timing) |import time:|level="
+    r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)",
+)
+_TEST = re.compile(
+    r"\s*(?:.*\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|.*\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b"
+    r"|(?:ok|not ok) \d+|--- (?:PASS|FAIL)|test .* \.\.\. |Ran \d+ tests?"
+    r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|\s*[✓✗✔✘×] )"
+)
+_NUMBERED = re.compile(r"\s*\d+(?:\t|→|\| )")
+_CODE = re.compile(
+    r"\s*(?:\d+(?:\t|→))?\s*"
+    r"(?:def |class |import |from \S+ import|return\b|else[:{ ]|elif |try:|except |async |await |raise |assert |self\."
+    r"|(?:if|for|while|with) .*[:{]$|func |fn |pub |impl |use |package |struct |enum |const |let |var |function "
+    r"|export |interface |type \w+ =|public |private |static |void |#include|#define|@\w+|[}\])]+[;,)]*$"
+    r"|[\w.\[\]]+ [-+]?= \S|.*[;{]$|#|//|/\*|\*/?( |$)|\"\"\"|\S+\(.*\)[;:]?$)"
+)
+_HTML = re.compile(r"<(?:!doctype|html|head|body|div|span|p|a|li|ul|td|tr|script|meta|link|h[1-6])\b|</", re.IGNORECASE)
+_TABLE = re.compile(r"\s*\|.*\|\s*$|[^,\n]*(?:,[^,\n]*){3,}$|[^\t\n]*(?:\t[^\t\n]*){2,}$|\S.*\S {3,}\S.* {3,}\S")
+
+
+_TRACE_WORDS = ("Traceback", "Exception", "panic", "goroutine")
+
+
+class Stretch(NamedTuple):
+    """Lines `start` up to `end` that are one kind of thing."""
+
+    route: Route
+    start: int
+    end: int
+
+
+def stretches(lines: Sequence[str]) -> list[Stretch]:
+    """Cut a text into stretches: tracebacks and diffs stand for themselves, the rest is judged by a sample.
+
+    They cover all lines, in order, without gaps.
+    """
+    found: list[Stretch] = []
+    plain_from = 0
+    i = 0
+    while i < len(lines):
+        block = _block(lines, i)
+        if block is None:
+            i += 1
+            continue
+        if plain_from < i:
+            found.append(Stretch(_judge(lines, plain_from, i), plain_from, i))
+        found.append(block)
+        i = plain_from = block.end
+    if plain_from < len(lines):
+        found.append(Stretch(_judge(lines, plain_from, len(lines)), plain_from, len(lines)))
+    return found
+
+
+def _block(lines: Sequence[str], i: int) -> Stretch | None:
+    line = lines[i]
+    if any(word in line for word in _TRACE_WORDS) and _TRACE_HEAD.match(line):
+        return Stretch("traceback", i, _trace_end(lines, i))
+    bare = line.startswith("--- ") and i + 1 < len(lines) and lines[i + 1].startswith("+++ ")
+    if bare or line.startswith(("diff --git ", "Index: ")):
+        return Stretch("diff", i, _diff_end(lines, i))
+    return None
+
+
+def _trace_end(lines: Sequence[str], i: int) -> int:
+    """After the exception's own line: the first line at the head's depth that is no part of a frame."""
+    depth = len(lines[i]) - len(lines[i].lstrip())
+    j = i + 1
+    while j < len(lines):
+        line = lines[j]
+        inner = len(line) - len(line.lstrip()) > depth
+        if not inner and line.strip():
+            chained = j + 2 < len(lines) and any(_TRACE_HEAD.match(ahead) for ahead in lines[j + 1 : j + 5])
+            if not chained:
+                return j + 1
+        j += 1
+    return j
+
+
+def _diff_end(lines: Sequence[str], i: int) -> int:
+    j = i + 1
+    while j < len(lines) and _DIFF_LINE.match(lines[j]) and not _COMMIT.match(lines[j]):
+        j += 1
+    return j
+
+
+def _judge(lines: Sequence[str], start: int, end: int) -> Route:
+    step = max(1, (end - start) // _SAMPLE)
+    sample = [line for line in (lines[k][:400] for k in range(start, end, step)) if line.strip()]
+    if not sample:
+        return "prose"
+    for route, pattern, share in _TESTS:
+        if sum(1 for line in sample if pattern(line)) >= share * len(sample):
+            return route
+    return "prose"
+
+
+_TESTS: tuple[tuple[Route, Callable[[str], object], float], ...] = (
+    ("listing", _LISTING.match, 0.5),
+    ("search", _SEARCH.match, 0.6),
+    ("history", _COMMIT.match, 0.04),
+    ("history", _ONELINE.match, 0.7),
+    ("test", _TEST.match, 0.25),
+    ("log", _LOG.match, 0.4),
+    ("html", _HTML.search, 0.4),
+    ("code", _NUMBERED.match, 0.8),
+    ("code", _CODE.match, 0.5),
+    ("table", _TABLE.match, 0.5),
+    ("log", _LOG.match, 0.25),
+)
+"""Asked in this order; the share of sampled lines that must fit. The more exact a form is, the earlier it is asked."""
+
+
+__all__ = ["Stretch", "stretches"]

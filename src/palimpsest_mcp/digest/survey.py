@@ -1,0 +1,125 @@
+"""Read a source once: its pieces, the specifics in them, and the candidates that the reducers make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..models.digests import DigestSource
+from ..models.specifics import Span, Specific
+from ..ports.text import Registry
+from .json_records import Cell, Record, parse_json, records_of
+from .long_lines import LONG, shortened
+from .plain import plain
+from .reduce_records import reduce_records
+from .reducers import reduce_lines
+from .routing import stretches
+from .units import Line, Mark, Reduced, Route, Survey, Table
+
+_LONG_CELL = 300
+"""Characters from which a JSON string is read as a text of its own."""
+
+
+class _Reader:
+    """Numbers the specifics of one item as it meets them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._numbers: dict[tuple[str, str], int] = {}
+        self.specs: list[Specific] = []
+        self.home: list[int] = []
+        self.lines: list[Line] = []
+        self.pairs: set[tuple[str, str]] = set()
+
+    def read(self, texts: Sequence[str], keys: Sequence[str] | None = None) -> list[Line]:
+        """Texts without newlines as lines with their marks, extracted in one go. `keys` name what has no key itself."""
+        spans = self._registry.spans("\n".join(texts))
+        lines: list[Line] = []
+        position = 0
+        at = 0
+        for index, text in enumerate(texts):
+            end = position + len(text)
+            marks: list[Mark] = []
+            while at < len(spans) and spans[at].start < end:
+                span = spans[at]
+                at += 1
+                if span.end <= end:
+                    number = self._number(span, keys[index] if keys else "", len(self.lines) + index)
+                    marks.append(Mark(span.start - position, span.end - position, number))
+            lines.append(Line(text, tuple(marks)))
+            position = end + 1
+        self.lines += lines
+        return lines
+
+    def _number(self, span: Span, key: str, home: int) -> int:
+        key = span.key or key
+        if key:
+            self.pairs.add((key, span.text))
+        known = self._numbers.get((span.cls, span.text))
+        if known is not None:
+            return known
+        number = self._numbers[span.cls, span.text] = len(self.specs)
+        self.specs.append(Specific(span.cls, span.text, key))
+        self.home.append(home)
+        return number
+
+
+def survey(source: DigestSource, registry: Registry) -> Survey:
+    """Read one source. Never raises, whatever the text; deterministic."""
+    reader = _Reader(registry)
+    text = plain(source.text)
+    documents = parse_json(text)
+    records = records_of(documents) if documents else None
+    reduced, routes = _records(records, reader) if records else _text(text.split("\n"), reader)
+    return Survey(reader.specs, reader.lines, reader.home, reader.pairs, reduced, routes)
+
+
+def _text(texts: Iterable[str], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
+    lines = reader.read([text.rstrip() for text in texts])
+    reduced = Reduced()
+    parts = stretches([line.text for line in lines])
+    for part in parts:
+        stretch = [short for line in lines[part.start : part.end] for short in _fit(line)]
+        reduced.add(reduce_lines(part.route, stretch))
+    return reduced, tuple(dict.fromkeys(part.route for part in parts))
+
+
+def _fit(line: Line) -> Iterable[Line]:
+    return (line,) if len(line.text) <= LONG else shortened(line)
+
+
+def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
+    """JSON: names once, leaves as cells, long strings as texts of their own below."""
+    columns = (cell.column for record in records for cell in record.cells)
+    names = list(dict.fromkeys(name for name in (*columns, *(record.path for record in records)) if name))
+    titles = dict(zip(names, reader.read(names), strict=True))
+    cells: list[Cell] = []
+    long_texts: list[tuple[str, str]] = []
+    for record in records:
+        if record.label:
+            cells.append(Cell("", record.label_key, record.label))
+        for cell in record.cells:
+            if len(cell.text) > _LONG_CELL or "\n" in cell.text:
+                long_texts.append((cell.column or record.path, cell.text))
+            else:
+                cells.append(cell)
+    lines = reader.read([cell.text for cell in cells], [cell.key for cell in cells])
+    reduced = reduce_records(records, titles, lines, _LONG_CELL)
+    routes: list[Route] = ["json"]
+    for column, text in long_texts:
+        below, inner = _text(text.split("\n"), reader)
+        reduced.add(_headed(column, titles, below))
+        routes += inner
+    return reduced, tuple(dict.fromkeys(routes))
+
+
+def _headed(column: str, titles: dict[str, Line], below: Reduced) -> Reduced:
+    title = titles.get(column, Line(column))
+    number = len(below.tables)
+    below.tables.append(Table((f"{column}:",), tuple(mark.spec for mark in title.marks), 0))
+    for unit in below.units:
+        if unit.table < 0:
+            unit.table = number
+    return below
+
+
+__all__ = ["survey"]

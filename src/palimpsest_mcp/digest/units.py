@@ -1,0 +1,102 @@
+"""What passes between the steps of a digest: lines with their specifics, candidates, tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from ..models.specifics import Specific
+
+Route: TypeAlias = Literal[
+    "json", "table", "listing", "log", "diff", "traceback", "test", "search", "history", "code", "html", "prose"
+]
+"""What a stretch of text is, judged by its content."""
+
+
+class Mark(NamedTuple):
+    """A specific inside one line: characters `start` up to `end`, and its number in the survey."""
+
+    start: int
+    end: int
+    spec: int
+
+
+class Line(NamedTuple):
+    """A whole piece of the source, fit to be shown, with the specifics that stand in it."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(slots=True)
+class Unit:
+    """A candidate for the digest: one whole piece, or a row made of pieces. Units are printed in source order."""
+
+    text: str
+    kind: Literal["quote", "row"]
+    specs: tuple[int, ...]
+    """Numbers of the specifics it shows, each once."""
+    gist: float = 0.0
+    """How much it tells what the result was, apart from its specifics; 0 to 4."""
+    table: int = -1
+    """Which heading must stand above it; -1 for none."""
+    note: str = ""
+    """A remark of ours to print before it, without brackets: `180 lines like`."""
+    words: float = 0.0
+    """Task words in it."""
+    cost: int = 0
+    """Tokens of `text` with its newline; 0 until counted."""
+
+
+@dataclass(slots=True)
+class Table:
+    """What stands once above units that belong together: column names, or the name of a long field."""
+
+    lines: tuple[str, ...]
+    specs: tuple[int, ...]
+    rows: int
+    cost: int = 0
+
+
+@dataclass(slots=True)
+class Reduced:
+    """A source as candidates in source order."""
+
+    units: list[Unit] = field(default_factory=list[Unit])
+    tables: list[Table] = field(default_factory=list[Table])
+
+    def add(self, other: Reduced) -> None:
+        """Append another stretch of the same source."""
+        shift = len(self.tables)
+        for unit in other.units:
+            if unit.table >= 0:
+                unit.table += shift
+        self.units += other.units
+        self.tables += other.tables
+
+
+@dataclass(slots=True)
+class Survey:
+    """One source, read once: its specifics with weights, where they stand, and its candidates."""
+
+    specs: list[Specific]
+    """S of the item, each (class, text) once, with the first key it stands under; in order of first appearance."""
+    lines: list[Line]
+    """Every piece, in order; where `home` points."""
+    home: list[int]
+    """Per specific: the first line it stands in."""
+    pairs: set[tuple[str, str]]
+    """Every (key, specific) of the source that stands in one piece."""
+    reduced: Reduced
+    routes: tuple[Route, ...]
+    frequency: Counter[str] | None = None
+    """How often each word stands in the source; counted on first use."""
+
+
+def mark_numbers(line: Line) -> tuple[int, ...]:
+    """The specifics of a line, each once, in order."""
+    marks = line.marks
+    if len(marks) < 2:
+        return (marks[0].spec,) if marks else ()
+    return tuple(dict.fromkeys(mark.spec for mark in marks))
