@@ -16,7 +16,7 @@ from palimpsest_mcp.server.failures import EXAMPLES
 from palimpsest_mcp.services.checkup import STANDING_TOKENS
 
 GOLDEN = Path(__file__).parent / "golden" / "tools.json"
-UPDATE = "PALIMPSEST_UPDATE_GOLDEN"
+UPDATE = "UPDATE_GOLDEN"
 
 
 def never_opened() -> Any:
@@ -40,7 +40,7 @@ def model_tokens(tools: list[dict[str, Any]]) -> int:
 
 @pytest.mark.anyio
 async def test_the_tool_list_is_the_one_on_record() -> None:
-    """A change is for every user to see: set PALIMPSEST_UPDATE_GOLDEN=1 to accept it, and say so in the changelog."""
+    """A change is for every user to see: set UPDATE_GOLDEN=1 to accept it, and say so in the changelog."""
     tools = await listed()
     if os.environ.get(UPDATE):
         GOLDEN.write_text(json.dumps(tools, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

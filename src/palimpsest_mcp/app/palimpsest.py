@@ -350,22 +350,27 @@ class Palimpsest:
         info = await self._sessions.find(session_id) if session_id else None
         return await self._offloaded.search(query, info=info, project=project, limit=limit)
 
-    async def restore(self, session_id: str, batch_id: str, item_id: str | None = None) -> Restored:
+    async def restore(
+        self, session_id: str, batch_id: str, item_id: str | None = None, *, noted: bool = True
+    ) -> Restored:
         """One original, byte for byte. The digest in the context stays (L13).
 
         Args:
             item_id: needed unless the batch has one item; a call id does too.
+            noted: False where the caller itself says by `note_fetched` which text it hands over.
         """
         info = await self._sessions.find(session_id)
         one = await self._offloaded.restore(info, batch_id, item_id)
-        await self._offloaded.note_fetched(info, [one], [])
+        if noted:
+            await self._offloaded.note_fetched(info, [one], [])
         return one
 
-    async def restore_batch(self, session_id: str, batch_id: str) -> tuple[Restored, ...]:
-        """Every original of a batch, in order."""
+    async def restore_batch(self, session_id: str, batch_id: str, *, noted: bool = True) -> tuple[Restored, ...]:
+        """Every original of a batch, in order; `noted` as in `restore`."""
         info = await self._sessions.find(session_id)
         found = await self._offloaded.restore_batch(info, batch_id)
-        await self._offloaded.note_fetched(info, found, [])
+        if noted:
+            await self._offloaded.note_fetched(info, found, [])
         return found
 
     async def note_fetched(self, session_id: str, restored: Sequence[Restored], texts: Sequence[str]) -> None:

@@ -69,6 +69,7 @@ def list_batches(face: Face, session: str, full: bool) -> None:
     """Batches that were offloaded from SESSION: when, why, what, how big."""
     import msgspec
 
+    from ..models.reports import counts_to_json
     from .screen import say_json
 
     if face.as_json and full:
@@ -76,7 +77,8 @@ def list_batches(face: Face, session: str, full: bool) -> None:
         return
     batches = face.ask(lambda facade: facade.list_offloaded(session))
     if face.as_json:
-        say_json({"batches": msgspec.to_builtins(batches)})
+        rows = [{**msgspec.to_builtins(one), "specifics": counts_to_json(one.specifics)} for one in batches]
+        say_json({"batches": rows})
     else:
         _say_batches(batches, full=full)
 

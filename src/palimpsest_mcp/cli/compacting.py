@@ -12,7 +12,8 @@ import click
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
-    from ..app import CompactedMessages
+    from ..app import Palimpsest
+    from ..services.messages import CompactedMessages
 
 Progress = Callable[[int, int, str], Awaitable[None]]
 
@@ -45,12 +46,12 @@ def compact(face: Face, file: Path, out: Path | None, **given: Any) -> int:
         check_out(out)
     result = face.ask(lambda facade: _compacted(facade, file, given, quiet=face.as_json))
     if out is not None:
-        write_json(out, result.messages)
+        write_json(out, result.value)
     _say(face, result, out)
     return 0
 
 
-async def _compacted(facade: Any, file: Path, given: dict[str, Any], *, quiet: bool) -> CompactedMessages:
+async def _compacted(facade: Palimpsest, file: Path, given: dict[str, Any], *, quiet: bool) -> CompactedMessages:
     async with _progress(quiet=quiet) as progress:
         return await facade.compact_file(
             file,

@@ -83,9 +83,13 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not cost an answer
     try:
-        status = program.main(list(arguments), prog_name="palimpsest-mcp", standalone_mode=False, obj=face)
+        # Not `main`: click would answer a closed pipe and an interrupt in its own way.
+        with program.make_context("palimpsest-mcp", list(arguments), obj=face) as context:
+            status = program.invoke(context)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except BrokenPipeError:
         return _reader_went_away()
     except (KeyboardInterrupt, click.Abort):

@@ -13,6 +13,11 @@ from .usage import Usage
 Status = Literal["planned", "nothing_to_do", "compacted", "partial", "failed", "target_not_reached"]
 
 
+def counts_to_json(counts: SpecificCounts) -> dict[str, Any]:
+    """Every count, the zeros too, which the archive leaves out."""
+    return {name: msgspec.to_builtins(getattr(counts, name)) for name in counts.__struct_fields__}
+
+
 class BatchReport(msgspec.Struct, frozen=True, kw_only=True):
     """One batch of a pass."""
 
@@ -74,6 +79,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints: this report with `before` and `after` as `{"tokens", "ratio", …}`."""
         data: dict[str, Any] = msgspec.to_builtins(self)
+        data["specifics"] = counts_to_json(self.specifics)
+        for row, batch in zip(data["batches"], self.batches, strict=True):
+            row["specifics"] = counts_to_json(batch.specifics)
         for side, usage in (("before", self.before), ("after", self.after)):
             data[side] = {
                 "tokens": usage.used.value,
@@ -228,5 +236,5 @@ class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 __all__ = [
     "BatchReport", "BatchView", "CacheCost", "ClassCount", "ContextView", "Finding", "Hit", "ItemView", "ProbeReport",
-    "Recorded", "Report", "Restored", "Status", "StoreStatus", "VerifyReport",
+    "Recorded", "Report", "Restored", "Status", "StoreStatus", "VerifyReport", "counts_to_json",
 ]  # fmt: skip

@@ -26,7 +26,7 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     shortens: ClassVar[tuple[str, ...]] = ()
-    """Lists that may lose their tail, most expendable first."""
+    """Lists that may lose their tail."""
 
     session: str = Field(description="Handle: every tool takes it as session_id")
     more: dict[str, int] = {}
@@ -43,13 +43,21 @@ class Answer(BaseModel):
         return {key: value for key, value in dumped.items() if value not in ("", [], {})}
 
     def _within(self, count: CountTokens, limit: int) -> Self:
+        """The longest list loses its tail until the whole fits."""
         answer = self
-        for name in self.shortens:
-            while (rows := cast("list[Any]", getattr(answer, name))) and (size := answer.size(count, limit)) > limit:
-                keep = min(len(rows) - 1, len(rows) * limit // size)
-                left = len(cast("list[Any]", getattr(self, name))) - keep
-                answer = answer.model_copy(update={name: rows[:keep], "more": {**answer.more, name: left}})
+        while (size := answer.size(count, limit)) > limit:
+            name = max(self.shortens, key=lambda name: len(repr(answer.rows(name))), default="")
+            rows = answer.rows(name) if name else []
+            if not rows:
+                return answer
+            keep = min(len(rows) - 1, len(rows) * limit // size)
+            left = len(self.rows(name)) - keep
+            answer = answer.model_copy(update={name: rows[:keep], "more": {**answer.more, name: left}})
         return answer
+
+    def rows(self, name: str) -> list[Any]:
+        """One of the lists that may lose its tail."""
+        return cast("list[Any]", getattr(self, name))
 
     def size(self, count: CountTokens, enough: int = 0) -> int:
         """Tokens of the larger channel; up to `enough` its bytes do, since no token is shorter than one."""
@@ -147,7 +155,7 @@ class RecordedAnswer(Answer):
     used_source: str
     window_tokens: int | None = None
     crossed_trigger: bool
-    item_ids: list[str]
+    item_ids: list[str] = []
     warnings: list[str] = []
     notes: list[str] = []
     compaction: str = Field(default="", description="status and reason of the pass that auto ran")

@@ -57,11 +57,13 @@ async def restore_batch(
     facade = await ctx.request_context.lifespan_context.facade()
     handle = (await facade.session(session_id)).handle
     if item_id:
-        restored = (await facade.restore(session_id, batch_id, item_id),)
+        restored = (await facade.restore(session_id, batch_id, item_id, noted=False),)
     else:
-        restored = await facade.restore_batch(session_id, batch_id)
+        restored = await facade.restore_batch(session_id, batch_id, noted=False)
     page = page_of([one.text for one in restored], offset or 0, count_o200k)
     text = restored_text(handle, restored, page, secrets.token_hex)
+    # By this very text the copy is known when the host's history shows it (L13).
+    await facade.note_fetched(session_id, [restored[piece.index] for piece in page.pieces], [text])
     return [TextContent(type="text", text=text), *pictures(restored, page)]
 
 

@@ -74,18 +74,17 @@ async def _note_answer(ctx: ServerRequestContext[OpenOnFirstUse, Any], call_next
 
 def _add_tools(server: MCPServer[OpenOnFirstUse]) -> None:
     """In the order in which a session needs them; it must stay stable."""
-    server.add_tool(context_tools.check_context_ratio, title="Check context ratio", annotations=_READS)
-    server.add_tool(context_tools.record_items, title="Record items", annotations=_RECORDS)
-    server.add_tool(context_tools.show_context, title="Show context", annotations=_RECORDS, structured_output=False)
-    server.add_tool(context_tools.compact_session, title="Compact session", annotations=_CHANGES)
-    server.add_tool(archive_tools.list_offloaded, title="List offloaded", annotations=_READS)
-    server.add_tool(
-        archive_tools.search_offloaded, title="Search offloaded", annotations=_READS, structured_output=False
-    )
-    server.add_tool(
-        archive_tools.restore_batch,
-        title="Restore batch",
-        annotations=_READS,
-        structured_output=False,
-        meta=WHOLE_RESULTS,
-    )
+    _add(server, context_tools.check_context_ratio, "Check context ratio", _READS)
+    _add(server, context_tools.record_items, "Record items", _RECORDS)
+    _add(server, context_tools.show_context, "Show context", _RECORDS, structured_output=False)
+    _add(server, context_tools.compact_session, "Compact session", _CHANGES)
+    _add(server, archive_tools.list_offloaded, "List offloaded", _READS)
+    _add(server, archive_tools.search_offloaded, "Search offloaded", _READS, structured_output=False)
+    _add(server, archive_tools.restore_batch, "Restore batch", _READS, structured_output=False, meta=WHOLE_RESULTS)
+
+
+def _add(
+    server: MCPServer[OpenOnFirstUse], tool: Callable[..., Any], title: str, hints: ToolAnnotations, **more: Any
+) -> None:
+    """Its docstring is what the model reads: one line, whatever the width of our files."""
+    server.add_tool(tool, title=title, description=" ".join((tool.__doc__ or "").split()), annotations=hints, **more)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from mcp.server.mcpserver import Context
@@ -47,7 +49,7 @@ async def record_items(
     """For programs: record context items (kind, role, content, args, tool_name, tool_use_id, ts, title, url,
     source_channel, tokens, id). session_id "new" starts a session; auto compacts at the trigger."""
     facade = await ctx.request_context.lifespan_context.facade()
-    recorded = await facade.record_items(session_id, items, auto=auto)
+    recorded = await facade.record_items(session_id, items, auto=auto, host=host_of(ctx))
     return RecordedAnswer.of(recorded).result(count_o200k)
 
 
@@ -90,10 +92,20 @@ async def compact_session(
         keep_last=keep_last,
         plan_id=plan_id,
         digests=digests,
-        progress=ctx.report_progress,
+        progress=_rising(ctx),
         host=host_of(ctx),
     )
     return CompactAnswer.of(report).result(count_o200k)
+
+
+def _rising(ctx: Call) -> Callable[[int, int, str], Awaitable[None]]:
+    """The protocol wants a number that only rises; a pass has stages, and each counts from the start."""
+    steps = itertools.count(1)
+
+    async def report(done: int, total: int, what: str) -> None:
+        await ctx.report_progress(next(steps), None, f"{what} {done}/{total}" if total else what)
+
+    return report
 
 
 def host_of(ctx: Call) -> str:
