@@ -109,14 +109,16 @@ def survey(items: Sequence[ContextItem], policy: Policy, *, rows: int) -> Marks:
 
 
 def _ranks(present: Sequence[Item]) -> dict[str, int]:
-    """Evidence has a count of its own: pieces of evidence must not push the newest tool results off the floor."""
+    """Tool results count among themselves, and so does evidence: nothing else may push them off the floor. Other
+    results of calls, such as fetched copies, count among all of them."""
     ranks: dict[str, int] = {}
-    seen: Counter[bool] = Counter()
+    seen: Counter[str] = Counter()
     for item in reversed(present):
-        evidence = item.kind == "evidence"
-        if evidence or is_result(item):
-            seen[evidence] += 1
-            ranks[item.id] = seen[evidence]
+        sort = item.kind if item.kind in ("tool_result", "evidence") else "other"
+        if sort == "other" and not is_result(item):
+            continue
+        seen[sort] += 1
+        ranks[item.id] = seen[sort] + (seen["tool_result"] if sort == "other" else 0)
     return ranks
 
 

@@ -50,8 +50,8 @@ def may_leave(item: Item, kind: str) -> bool:
 
 
 def is_result(item: Item) -> bool:
-    """Whether the item counts as a tool result for "the newest K", whatever kind a policy makes of it."""
-    return item.kind != "evidence" and (item.kind in LEAVING or _answers_a_call(item))
+    """Whether the item is a result of a call, whatever kind a policy makes of it."""
+    return item.kind in LEAVING or _answers_a_call(item)
 
 
 def _answers_a_call(item: Item) -> bool:
