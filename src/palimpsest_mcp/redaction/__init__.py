@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InvalidSettings
+from .assignments import Assignments
+from .cookies import Cookies
 from .engine import RuleRedactor
 from .marks import Marker
 from .matching import BadPattern, Pattern, compiled
+from .private_keys import PrivateKeys
 from .rules import combine, default_rules, load_rules
 from .ruleset import RuleSet
 
@@ -32,7 +35,7 @@ def open_redactor(
     files = [default_rules(), *(load_rules(path) for path in rule_files)]
     names = [f"{file.name}: {len(file.rules)} rules" for file in files]
     return RuleRedactor(
-        Marker(key), [RuleSet(combine(files))], allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
+        Marker(key), [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()], allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
     )
 
 

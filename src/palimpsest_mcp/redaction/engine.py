@@ -10,6 +10,7 @@ from typing import Protocol
 from ..ports.text import Redacted
 from .marks import MARK, Marker
 from .matching import Find, Pattern, merged
+from .views import views
 
 _ROUNDS = 4
 
@@ -58,8 +59,13 @@ class RuleRedactor:
         return dict(Counter(find.kind for find in self._finds(text.encode("utf-8", "surrogatepass"))))
 
     def _finds(self, raw: bytes) -> list[Find]:
-        view = _SURROGATE.sub(b"\xef\xbf\xbd", raw)
-        found = [find for detector in self._detectors for find in detector.find(view, 0, len(view))]
+        found = [
+            find
+            for view in views(raw)
+            for start, end in view.windows
+            for detector in self._detectors
+            for find in detector.find(view.text, start, end)
+        ]
         found = [find for find in found if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow)]
         return _outside_marks(merged(found), raw) if found else []
 
@@ -70,9 +76,6 @@ class RuleRedactor:
             out += (raw[done : find.start], self._marker.mark(find.kind, raw[find.start : find.end]))
             done = find.end
         return b"".join((*out, raw[done:]))
-
-
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 
 
 def _outside_marks(finds: list[Find], raw: bytes) -> list[Find]:

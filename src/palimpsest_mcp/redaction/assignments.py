@@ -1,0 +1,156 @@
+"""A name that means a secret, and the literal that it is given: in code, settings, JSON, XML, commands, prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .literals import is_secret
+from .matching import Find, Found, compiled
+from .names import Name, Proof, secret_name
+
+RANK = 5000
+_REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
+
+_CORE = (
+    r"pass(?:word|wd|phrase|code|wort)?s?|pwd|pw|psk|secrets?|tokens?|keys?|credentials?|creds|auth(?:orization)?|"
+    r"jsessionid|phpsessid|sess(?:ion)?[_.-]?id|sid|csrf|xsrf|sig(?:nature)?|mnemonic|phrase|seed|otp|cv[vc]|jwt|pat|"
+    r"bearer|senha|contrase(?:n|ñ)a|kennwort|wachtwoord|密码|パスワード|пароль|비밀번호"
+)
+_QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
+_GATE = compiled(
+    rf"(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
+    rf"(\s{{0,12}}[,;]?\s{{0,40}}-?\s{{0,40}}\\{{0,15}}[\"']?\b(?:value|val|content|default)\\{{0,15}}[\"']?\s{{0,6}}[:=]|"
+    r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)",
+    any_case=True,
+)
+_BY_SPACE = compiled(
+    rf"(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
+    r"\b(?:requirepass|masterauth)()()([ \t]+)",
+    any_case=True,
+)
+_LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
+_BEFORE = re.compile(
+    rb"""(?x)
+    [ \t]{0,40}
+    (?: [|>][+-]?\d?[ \t]*\r?\n[ \t]+ | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
+    (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,4} | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,4} )?
+    (?: [\[(]\s{0,40} )?
+    (?P<call> [A-Za-z_][\w.]{0,40}\(\s{0,10}(?=[bru@]{0,2}["']) )?
+    (?: [bBfFrRuU@$]{0,2}(?P<open> \\{0,15}(?:\"\"\"|'''|["'`]) ) )?
+    (?: (?i:bearer|basic|token|apikey|ssws|digest|negotiate)[ \t]+ )?
+    """
+)
+_RUN = re.compile(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
+_WIDE_RUN = re.compile(rb"""[^\s"'`]+""")
+_NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") | frozenset(range(128, 256))
+_EXPORTED = re.compile(rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$")
+
+
+class Assignments:
+    """Finds values by their names."""
+
+    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
+        """Values whose names stand between `start` and `end`, in order."""
+        for gate in (_GATE, _BY_SPACE):
+            for match in gate.finditer(text, start, end):
+                if find := _value(text, match, by_space=gate is _BY_SPACE):
+                    yield find
+
+
+def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
+    group = 1 if not by_space or match.start(1) >= 0 else 4
+    name_end, separator = match.end(group), match.group(group + 2).strip()
+    name_start = _name_start(text, match.start())
+    name = _name(text, name_start, name_end, match.start())
+    if name is None or not _joins(text, name_start, match.group(group + 1), separator):
+        return None
+    opened = _BEFORE.match(text, match.end(), min(len(text), match.end() + _REACH))
+    assert opened  # every part is optional
+    quote = opened.group("open") or b""
+    left = opened.end()
+    if quote:
+        right = _closing(text, left, quote)
+    else:
+        right = _run(text, left, name_start, separator)
+    right = _trimmed(text, left, right, quoted=bool(quote))
+    proof = _proof(name, called=bool(opened.group("call")), spelled=separator, quoted=bool(quote), by_space=by_space)
+    value = text[left:right].decode("utf-8", "replace")
+    if not quote and text[right : right + 1] in (b"(", b"[") and value.replace(".", "").replace("_", "").isalpha():
+        return None
+    return Find(left, right, name.kind, RANK) if is_secret(value, proof, quoted=bool(quote)) else None
+
+
+def _name_start(text: bytes, core: int) -> int:
+    floor = max(0, core - 64)
+    while core > floor and text[core - 1] in _NAME_BYTES:
+        core -= 1
+    return core
+
+
+def _name(text: bytes, start: int, end: int, core: int) -> Name | None:
+    """What the name means; written as several words (`Secret access key`) it is read with the words before it."""
+    spelled = text[start:end].decode("utf-8", "replace").strip(".-")
+    if name := secret_name(spelled):
+        return name
+    if start == core and (label := _LABEL.search(text, max(0, start - 42), start)):
+        return secret_name((label.group() + text[start:end]).decode().replace(" ", "_").lower())
+    return None
+
+
+def _joins(text: bytes, name_start: int, closers: bytes, separator: bytes) -> bool:
+    """Whether this separator makes a value of what follows, at this place."""
+    if separator == b">":
+        return text[name_start - 1 : name_start] == b"<" and not closers
+    if separator == b",":
+        return any(q in closers for q in b"\"'`")
+    return separator != b"|" or b"|" in text[max(0, name_start - 4) : name_start]
+
+
+def _proof(name: Name, *, called: bool, spelled: bytes, quoted: bool, by_space: bool) -> Proof:
+    """Between a name and a word in code, prose or a call there is more chance of a mistake: ask for more."""
+    if name.proof == "literal" and (called or spelled in (b",", b"|") or (spelled.isalpha() and not quoted)):
+        return "literal"
+    return name.proof
+
+
+def _closing(text: bytes, left: int, quote: bytes) -> int:
+    """Where the string ends: at its quote with no more backslashes than the opening one has, else with the line."""
+    depth = len(quote) - len(quote.lstrip(b"\\"))
+    sign = quote.lstrip(b"\\")
+    line_end = text.find(b"\n", left, left + _REACH)
+    limit = min(len(text), left + _REACH) if line_end < 0 else line_end
+    place = left
+    while (place := text.find(sign, place, limit)) >= 0:
+        slashes = place - len(text[left:place].rstrip(b"\\")) - left
+        if slashes <= depth or (depth == 0 and slashes % 2 == 0):
+            return place - slashes
+        place += 1
+    run = _WIDE_RUN.match(text, left, limit)
+    return run.end() if run else left
+
+
+def _run(text: bytes, left: int, name_start: int, separator: bytes) -> int:
+    """Where a value without quotes ends."""
+    limit = min(len(text), left + _REACH)
+    before = text[max(0, name_start - 40) : name_start]
+    exported = separator == b"=" and text[left - 1 : left] == b"=" and _EXPORTED.search(before)
+    run = (_WIDE_RUN if exported else _RUN).match(text, left, limit)
+    if not run:
+        return left
+    right = run.end()
+    if before[-1:] in (b"?", b"&"):
+        ends = [place for sign in (b"&", b"#") if (place := text.find(sign, left, right)) >= 0]
+        return min(ends, default=right)
+    field = _NEXT_FIELD.search(text, left, right)
+    return field.start() if field else right
+
+
+def _trimmed(text: bytes, left: int, right: int, *, quoted: bool) -> int:
+    value = text[left:right].rstrip(b" \t\r\\" if quoted else b" \t\r\\.,;:")
+    if not quoted:
+        for opening, closing in ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<", b">")):
+            while value.endswith(closing) and value.count(closing) > value.count(opening):
+                value = value[:-1].rstrip(b".,;:")
+    return left + len(value)

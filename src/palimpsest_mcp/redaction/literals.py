@@ -1,0 +1,125 @@
+"""What a value is: a stand-in, a reference, words, or something drawn by a machine."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from functools import lru_cache
+
+from .names import Proof
+
+_STAND_IN = re.compile(
+    r"(?i)your[-_ .]?|my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|dummy|"
+    r"insert|replace|redacted|filtered|masked|removed|hidden|censored|sample|todo|fixme|goes[-_ ]here|[-_ ]here\b|"
+    r"paste|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|not[-_ ]?(?:set|used|needed|real)|"
+    r"fake|mock|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]|lorem"
+)
+_REFERENCE = re.compile(
+    r"""(?x)
+    \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$ | %[A-Z_]+%$
+    | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | ~?/.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
+    | (?:process|import|os|env|var|vars|secrets|settings|config|cfg|self|this|System|Deno|data|local|module|args|params|
+      options|opts|request|req|ctx|context|state|props|user|kwargs|event|session|app|conf|values|Values)\b(?:\?)?[.\[].*
+    | arn:.* | projects/.* | vault:.* | op://.* | ssm:.* | file:.* | \w+://[^\s@]*$
+    """
+)
+_CONSTANT = re.compile(
+    r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|string|str|int|integer|number|boolean|bool|"
+    r"bytes|object|any|optional|required|text|varchar|char|binary|uuid|default|unset|empty|ignored?|disabled|enabled|"
+    r"admin|root|guest|user|username|login|bearer|basic|jwt|oauth2?|hidden|invalid|valid|expired|missing|inherit|"
+    r"same-origin|include|omit|prompt|stdin|interactive)$"
+)
+_PLAIN = re.compile(
+    r"(?x)[-+]?[\d_.,:/ eE+-]*\d[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+)+(?:[-+.][\w.+-]*)?$ | \d{4}-\d\d-\d\d.* "
+    r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$"
+    r"| (?:sha\d{1,3}|md5|blake\w+)[:-].*"
+)
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
+_HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)$")
+_PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+")
+# Pairs of letters that no common word of a European language has side by side.
+_ODD = re.compile(
+    r"[bcdfgmpvw]x|[bcfghjkmpqvwxz][jqz]|q[^u]|j[bcdfghklmnpqrstvwxyz]|v[bcdfghjklmnpqstwxz]|x[bdfgjkmnqrvwz]|"
+    r"z[bcdfgjnpqrsvx]|[bdfgkptv][cfgkpqv](?<!pf)(?<!ck)k|w[jqvxz]|[fhkmrsw]x|hq|gq|kq|lq|mq|pq|tq|yq|[bcdfghjklmnpqrstvwxz]{5,}"
+)
+_VOWEL = re.compile(r"[aeiouy]")
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether the value stands for a secret to come, names where it is, or is a constant: nothing to hide."""
+    if _STAND_IN.search(value) or _REFERENCE.match(value) or _CONSTANT.match(value):
+        return True
+    return len(set(value)) <= 2
+
+
+def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
+    """Whether a value proves to be a secret. The name before it said which proof it takes."""
+    if len(value) < 3 or is_stand_in(value):
+        return False
+    if proof == "literal":
+        return _is_password(value, quoted)
+    if proof == "digits":
+        return value.isdigit() and 3 <= len(value) <= 8
+    if proof == "words":
+        return value.islower() and 12 <= len(value.split()) <= 24
+    if proof == "pair":
+        return _is_pair(value)
+    if proof == "strong":
+        return len(value) >= 20 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
+    return looks_random(value)
+
+
+@lru_cache(maxsize=4096)
+def looks_random(value: str) -> bool:
+    """Whether a machine drew it: too many changes between classes of characters, or letters that make no words."""
+    if len(value) < 8 or " " in value or _PLAIN.match(value):
+        return False
+    if _UUID.match(value):
+        return True
+    pieces = _PIECE.findall(value)
+    size = sum(map(len, pieces))
+    if size < 8:
+        return False
+    letters = [piece for piece in pieces if not piece.isdigit()]
+    digits = [piece for piece in pieces if piece.isdigit()]
+    if not letters or (not digits and size < 16):
+        return False
+    odd = sum(len(piece) for piece in letters if not _is_word(piece))
+    short = sum(1 for piece in pieces if len(piece) <= 3)
+    return odd * 4 >= size or (short * 3 >= size and short >= 4) or (len(digits) >= 3 and short >= 4)
+
+
+def _is_word(piece: str) -> bool:
+    """Whether letters of one case could be a word or a usual abbreviation."""
+    lowered = piece.lower()
+    if len(piece) <= 3:
+        return True
+    if piece.isupper() and len(piece) <= 5:
+        return True
+    return bool(_VOWEL.search(lowered)) and not _ODD.search(lowered)
+
+
+def _is_password(value: str, quoted: bool) -> bool:
+    if len(value) < 4 or _PLAIN.match(value):
+        return value.isdigit() and len(value) >= 4
+    words = value.split()
+    if len(words) > 2:  # a sentence about passwords, unless it is a phrase with a number, as people are told to make
+        return quoted and value[-1].isdigit() and value.islower() and len(words) <= 8
+    if any(part in value.lower() for part in ("passw", "secret", "token", "api_key", "apikey", "pwd")):
+        return looks_random(value)
+    if looks_random(value):
+        return True
+    has_digit = any(c.isdigit() for c in value)
+    has_sign = any(not c.isalnum() and c not in "-_. :/,?" for c in value)
+    if value.replace("_", "").isalnum() and not quoted and value.isupper():
+        return False
+    return len(words) == 1 and any(c.isalpha() for c in value) and (has_digit or has_sign)
+
+
+def _is_pair(value: str) -> bool:
+    try:
+        decoded = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode().isprintable()

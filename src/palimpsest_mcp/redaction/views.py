@@ -1,0 +1,64 @@
+"""Encodings undone in place: each view has as many bytes as the text, so that places in one are places in the other."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_COLOUR = re.compile(rb"(?:\x1b|\\+(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
+_WRITTEN_OUT = re.compile(rb"\\+u00(2[267]|3[aAcCdDeE])|\\+x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);")
+_PERCENT = re.compile(rb"%(?:25){0,3}(0[9aAdD]|2[02367cC]|3[aAbBcCdDeE]|5[bBdD]|7[bBcCdD])")
+_ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
+_NEAR = 400
+
+
+class View(NamedTuple):
+    """A text as a detector sees it, and which part of it to look at."""
+
+    text: bytes
+    windows: tuple[tuple[int, int], ...]
+
+
+def views(raw: bytes) -> list[View]:
+    """The text with escapes undone, and, where it has some, the neighbourhood of percent escapes undone as well.
+
+    Half surrogates become U+FFFD, terminal colours and written-out line breaks white space, written-out quotes and
+    separators (JSON, HTML) the sign itself after spaces. Backslashes before quotes stay: they tell how deep a string is.
+    """
+    text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
+    if b"\x1b[" in text or b"b[" in text or b"033[" in text or b"\\e[" in text:
+        text = _COLOUR.sub(lambda m: b" " * len(m.group()), text)
+    if b"\\" in text:
+        for letter, sign in ((b"n", b"\n"), (b"r", b"\r"), (b"t", b"\t")):
+            text = text.replace(b"\\" + letter, b" " + sign)
+    if b"\\u00" in text or b"\\x" in text or b"&" in text:
+        text = _WRITTEN_OUT.sub(_sign, text)
+    whole = View(text, ((0, len(text)),))
+    windows = _around_percents(text) if b"%" in text else ()
+    return [whole, View(_PERCENT.sub(_decoded, text), windows)] if windows else [whole]
+
+
+def _sign(match: re.Match[bytes]) -> bytes:
+    code = match.group(1) or match.group(2)
+    if code:
+        sign = bytes([int(code, 16)])
+    else:
+        name = match.group(3)
+        sign = _ENTITY.get(name) or bytes([int(name[2:], 16) if name[1:2] == b"x" else int(name[1:])])
+    return sign.rjust(len(match.group()))
+
+
+def _decoded(match: re.Match[bytes]) -> bytes:
+    return bytes([int(match.group(1), 16)]).rjust(len(match.group()))
+
+
+def _around_percents(text: bytes) -> tuple[tuple[int, int], ...]:
+    windows: list[tuple[int, int]] = []
+    for match in _PERCENT.finditer(text):
+        left, right = max(0, match.start() - _NEAR), min(len(text), match.end() + _NEAR)
+        if windows and left <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], right)
+        else:
+            windows.append((left, right))
+    return tuple(windows)
