@@ -157,6 +157,17 @@ def test_parallel_results_that_hang_beside_the_branch_count() -> None:
     assert [item.id for item in READER.parse(rows.rows).items] == ["u1.0", "call:c1", "call:c2", "c1", "c2", "a3.0"]
 
 
+def test_answers_without_a_message_id_keep_their_parallel_results() -> None:
+    rows = Rows().user("u1", "q").answer("a1", call("c1"), "").answer("a2", call("c2"), "")
+    rows.told("u2", "c1", under="a1").told("u3", "c2", under="a2")
+    assert {item.id for item in READER.parse(rows.rows).items} == {"u1.0", "call:c1", "call:c2", "c1", "c2"}
+
+
+def test_rows_without_uuids_are_read_in_their_order() -> None:
+    rows = [{"type": "user", "message": {"role": "user", "content": words}} for words in ("q", "more")]
+    assert [item.content for item in READER.parse(rows).items] == ["q", "more"]
+
+
 def test_rows_with_a_missing_parent_all_count() -> None:
     rows = (
         Rows()

@@ -11,10 +11,10 @@ from ..models.items import Content
 from ..ports.host import Form, HostContext, HostUsage
 from .anthropic_messages import piece_of, put_block
 from .assemble import assemble
-from .pieces import Piece, as_fields, need_fields, text_of, type_word, wrong_shape
+from .pieces import Piece, as_fields, text_of
 from .rendering import render_pieces
+from .transcript_rows import MESSAGE_ROWS, Row, block_ids, live_rows, message_id, only_sidechain, rows_of
 
-_MESSAGE_ROWS = ("user", "assistant")
 _ROW_WORDS = (
     "user assistant system attachment progress summary file-history-snapshot queue-operation last-prompt mode "
     "tools-used cost-state api-request api-request-shape api-request-blob atis-latch permission-mode ai-title "
@@ -31,16 +31,6 @@ _NOTICES = (
 )
 """How user texts begin that the host writes around commands, hooks and interruptions."""
 _COUNTERS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One user or assistant row of the chain."""
-
-    number: int
-    """0-based place in the file."""
-    role: str
-    content: str | list[Any]
-    fields: dict[str, Any]
 
 
 class Message(msgspec.Struct):
@@ -79,9 +69,9 @@ class ClaudeCodeTranscript:
         Raises:
             FileWrongShape: it names the first row that does not fit.
         """
-        rows = _rows_of(value)
-        sidechain = _only_sidechain(rows)
-        chain = _Chain(rows, sidechain)
+        rows = rows_of(value)
+        sidechain = only_sidechain(rows)
+        chain = live_rows(rows, sidechain)
         messages = list(_join(chain.rows))
         pieces = list(_pieces(messages))
         found = assemble(pieces, self._kind_by_tool)
@@ -112,136 +102,9 @@ class ClaudeCodeTranscript:
 
 def _is_row(row: dict[str, Any]) -> bool:
     kind = text_of(row, "type")
-    if kind in _MESSAGE_ROWS:
+    if kind in MESSAGE_ROWS:
         return isinstance(row.get("message"), dict)
     return kind in _ROW_TYPES and "role" not in row and bool({"sessionId", "uuid", "messageId", "leafUuid"} & set(row))
-
-
-def _rows_of(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
-        raise wrong_shape("$", f"rows of a transcript were expected, {type_word(value)} stands there")
-    return [need_fields(row, f"rows[{number}]") for number, row in enumerate(cast("list[Any]", value))]
-
-
-def _only_sidechain(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether it is a sub-agent's own file: then its chain is the session."""
-    told = [row.get("isSidechain") is True for row in rows if text_of(row, "type") in _MESSAGE_ROWS]
-    return bool(told) and all(told)
-
-
-class _Chain:
-    """Rows that are in the context now: after the last compaction, on the branch that the last row stands on."""
-
-    def __init__(self, rows: Sequence[dict[str, Any]], sidechain: bool) -> None:
-        mine = [(n, row) for n, row in enumerate(_once(rows)) if row and _on_chain(row, sidechain)]
-        boundary = max((n for n, row in mine if _is_boundary(row)), default=-1)
-        summary = max((n for n, row in mine if _is_summary(row)), default=-1)
-        # Old clients wrote their summary without a boundary row before it.
-        cut = summary - 1 if boundary < 0 <= summary else boundary
-        self.compacted = max(boundary, summary) >= 0
-        kept = _preserved(rows[boundary]) if boundary >= 0 else frozenset[str]()
-        before = [(n, row) for n, row in mine if n < cut and text_of(row, "uuid") in kept]
-        after = [(n, row) for n, row in mine if n > cut]
-        branch = _branch([row for _, row in (*before, *after)])
-        live = [(n, row) for n, row in after if not branch or _is_summary(row) or text_of(row, "uuid") in branch]
-        # The host puts the rounds it preserved right after its summary.
-        ordered = sorted((*before, *live), key=lambda pair: not _is_summary(pair[1]))
-        self.rows = [row for n, fields in ordered if (row := _row(n, fields)) is not None]
-
-
-def _once(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows with an empty one in the place of each that repeats an earlier row's uuid."""
-    seen: set[str] = set()
-    for row in rows:
-        uuid = text_of(row, "uuid")
-        yield {} if uuid and uuid in seen else row
-        seen.add(uuid)
-
-
-def _on_chain(row: dict[str, Any], sidechain: bool) -> bool:
-    return "isSidechain" not in row or (row["isSidechain"] is True) == sidechain
-
-
-def _is_summary(row: dict[str, Any]) -> bool:
-    return row.get("isCompactSummary") is True
-
-
-def _is_boundary(row: dict[str, Any]) -> bool:
-    return text_of(row, "type") == "system" and text_of(row, "subtype") == "compact_boundary"
-
-
-def _preserved(boundary: dict[str, Any]) -> frozenset[str]:
-    """Uuids of the rows that the host kept whole over its compaction."""
-    told = as_fields((as_fields(boundary.get("compactMetadata")) or {}).get("preservedMessages")) or {}
-    uuids = told.get("allUuids") or told.get("uuids")
-    return (
-        frozenset(u for u in cast("list[Any]", uuids) if isinstance(u, str)) if isinstance(uuids, list) else frozenset()
-    )
-
-
-def _branch(rows: Sequence[dict[str, Any]]) -> frozenset[str]:
-    """Uuids of the rows on the branch of the last one; empty when there is no telling, then every row counts.
-
-    After a rewind the file still holds the abandoned branch. Walking up from the leaf misses parallel calls and their
-    results, which hang on rows of their own: they are joined by message id and call id.
-    """
-    by_uuid = {text_of(row, "uuid"): row for row in rows if text_of(row, "uuid")}
-    leaf = next((row for row in reversed(rows) if text_of(row, "type") in _MESSAGE_ROWS and text_of(row, "uuid")), None)
-    on: set[str] = set()
-    row = leaf
-    while row is not None and text_of(row, "uuid") not in on:
-        on.add(text_of(row, "uuid"))
-        parent = text_of(row, "parentUuid")
-        told_root = "parentUuid" in row and row["parentUuid"] is None
-        if parent not in by_uuid and not told_root and not _is_top(row, rows):
-            return frozenset()
-        row = by_uuid.get(parent)
-    return frozenset(on | _siblings(rows, on)) if on else frozenset()
-
-
-def _is_top(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether a row whose parent is elsewhere may be the first of the chain: nothing of the chain stands before it."""
-    first = next((each for each in rows if text_of(each, "uuid")), None)
-    return first is row
-
-
-def _siblings(rows: Sequence[dict[str, Any]], on: set[str]) -> set[str]:
-    """Rows of the same answers, results of their calls, and what hangs on those alone."""
-    answers = {_message_id(row) for row in rows if text_of(row, "uuid") in on} - {""}
-    joined = {text_of(row, "uuid") for row in rows if _message_id(row) in answers}
-    calls = {call for row in rows if text_of(row, "uuid") in joined | on for call in _ids(row, "tool_use", "id")}
-    return joined | {
-        text_of(row, "uuid")
-        for row in rows
-        if calls & set(_ids(row, "tool_result", "tool_use_id")) and text_of(row, "uuid")
-    }
-
-
-def _message_id(row: dict[str, Any]) -> str:
-    return text_of(as_fields(row.get("message")) or {}, "id") if text_of(row, "type") == "assistant" else ""
-
-
-def _ids(row: dict[str, Any], kind: str, key: str) -> Iterator[str]:
-    content = (as_fields(row.get("message")) or {}).get("content")
-    for block in cast("list[Any]", content) if isinstance(content, list) else []:
-        fields = as_fields(block) or {}
-        if text_of(fields, "type") == kind and text_of(fields, key):
-            yield text_of(fields, key)
-
-
-def _row(number: int, fields: dict[str, Any]) -> Row | None:
-    """A row as a message's part; None for bookkeeping and for the host's own notes."""
-    role = text_of(fields, "type")
-    if role not in _MESSAGE_ROWS or fields.get("isMeta") is True:
-        return None
-    where = f"rows[{number}].message"
-    message = need_fields(fields.get("message"), where)
-    content = message.get("content")
-    if not isinstance(content, (str, list)):
-        raise wrong_shape(f"{where}.content", f"a string or a list was expected, {type_word(content)} stands there")
-    if not content:
-        return None
-    return Row(number, role, cast("str | list[Any]", content), fields)
 
 
 def _join(rows: Iterable[Row]) -> Iterator[Message]:
@@ -257,7 +120,7 @@ def _join(rows: Iterable[Row]) -> Iterator[Message]:
             target.blocks += blocks
             continue
         plain = isinstance(row.content, str)
-        key = _message_id(row.fields) or f"row {row.number}"
+        key = message_id(row.fields) or f"row {row.number}"
         messages.append(Message(row.role, key, [(row.content, row, 0)] if plain else blocks, plain))
     return iter(messages)
 
@@ -268,9 +131,9 @@ def _target(messages: Sequence[Message], row: Row) -> Message | None:
         return None
     if row.role == "assistant":
         answer = next((message for message in reversed(messages) if message.role == "assistant"), None)
-        return answer if answer is not None and answer.key == _message_id(row.fields) else None
+        return answer if answer is not None and answer.key == message_id(row.fields) else None
     last = messages[-1]
-    results = set(_ids(row.fields, "tool_result", "tool_use_id"))
+    results = set(block_ids(row.fields, "tool_result", "tool_use_id"))
     return last if results and last.role == "user" and not last.plain and _holds_results(last) else None
 
 

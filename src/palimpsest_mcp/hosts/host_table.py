@@ -19,7 +19,6 @@ class HostNote(msgspec.Struct, frozen=True, kw_only=True):
     """What makes a compaction real in this host."""
     adapter: bool = False
     """Whether an adapter of ours acts inside the host, at or before its own compaction."""
-    known: bool = True
 
 
 _FRESH_START = (
@@ -74,7 +73,7 @@ _NAMES = {
     "openai": "messages",
 }
 """Client-info names, as the hosts send them, and the names of our own forms."""
-_UNKNOWN = HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START, known=False)
+_UNKNOWN = HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START)
 
 
 def host_note(host: str) -> HostNote:

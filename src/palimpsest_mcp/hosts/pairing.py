@@ -23,13 +23,13 @@ def pair(pieces: Sequence[Piece]) -> Pairing:
     """Pair every result with the nearest earlier call of its id that has none yet.
 
     Parallel calls of one id are answered in their own order. A further result of a call that was answered belongs to
-    the newest call of that id. A missing id is an id of its own.
+    the newest call of that id. No id (missing or empty) is an id of its own.
     """
     waiting: dict[str, list[int]] = {}
     latest: dict[str, int] = {}
     call_of: dict[int, int] = {}
     for index, piece in enumerate(pieces):
-        key = f"{piece.server_side}{json_key(piece.call_id)}"
+        key = _key(piece)
         if piece.sort == "call":
             waiting.setdefault(key, []).append(index)
             latest[key] = index
@@ -39,6 +39,11 @@ def pair(pieces: Sequence[Piece]) -> Pairing:
             if call is not None:
                 call_of[index] = call
     return Pairing(call_of, _open_calls(pieces, set(call_of.values())))
+
+
+def _key(piece: Piece) -> str:
+    call_id = None if piece.call_id == "" else piece.call_id
+    return f"{piece.server_side} {json_key(call_id)}"
 
 
 def _take(pieces: Sequence[Piece], waiting: list[int]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -15,8 +15,6 @@ from .json_bytes import MAX_DEPTH, decode, deeper_than, lines_of, too_deep, unpa
 from .marks import messages_key, messages_of
 from .openai_messages import OpenAIMessages
 from .pieces import as_fields, type_word, wrong_shape
-
-AnyForm: TypeAlias = Literal["auto", "anthropic", "openai", "claude-code"]
 
 
 class SessionValue(msgspec.Struct, frozen=True, kw_only=True):
