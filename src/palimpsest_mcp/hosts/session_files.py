@@ -108,9 +108,10 @@ def read_session(data: bytes, *, line: int | None = None, form: str = "auto") ->
     if not _is_entry(first):
         raise _no_session(first)
     rows, warnings = _rows(lines, first)
+    found = SessionValue(form=detect_form(rows) if form == "auto" else _known(form), value=rows, warnings=warnings)
     if line is not None:
         raise InvalidArgument("The file holds one session, not one a line.", next="Leave out --line.")
-    return SessionValue(form=detect_form(rows) if form == "auto" else _known(form), value=rows, warnings=warnings)
+    return found
 
 
 def _first_value(text: bytes, lines: list[tuple[int, int, bytes]]) -> Any:
