@@ -46,14 +46,3 @@ def make_session(results: int = 16, *, lines: int = 60, seed: int = 0) -> Messag
         messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": body}]})
     messages.append({"role": "user", "content": "What did you find?"})
     return messages
-
-
-def results_of(messages: Messages) -> dict[str, Any]:
-    """Call id -> content of its result."""
-    return {
-        block["tool_use_id"]: block["content"]
-        for message in messages
-        if isinstance(message["content"], list)
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    }

@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -26,12 +26,12 @@ Messages = list[dict[str, Any]]
 MakeSession = Callable[..., Messages]
 
 
-def results_of(messages: Messages) -> dict[str, Any]:
+def results_of(messages: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         block["tool_use_id"]: block["content"]
         for message in messages
         if isinstance(message["content"], list)
-        for block in message["content"]
+        for block in cast("Messages", message["content"])
         if block["type"] == "tool_result"
     }
 

@@ -12,6 +12,7 @@ import aiofiles
 import msgspec
 
 from ..errors import FileMissing
+from ..hosts.marks import messages_key
 from ..hosts.session_files import SessionValue, parse_value, read_session
 from ..ports.host import HostContext
 from .importing import dump
@@ -73,6 +74,5 @@ def session_id_of(path: Path, line: int | None) -> str:
 
 def wrapper_of(value: Any) -> str:
     """JSON text of the object around a message list, its messages left out; empty where the list stands alone."""
-    if isinstance(value, dict) and "messages" in value:
-        return dump({**cast("dict[str, Any]", value), "messages": []})
-    return ""
+    key = messages_key(value)
+    return dump({**cast("dict[str, Any]", value), key: []}) if key else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ..hosts.pieces import as_fields
 from ..hosts.session_files import transcripts
 from ..ledger.alignment import align, part_hash
 from ..ledger.fold import Fold
@@ -158,5 +159,8 @@ def _truth(fold: Fold, ledger_id: str, item: Item) -> str:
 
 
 def dump(value: Any) -> str:
-    """JSON text that `json.loads` reads back as the very same value, lone surrogates and NaN included."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    """JSON text that `json.loads` reads back as the very same value, lone surrogates and NaN included.
+
+    An SDK's own objects (pydantic), which readers accept in message lists, become the mappings they stand for.
+    """
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=as_fields)

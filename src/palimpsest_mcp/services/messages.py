@@ -159,7 +159,7 @@ class Messages:
         messages = reader.render(context, originals)
         if not rows.newest.wrapper:
             return messages
-        return {**json.loads(rows.newest.wrapper), "messages": messages}
+        return rewrap(json.loads(rows.newest.wrapper), messages)
 
     async def _marked(self, info: SessionInfo, text: str) -> Content:
         """The content that a mark stands for: from the archive where it was replaced, else from the ledger."""
