@@ -1,0 +1,76 @@
+"""Times, peak memory and tables: what every section of the benchmark uses."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+BUILD = CHECKOUT / ".build" / "bench"
+"""Where sessions that the benchmark makes are kept; not committed."""
+
+
+class Skipped(Exception):
+    """A section's input is missing; the message says which and how to get it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process, from start to end."""
+
+    seconds: float
+    peak_mb: float
+    output: str
+
+
+def run_process(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Run:
+    """Run a command to its end.
+
+    Raises:
+        RuntimeError: it ended with another status than 0; with its own words.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env={**os.environ, **(environment or {})},
+            cwd=CHECKOUT,
+        )
+        # wait4 gives the peak of this very process; RUSAGE_CHILDREN would give the largest of all so far.
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if process.returncode != 0:
+            raise RuntimeError(f"{command[:4]} ended with {process.returncode}: {errors.read()[-2000:].decode()}")
+        scale = 1 if sys.platform == "darwin" else 1024
+        return Run(seconds, usage.ru_maxrss * scale / 1e6, output.read().decode())
+
+
+def spread(values: Iterable[float], digits: int = 2) -> str:
+    """`min / median / max`."""
+    found = sorted(values)
+    return " / ".join(f"{value:.{digits}f}" for value in (found[0], statistics.median(found), found[-1]))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])

@@ -1,0 +1,86 @@
+"""The shared sessions, where they are at hand: one by one, and put together to a million tokens."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measuring import BUILD, CHECKOUT, Skipped
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class RealSession:
+    """One session of a file."""
+
+    file: Path
+    line: int
+    messages: list[dict[str, Any]]
+    system: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.file.name.split('.')[0]}:{self.line}"
+
+
+def shared_folder() -> Path:
+    """Raises Skipped where the sessions are not at hand."""
+    folder = Path(os.environ.get("PALIMPSEST_SHARED", CHECKOUT.parent / "shared"))
+    if not (folder / "data" / "converted").is_dir():
+        raise Skipped("no shared sessions beside the checkout; PALIMPSEST_SHARED names their folder")
+    return folder
+
+
+def sessions(only: str = "") -> Iterator[RealSession]:
+    """All sessions by file and line; `only` is the beginning of a file's name."""
+    for file in sorted((shared_folder() / "data" / "converted").glob(f"{only}*.jsonl.gz")):
+        with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                value = json.loads(line)
+                yield RealSession(file, number, value["messages"], value.get("system") or "")
+
+
+def million_token_session() -> Path:
+    """Distinct sessions one after the other up to a million o200k tokens, as one message list in a file.
+
+    Call ids get the number of their session, so that they stay unique; nothing is repeated, since repeated text would
+    be counted once and make the session cheaper than its size says.
+    """
+    path = BUILD / "session_1m.json"
+    if path.exists():
+        return path
+    from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+
+    encoding = load_vocabulary().encoding
+    if encoding is None:
+        raise Skipped("no vocabulary to count with: see `palimpsest-mcp doctor`")
+    messages: list[dict[str, Any]] = []
+    tokens = 0
+    for number, session in enumerate(sorted(sessions(), key=lambda one: -len(str(one.messages)))):
+        messages += [renamed(message, number) for message in session.messages]
+        tokens += len(encoding.encode_ordinary(json.dumps(session.messages, ensure_ascii=False)))
+        if tokens > MILLION:
+            break
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8", errors="surrogatepass")
+    return path
+
+
+def renamed(message: dict[str, Any], number: int) -> dict[str, Any]:
+    """The message with its call ids made unique to the session's number."""
+    if isinstance(message["content"], str):
+        return message
+    blocks: list[dict[str, Any]] = []
+    for block in message["content"]:
+        changed = dict(block)
+        for key in ("id", "tool_use_id"):
+            if isinstance(changed.get(key), str):
+                changed[key] = f"s{number}_{changed[key]}"
+        blocks.append(changed)
+    return {**message, "content": blocks}
