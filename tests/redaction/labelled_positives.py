@@ -88,7 +88,7 @@ def vendors(f: Forge) -> list[Positive]:
         *_rows("google", lambda: "AI" + "zaSy" + o(33, URLSAFE), "https://maps.x.com/js?key={}&v=3", "key: {}"),
         *_rows("google-oauth", lambda: "GOC" + "SPX-" + o(28, URLSAFE), '"client_secret": "{}"'),
         *_rows("google-oauth", lambda: "ya29" + ".a0" + o(160, URLSAFE), "access token {} expires in 3599"),
-        *_rows("npm", lambda: "np" + "m_" + o(36), "//registry.npmjs.org/:_authToken={}", "npm token {} revoked"),
+        *_rows("npm", lambda: "np" + "m_" + o(36), "//registry.npm.example/:_authToken={}", "npm token {} revoked"),
         *_rows("pypi", lambda: "py" + "pi-AgEIcHlwaS5vcmc" + o(80, URLSAFE), "password = {}", "twine upload -p {}"),
         *_rows("sendgrid", lambda: "S" + "G." + o(22, URLSAFE) + "." + o(43, URLSAFE), "SG key {} is live"),
         *_rows("twilio", lambda: "S" + "K" + f.hex(32), "TWILIO_API_KEY={}", "twilio client {} created"),
