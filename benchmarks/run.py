@@ -144,8 +144,8 @@ def first_reply(repeats: int) -> str:
     ]
     note = (
         f"\n\nBaseline: a Python that only imports the server class of `mcp`, {spread(bare)} s. "
-        f"Peak memory at the first reply {memory:.0f} MB. Of {len(modules)} modules imported up to and including a first `check_context_ratio`, "
-        f"{len(foreign)} belong to `anthropic`."
+        f"Peak memory at the first reply {memory:.0f} MB.\n\nOf {len(modules)} modules that were imported up to "
+        f"and including a first `check_context_ratio`, {len(foreign)} belong to `anthropic`."
     )
     return table(("era", "start to first reply, s", "reply : baseline"), rows) + note
 
