@@ -8,9 +8,11 @@ from pathlib import Path
 from ..errors import InvalidSettings
 from .assignments import Assignments
 from .cookies import Cookies
-from .engine import RuleRedactor
+from .checks import Checks, Phones
+from .engine import Detector, RuleRedactor
 from .marks import Marker
 from .matching import BadPattern, Pattern, compiled
+from .personal import PersonalData
 from .private_keys import PrivateKeys
 from .rules import combine, default_rules, load_rules
 from .ruleset import RuleSet
@@ -34,8 +36,11 @@ def open_redactor(
     """
     files = [default_rules(), *(load_rules(path) for path in rule_files)]
     names = [f"{file.name}: {len(file.rules)} rules" for file in files]
+    detectors: list[Detector] = [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()]
+    if pii:
+        detectors.append(PersonalData(Checks(), Phones()))
     return RuleRedactor(
-        Marker(key), [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()], allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
+        Marker(key), detectors, allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
     )
 
 

@@ -25,7 +25,7 @@ _GATE = compiled(
     any_case=True,
 )
 _BY_SPACE = compiled(
-    rf"(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
+    rf"(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
     r"\b(?:requirepass|masterauth)()()([ \t]+)",
     any_case=True,
 )
@@ -77,6 +77,10 @@ def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
     right = _trimmed(text, left, right, quoted=bool(quote))
     proof = _proof(name, called=bool(opened.group("call")), spelled=separator, quoted=bool(quote), by_space=by_space)
     value = text[left:right].decode("utf-8", "replace")
+    if quote.endswith(b"`") and " " in value:  # a shell's command
+        return None
+    if name.proof == "signature" and separator != b"=":
+        return None
     if not quote and text[right : right + 1] in (b"(", b"[") and value.replace(".", "").replace("_", "").isalpha():
         return None
     return Find(left, right, name.kind, RANK) if is_secret(value, proof, quoted=bool(quote)) else None

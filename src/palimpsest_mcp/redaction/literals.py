@@ -35,13 +35,14 @@ _PLAIN = re.compile(
     r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$"
     r"| (?:sha\d{1,3}|md5|blake\w+)[:-].*"
 )
+_SCOPE = re.compile(r"[^/]*/\d{8}/[a-z0-9-]+/[a-z0-9-]+/aws4_request$")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)$")
 _PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+")
 # Pairs of letters that no common word of a European language has side by side.
 _ODD = re.compile(
-    r"[bcdfgmpvw]x|[bcfghjkmpqvwxz][jqz]|q[^u]|j[bcdfghklmnpqrstvwxyz]|v[bcdfghjklmnpqstwxz]|x[bdfgjkmnqrvwz]|"
-    r"z[bcdfgjnpqrsvx]|[bdfgkptv][cfgkpqv](?<!pf)(?<!ck)k|w[jqvxz]|[fhkmrsw]x|hq|gq|kq|lq|mq|pq|tq|yq|[bcdfghjklmnpqrstvwxz]{5,}"
+    r"[bcdfghkmprsvw]x|[cfghjkmpqvwxz][jqz]|q[^u]|j[bcdfghklmnpqrstvwxyz]|v[bcdfghjklmnpqtwxz]|x[bdfgjkmnqrvwz]|"
+    r"z[bcdfgjnpqrsvx]|w[jqvxz]|[lty]q|[bcdfghjklmnpqrstvwxz]{5,}"
 )
 _VOWEL = re.compile(r"[aeiouy]")
 
@@ -65,6 +66,8 @@ def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
         return value.islower() and 12 <= len(value.split()) <= 24
     if proof == "pair":
         return _is_pair(value)
+    if proof == "signature":
+        return not quoted and (len(value) >= 20 and (looks_random(value) or bool(_HEX.match(value))))
     if proof == "strong":
         return len(value) >= 20 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
     return looks_random(value)
@@ -73,7 +76,7 @@ def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
 @lru_cache(maxsize=4096)
 def looks_random(value: str) -> bool:
     """Whether a machine drew it: too many changes between classes of characters, or letters that make no words."""
-    if len(value) < 8 or " " in value or _PLAIN.match(value):
+    if len(value) < 8 or " " in value or _PLAIN.match(value) or _SCOPE.match(value):
         return False
     if _UUID.match(value):
         return True
@@ -86,8 +89,10 @@ def looks_random(value: str) -> bool:
     if not letters or (not digits and size < 16):
         return False
     odd = sum(len(piece) for piece in letters if not _is_word(piece))
-    short = sum(1 for piece in pieces if len(piece) <= 3)
-    return odd * 4 >= size or (short * 3 >= size and short >= 4) or (len(digits) >= 3 and short >= 4)
+    short = [len(piece) for piece in pieces if len(piece) <= 3]
+    if odd * 4 >= size or (len(short) * 3 >= size and len(short) >= 4) or (len(digits) >= 3 and len(short) >= 4):
+        return True
+    return size >= 20 and (odd + sum(short)) * 10 >= size * 7
 
 
 def _is_word(piece: str) -> bool:

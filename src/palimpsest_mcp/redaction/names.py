@@ -6,11 +6,12 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-Proof: TypeAlias = Literal["literal", "random", "strong", "words", "pair", "digits"]
+Proof: TypeAlias = Literal["literal", "random", "strong", "words", "pair", "digits", "signature"]
 """What a value must look like to count.
 
 `literal`: any literal that is not a word (passwords); `random`: drawn by a machine; `strong`: drawn by a machine, long,
-and neither a hash nor a UUID; `words`: a phrase of 12 to 24 words; `pair`: base64 of `user:password`; `digits`: 3 to 8.
+and neither a hash nor a UUID; `words`: a phrase of 12 to 24 words; `pair`: base64 of `user:password`; `digits`: 3 to 8;
+`signature`: hexadecimal or drawn by a machine, and not a string in code.
 """
 
 
@@ -32,7 +33,7 @@ _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "p
 # What may follow the word that counts without changing what the value is.
 _SUFFIXES = frozenset(
     "dev prod production staging stage test tests old new current backup primary secondary main default live base value "
-    "b64 base64 raw plain plaintext hex string str enc encrypted env local here file0".split()
+    "b64 base64 raw plain plaintext hex string str enc encrypted env local here".split()
 )
 _NOT_TOKEN = frozenset(
     "max min num n no count total input output prompt completion cached cache next prev previous page continuation "
@@ -104,7 +105,7 @@ def _token_like(before: list[str], last: str) -> Name | None:
 
 def _key_like(before: list[str], last: str, name: str) -> Name | None:
     if last in _SIGNATURES:
-        return Name("signature", "strong") if last == "sig" or before else None
+        return Name("signature", "signature")
     if last not in ("key", "keys") or "public" in before or "pub" in before:
         return None
     if before and (before[-1] in _KEY_OF or (len(before) > 1 and before[-1] in ("secret", "access"))):

@@ -1,0 +1,121 @@
+"""Check digits and number plans, by well-kept libraries: loaded when first needed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+# Who checks a number that its own name announces; the first whose word stands in the name.
+_NAMED = (
+    ("cpf", "br.cpf"), ("cnpj", "br.cnpj"), ("pesel", "pl.pesel"), ("bsn", "nl.bsn"), ("burger", "nl.bsn"),
+    ("aadh", "in_.aadhaar"), ("codice", "it.codicefiscale"), ("steuer", "de.idnr"), ("idnr", "de.idnr"),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _valid(module: str) -> Callable[[str], bool]:
+    return importlib.import_module(f"stdnum.{module}").is_valid
+
+
+class Checks:
+    """Check digits of cards, accounts, national ids and wallets (python-stdnum)."""
+
+    def card(self, digits: str) -> bool:
+        """Length and first digits of an issuer in use, and Luhn's digit."""
+        if not 13 <= len(digits) <= 19 or len(set(digits)) < 4 or not _valid("luhn")(digits):
+            return False
+        lengths = next((sizes for heads, sizes in _ISSUERS if digits.startswith(heads)), ())
+        return len(digits) in lengths
+
+    def iban(self, text: str) -> bool:
+        """A country that has IBANs, its length, and the check digits."""
+        return _valid("iban")(text)
+
+    def formed_id(self, text: str) -> bool:
+        """An id whose form alone names its country."""
+        compact = "".join(c for c in text if c.isalnum())
+        if len(text) == 11 and text[3:7:3] == "--":
+            return _valid("us.ssn")(text)
+        if len(compact) == 9 and compact[:2].isalpha() and compact[2:8].isdigit():
+            return compact[:2] not in ("BG", "GB", "NK", "KN", "TN", "NT", "ZZ") and compact[:1] not in "DFIQUV"
+        modules = {11: ("br.cpf", "fi.hetu"), 10: ("fi.hetu",), 13: ("ch.ssn",), 14: ("br.cnpj",), 15: ("fr.nir",)}
+        modules |= {16: ("it.codicefiscale",), 18: ("mx.curp",)}
+        return any(_valid(module)(text) for module in modules.get(len(compact), ()))
+
+    def named_id(self, name: str, number: str) -> bool:
+        """An id after its name: checked where the name tells how, else by looking like a number."""
+        digits = sum(c.isdigit() for c in number)
+        if digits < 5 or len({c for c in number if c.isalnum()}) < 3:
+            return False
+        if name.lower() in ("ssn", "social security number"):
+            return digits == 9 and number.count("-") in (0, 2)
+        module = next((m for word, m in _NAMED if word in name.lower()), "")
+        return _valid(module)(number) if module else not _is_a_date(number)
+
+    def wallet(self, text: str) -> bool:
+        """A Bitcoin address, private key or extended private key with a right checksum."""
+        if text[0] in "5KLxyz" and not text.startswith("3"):
+            return _base58_checks(text)
+        return _valid("bitcoin")(text)
+
+
+_ISSUERS: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = (
+    (("34", "37"), (15,)),
+    (("36", "38", "39", "300", "301", "302", "303", "304", "305"), (14, 16)),
+    (("4",), (13, 16, 19)),
+    (("51", "52", "53", "54", "55", "22", "23", "24", "25", "26", "27"), (16,)),
+    (("6011", "64", "65", "60", "81", "82"), (16, 19)),
+    (("35",), (16, 19)),
+    (("62",), (16, 17, 18, 19)),
+    (("50", "56", "57", "58", "59", "6"), (13, 14, 15, 16, 17, 18, 19)),
+)
+"""First digits and lengths by issuer (ISO/IEC 7812 and the networks' own tables); the first row that fits decides."""
+
+
+class Phones:
+    """Number plans (phonenumbers, the extra `pii`); without it, no number is a phone number."""
+
+    def __init__(self) -> None:
+        self._library: Any = None
+
+    @property
+    def present(self) -> bool:
+        """Whether the library is installed; it is loaded when the first number is checked."""
+        return importlib.util.find_spec("phonenumbers") is not None
+
+    def international(self, text: str) -> bool:
+        """A number with its country's code."""
+        return self._is_one(text, None)
+
+    def local(self, text: str) -> bool:
+        """A number that its name announces, with or without a country's code."""
+        if text.lstrip("(").startswith("+"):
+            return self.international(text)
+        return any(self._is_one(text, region) for region in ("US", "GB", "DE", "FR", "ES", "IT", "IN", "BR", "AU", "JP", "CN"))
+
+    def _is_one(self, text: str, region: str | None) -> bool:
+        if self._library is None:
+            self._library = importlib.import_module("phonenumbers")
+        try:
+            return bool(self._library.is_possible_number(self._library.parse(text, region)))
+        except self._library.NumberParseException:
+            return False
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def _base58_checks(text: str) -> bool:
+    number = 0
+    for sign in text:
+        number = number * 58 + _BASE58.index(sign)
+    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return len(raw) > 4 and hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
+
+
+def _is_a_date(text: str) -> bool:
+    return len(text) == 10 and text[4] == text[7] == "-" and text.replace("-", "").isdigit()
