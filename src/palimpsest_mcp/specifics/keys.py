@@ -9,9 +9,11 @@ from .vocabulary import KEY_WORDS
 LONGEST_KEY = 40
 """Characters; a longer run is prose, not a key."""
 
-_LOOK = LONGEST_KEY + 12
-# All three read the text before the value backwards.
-_PAIR = re.compile(r"[\"'`(\[{$<]{0,2} {0,2}(?:>=|[=:])\s{0,2}[\"'`)\]]{0,2}([0-9A-Za-z_.$@/-]+)(.?)")
+_LOOK = LONGEST_KEY + 40
+# All three read the text before the value backwards. A type between name and value (`timeout: float = 5.0`) is no key.
+_OPEN = r"[\"'`(\[{$<]{0,2}[ \t]{0,16}\*{0,2}"
+_CLOSE = r"[ \t]{0,16}[\"'`)\]*]{0,2}"
+_PAIR = re.compile(rf"{_OPEN}(?:=[ \t]{{0,4}}[0-9A-Za-z_.\]\[|]{{1,24}} ?:|>=|[=:]){_CLOSE}([0-9A-Za-z_.$@/-]+)")
 _FLAG = re.compile(r"[\"']?[ =]([0-9A-Za-z_-]*[0-9A-Za-z])--?(?:[\s\"'(\[]|$)")
 _NAMED = re.compile(
     r" (?::|=)?((?:"
@@ -29,7 +31,7 @@ _NAMED = re.compile(
 def key_before(text: str, start: int) -> str:
     """Key of the value at `start`, without quotes, empty where none stands right before it."""
     before = text[start - 1 : start]
-    if before not in " =:\"'`([{$<" or not before:
+    if before not in " \t=:\"'`([{$<" or not before:
         return ""
     left = text[max(0, start - _LOOK) : start]
     left = left[left.rfind("\n") + 1 :]
@@ -45,5 +47,5 @@ def key_before(text: str, start: int) -> str:
 
 
 def _clean(key: str) -> str:
-    key = key.strip("-./$@")
+    key = key.lstrip("-./$").rstrip("-./$@")
     return key if len(key) <= LONGEST_KEY and any(c.isalpha() for c in key) else ""

@@ -32,6 +32,7 @@ REACH_NUMBER: Final = 2
 REACH_DATE: Final = 3
 REACH_WORD: Final = 4
 REACH_ERROR: Final = 5
+REACH_PATH: Final = 6
 
 LONGEST: Final = 512
 """Characters; a longer run without layout or punctuation is a blob, and nothing in it is copied by hand."""
@@ -59,20 +60,23 @@ _LEVELS = (
     re.compile(rf"[{WORD}]+(?:\.[{WORD}]+)*"),
     re.compile(rf"[{WORD}]+"),
 )
+_LAST = len(_LEVELS)
 _STAMP = re.compile(rf"(?<![{WORD}])(?:19|20)\d\d-[01]\d-[0-3]\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
 
 
 def lex(token: str) -> tuple[Hit, ...]:
     """Finds of one token, in order, not overlapping."""
     if token in TRIGGERS:
-        return (Hit(0, len(token), "version" if "/" in token else "", REACH_WORD),)
-    if _DULL.fullmatch(token) or not _SPEAKING.search(token):
+        return (Hit(0, len(token), "version" if "." in token else "", REACH_WORD),)
+    if "=" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
         return ()
     out: list[Hit] = []
-    if "://" in token:
-        _urls(token, out)
+    last = token.rfind("=") + 1
+    if last and token[last:] in TRIGGERS:
+        _urls(token[:last], out)
+        out.append(Hit(last, len(token), "version" if "." in token[last:] else "", REACH_WORD))
     else:
-        _plain_run(token, 0, out)
+        _urls(token, out)
     return tuple(out)
 
 
@@ -80,7 +84,7 @@ def _urls(token: str, out: list[Hit]) -> None:
     done = 0
     while (mark := token.find("://", done)) >= 0:
         head = _SCHEME.search(token, max(done, mark - 16), mark)
-        body = _URL_IN_TOKEN.match(token, mark + 3)
+        body = _URL_IN_TOKEN.match(token, mark + 3) if head else None
         if head is None or body is None or (head.start() and token[head.start() - 1].isalnum()):
             _plain_run(token[done : mark + 3], done, out)
             done = mark + 3
@@ -100,8 +104,9 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
         done = 0
         for found in WINDOWS.finditer(run):
             _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
-            end = found.start() + len(found[0].rstrip(".\\"))
-            out.append(Hit(at + found.start(), at + end, "path"))
+            text = found[0].rstrip(".\\")
+            if len(text) > 3:
+                out.append(Hit(at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
             done = found.end()
         run, at = _ESCAPES.sub(_blank, run[done:]), at + done
     if "</" in run:
@@ -111,7 +116,7 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
         return
     done = 0
     for found in _GROUPED.finditer(run):
-        cls = whole(found[0])
+        cls = whole(found[0]) if found.end() - found.start() <= LONGEST else None
         if cls:
             _atoms(run[done : found.start()], at + done, out)
             out.append(Hit(at + found.start(), at + found.end(), cls, _REACH.get(cls, 0)))
@@ -137,25 +142,28 @@ def _atom(atom: str, at: int, out: list[Hit]) -> None:
         return
     stamp = _STAMP.search(core) if "T" in core and "-" in core else None
     if stamp and shapes.DATE.fullmatch(stamp[0]):
-        _joints(core[: stamp.start()], at + lead, 0, out)
+        _joints(core[: stamp.start()], at + lead, out)
         out.append(Hit(at + lead + stamp.start(), at + lead + stamp.end(), "date"))
-        _joints(core[stamp.end() :], at + lead + stamp.end(), 0, out)
+        _joints(core[stamp.end() :], at + lead + stamp.end(), out)
         return
     if ":" not in core:
-        _joints(core, at + lead, 0, out)
+        _joints(core, at + lead, out)
         return
     for part in _COLONS.finditer(core):
         if not _take(part[0], at + lead + part.start(), out):
-            _joints(part[0], at + lead + part.start(), 0, out)
+            _joints(part[0], at + lead + part.start(), out)
 
 
-def _joints(run: str, at: int, level: int, out: list[Hit]) -> None:
+def _joints(run: str, at: int, out: list[Hit], level: int = 0) -> None:
     """Try the parts of a run that is no specific as a whole."""
+    if level == _LAST or run.isalpha():
+        return
     for part in _LEVELS[level].finditer(run):
         text = part[0]
-        opened = len(text) == len(run)  # the same string again: it was tried a level above
-        if (opened or not _take(text, at + part.start(), out)) and level + 1 < len(_LEVELS):
-            _joints(text, at + part.start(), level + 1, out)
+        if len(text) == len(run):  # no such joint in it, so try the next kind
+            return _joints(run, at, out, level + 1)
+        if not _take(text, at + part.start(), out):
+            _joints(text, at + part.start(), out, level + 1)
 
 
 def _take(text: str, at: int, out: list[Hit]) -> bool:
@@ -168,10 +176,14 @@ def _take(text: str, at: int, out: list[Hit]) -> bool:
 
 
 _REACH = {
-    "number": REACH_NUMBER, "integer": REACH_NUMBER, "score": REACH_NUMBER, "": REACH_NUMBER,
-    "date": REACH_DATE, "error": REACH_ERROR,
-}  # fmt: skip
-
+    "": REACH_NUMBER,
+    "number": REACH_NUMBER,
+    "integer": REACH_NUMBER,
+    "score": REACH_NUMBER,
+    "date": REACH_DATE,
+    "error": REACH_ERROR,
+    "path": REACH_PATH,
+}
 _BY_PATTERN = re.compile(
     "|".join(
         f"(?P<{cls}>{pattern.pattern})"
@@ -203,6 +215,8 @@ def whole(text: str) -> str | None:
         return "email"
     if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
         return _HIDDEN
+    if "/" in text and path(text):
+        return "path"
     digit = _DIGIT.search(text)
     found = _BY_PATTERN.fullmatch(text) if digit else None
     return found.lastgroup if found else _by_form(text, has_digit=digit is not None)
@@ -212,7 +226,7 @@ def _by_form(text: str, *, has_digit: bool) -> str | None:
     """Classes that take more than a pattern to tell, in registry order."""
     if shapes.error(text):
         return "error"
-    if ("/" in text or "." in text or text in FILE_NAMES) and path(text):
+    if ("." in text or text in FILE_NAMES) and "/" not in text and path(text):
         return "path"
     if (":" in text or "." in text) and shapes.host(text):
         return "host"

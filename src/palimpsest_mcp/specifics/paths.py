@@ -6,9 +6,11 @@ import re
 
 from .vocabulary import FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
-_PLACE = re.compile(r"(?<=[^:])(?::\d{1,7}(?:-\d{1,7})?){1,2}")
+_PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]{1,2}[^\s\"'`<>|*?:;,(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,(){}\[\]]+")
-_CHARS = re.compile(r"[^:%$#\u20ac\u00a3\u00a5]+")
+_CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
+_ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
+_VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
 _LETTER = re.compile(r"[^\W\d_]")
 _ALL_DIGITS = re.compile(r"[\d./+-]+")
 
@@ -18,12 +20,15 @@ WINDOWS = re.compile(rf"(?<![0-9A-Za-z])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,
 
 def path(s: str) -> bool:
     """True for a string that is a path as a whole. `and/or`, `application/json`, `12/15` are none."""
-    body = s
-    colon = s.find(":")
-    if colon > 0:
-        if _PLACE.fullmatch(s, colon) is None:
+    body, colon, place = s.partition(":")
+    if colon and _PLACE.fullmatch(colon + place) is None:
+        return False
+    if "#" in body:
+        body, _, anchor = body.partition("#")
+        if not _has_suffix(body) or _ANCHOR.fullmatch("#" + anchor) is None:
             return False
-        body = s[:colon]
+    if _VARIABLE.match(body):
+        body = "." + body[body.index("/") :]
     if _CHARS.fullmatch(body) is None or _LETTER.search(body) is None or _ALL_DIGITS.fullmatch(body):
         return False
     if "/" not in body:

@@ -29,6 +29,11 @@ _CURRENCY = re.compile(
 _QUOTED = re.compile(r": (?:'[0-9A-Za-z_.-]{1,60}'|\"[0-9A-Za-z_.-]{1,60}\")")
 _COMMAND = re.compile(r"[$\u276f] [0-9A-Za-z_./~][^\n]{0,198}")
 _URL_PIECE = re.compile(r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]")
+_PLACE = re.compile(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
+_BRACKETED = r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\))"
+_THROUGH = re.compile(
+    rf"{_BRACKETED}(?:[0-9A-Za-z_./-]{{0,80}}/{_BRACKETED}){{0,8}}[0-9A-Za-z_./-]{{0,80}}(?<![./])(?::\d{{1,7}}){{0,2}}"
+)
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _MONTH_INITIALS = frozenset("JFMASOND")
 
@@ -84,10 +89,24 @@ def after_error(text: str, end: int) -> int:
     return found.end() if found else end
 
 
-def url_end(text: str, body: int) -> int:
-    """End of the address whose part after `://` begins at `body`: brackets balanced, closing punctuation left out."""
-    end, open_ones = body, [""]
-    while found := _URL_PIECE.match(text, end):
+def after_path(text: str, start: int, end: int) -> tuple[int, str]:
+    """A path may go on with `(line,column)`, or through a folder in brackets: `app/[slug]/page.tsx`.
+
+    What begins with a slash right behind a bracket is the rest of a template and no path.
+    """
+    if text[start] == "/" and start and text[start - 1] in ")]}":
+        return end, ""
+    if text[end : end + 1] not in ("(", "["):
+        return end, "path"
+    found = (_THROUGH if text[end - 1] == "/" else _PLACE).match(text, end)
+    return (found.end() if found else end), "path"
+
+
+def after_scheme(text: str, start: int, end: int) -> tuple[int, str]:
+    """An address goes on through brackets as long as they balance; closing punctuation is left out."""
+    body = text.index("://", start) + 3
+    far, open_ones = body, [""]
+    while found := _URL_PIECE.match(text, far):
         piece = found[0]
         if piece in "([{":
             open_ones.append(piece)
@@ -95,5 +114,6 @@ def url_end(text: str, body: int) -> int:
             if open_ones[-1] != _CLOSES[piece]:
                 break
             open_ones.pop()
-        end = found.end()
-    return body + len(text[body:end].rstrip(".,;:!?*_~'([{"))
+        far = found.end()
+    bare = len(text[body:far].rstrip(".,;:!?*_~'([{"))
+    return (body + bare, "url") if bare else (end, "")

@@ -8,10 +8,10 @@ from itertools import accumulate, compress, count
 from typing import Final
 
 from ..models.specifics import Span
-from . import phrases
+from . import lexer, phrases
 from .classes import CLASSES, SpecificClass, UserClass
 from .keys import key_before
-from .lexer import REACH_DATE, REACH_ERROR, REACH_NUMBER, REACH_URL, REACH_WORD, Hit, lex
+from .lexer import Hit, lex
 from .user import UserPattern
 
 RULES: Final = "1"
@@ -19,6 +19,8 @@ RULES: Final = "1"
 
 _LAYOUT = "\n\t\r\"'`()[]{}|"
 _BLANKS = {ord(c): " " for c in _LAYOUT}
+_GUTTER = 12
+_BLOCK = 50_000
 _CACHE_CHARS = 2_000_000
 
 Found = tuple[int, int, str]
@@ -57,10 +59,10 @@ class DefaultRegistry:
         return {(cls, text[start:end]) for start, end, cls in self._found(text)}
 
     def _found(self, text: str) -> list[Found]:
-        built_in = list(self._scan(text))
+        built_in = [found for at, block in _blocks(text) for found in self._scan(block, at)]
         return _resolved(built_in, self._extra, text, self._rank) if self._extra else built_in
 
-    def _scan(self, text: str) -> Iterator[Found]:
+    def _scan(self, text: str, offset: int) -> Iterator[Found]:
         tokens = _blanked(text).split(" ")
         records = self._records(tokens)
         ends = accumulate(map(len, tokens))  # of the tokens put end to end, without the blanks between them
@@ -74,10 +76,10 @@ class DefaultRegistry:
                     continue
                 end, cls = at + hit[1], hit[2]
                 if hit[3]:
-                    end, cls = _reach(text, start, end, hit, token)
+                    end, cls = _reach(text, start, end, hit)
                 if cls:
                     done = end
-                    yield start, end, cls
+                    yield start + offset, end + offset, cls
 
     def _records(self, tokens: list[str]) -> list[tuple[Hit, ...]]:
         """What each token holds. The cache only saves time: it is dropped when full, and nothing depends on it."""
@@ -91,6 +93,18 @@ class DefaultRegistry:
         return list(map(cache.__getitem__, tokens))
 
 
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Whole lines, some tens of thousands of characters at a time: what is at hand at once stays small."""
+    if len(text) <= _BLOCK:
+        yield 0, text
+        return
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + _BLOCK) + 1 or len(text)
+        yield start, text[start:end]
+        start = end
+
+
 def _blanked(text: str) -> str:
     if text.isascii():
         return text.translate(_BLANKS)
@@ -99,32 +113,33 @@ def _blanked(text: str) -> str:
     return text
 
 
-def _reach(text: str, start: int, end: int, hit: Hit, token: str) -> tuple[int, str]:
-    if hit.reach == REACH_NUMBER:
-        if _in_gutter(text, start, end):
-            return end, ""
-        return phrases.after_number(text, end, hit.cls)
-    if hit.reach == REACH_URL:
-        body = text.index("://", start) + 3
-        end = phrases.url_end(text, body)
-        return (end, "url") if end > body else (end, "")
-    if hit.reach == REACH_DATE:
-        return phrases.after_date(text, start, end), hit.cls
-    if hit.reach == REACH_ERROR:
-        return phrases.after_error(text, end), hit.cls
-    if hit.reach == REACH_WORD:
-        far, cls = phrases.after_word(text, start, token)
-        return (far, cls) if cls else (end, hit.cls)
-    return end, hit.cls
+def _reach(text: str, start: int, end: int, hit: Hit) -> tuple[int, str]:
+    """Where a find ends, and its class, once what follows its token is seen; class `""`: it is none."""
+    match hit.reach:
+        case lexer.REACH_NUMBER:
+            return (end, "") if _in_gutter(text, start, end) else phrases.after_number(text, end, hit.cls)
+        case lexer.REACH_PATH:
+            return phrases.after_path(text, start, end)
+        case lexer.REACH_URL:
+            return phrases.after_scheme(text, start, end)
+        case lexer.REACH_DATE:
+            return phrases.after_date(text, start, end), hit.cls
+        case lexer.REACH_ERROR:
+            return phrases.after_error(text, end), hit.cls
+        case _:
+            far, cls = phrases.after_word(text, start, text[start:end])
+            return (far, cls) if cls else (end, hit.cls)
 
 
 def _in_gutter(text: str, start: int, end: int) -> bool:
     """Line numbers of a listing, as `cat -n` (padded, then a tab) and editors (an arrow) print them, are layout."""
     after = text[end : end + 1]
-    if after not in "\t\u2192" or not after:
+    if not after or after not in "\t\u2192":
         return False
-    before = text[start - 1 : start]
-    return before == " " or (after == "\u2192" and before in "\n")
+    padding = text[max(0, start - _GUTTER) : start]
+    at_start = start <= _GUTTER or "\n" in padding
+    padding = padding[padding.rfind("\n") + 1 :]
+    return at_start and not padding.strip(" ") and (padding != "" or after == "\u2192")
 
 
 def _resolved(built_in: list[Found], extra: Sequence[UserPattern], text: str, rank: dict[str, int]) -> list[Found]:

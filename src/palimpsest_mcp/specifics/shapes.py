@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .vocabulary import DECORATORS, E_WORDS, SPACED_UNITS, TECH_WORDS, UNITS
+from .vocabulary import DECORATORS, DOMAINS, E_WORDS, SPACED_UNITS, TECH_WORDS, UNITS
 
 WORD = "0-9A-Za-z_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 """Characters that belong to a word. East Asian script is none: it stands beside values without a space."""
@@ -60,21 +60,21 @@ IP = re.compile(
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}})?(?::\d{{1,5}}){{0,2}}"
     r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:/\d{1,3})?"
 )
-_TLDS = "com|org|net|io|dev|ai|edu|gov|biz|cloud|example|internal|uk|de|fr|eu|cn|jp|ru"
-HOST = re.compile(
-    rf"localhost:\d{{1,5}}|[0-9A-Za-z-]{{1,63}}(?:\.[0-9A-Za-z-]{{1,63}}){{0,9}}\.(?:{_TLDS})(?::\d{{1,5}})?"
-    r"|[A-Za-z][0-9A-Za-z.-]{2,80}:\d{2,5}"
+_HOST = re.compile(
+    r"localhost:\d{1,5}|[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){1,9}(?::\d{1,5})?|[A-Za-z][0-9A-Za-z-]{2,60}:\d{2,5}"
 )
 _PRE = (
     r"(?:[-.+]?(?:rc|alpha|beta|post|dev|pre|preview|canary|next|nightly|a|b|c|build|snapshot|SNAPSHOT|RELEASE|Final)"
     r"[-.]?\d*)"
 )
-_VER = rf"\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
-_VER2 = rf"\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?"
+_TAIL = r"(?:[-+~][0-9A-Za-z.+~-]{1,80})?"
+_PRE_TAIL = rf"(?:{_PRE}){{0,3}}{_TAIL}"
+_RANGED = rf"v?\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}"
 VERSION = re.compile(
-    rf"[vV]\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}(?:{_PRE}){{0,3}}(?:[-+][0-9A-Za-z.-]{{1,60}})?|{_VER}"
-    rf"|\d{{1,4}}\.\d{{1,6}}{_PRE}|(?:>=|<=|~=|\^|~)v?{_VER2}"
-    rf"|@?[A-Za-z][0-9A-Za-z._-]{{0,80}}(?:/[0-9A-Za-z._-]{{1,80}})?@[\^~]?v?{_VER2}"
+    rf"(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}{_PRE_TAIL}"
+    rf"|(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}(?:{_PRE}|[-+~][0-9A-Za-z.+~-]{{1,80}})|~[0-9A-Za-z.+~-]{{1,80}})"
+    rf"|[vV]\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}|(?:>=|<=|~=|\^|~){_RANGED}"
+    rf"|@?[A-Za-z][0-9A-Za-z._-]{{0,80}}(?:/[0-9A-Za-z._-]{{1,80}})?@[\^~]?{_RANGED}"
     r"|[A-Za-z][0-9A-Za-z-]{1,40}/v?\d{1,4}(?:\.\d{1,8}){1,5}"
 )
 _NUM = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)(?:\.\d+)?"
@@ -147,7 +147,8 @@ def blob(s: str) -> bool:
 
 def host(s: str) -> bool:
     """Host names under a known top-level domain, and host:port where the host cannot be a key."""
-    if HOST.fullmatch(s) is None:
-        return False
     name, colon, _ = s.partition(":")
-    return "." in name or name == "localhost" or (bool(colon) and "-" in name and any(c.isdigit() for c in name))
+    known = name.rpartition(".")[2] in DOMAINS
+    if not (known or colon) or _HOST.fullmatch(s) is None:
+        return False
+    return known or "." in name or name == "localhost" or ("-" in name and any(c.isdigit() for c in name))

@@ -82,6 +82,7 @@ SPACED_UNITS = _words(
     px mm cm km kg mg lbs °C °F kW kWh MWh rpm rps qps fps dB tokens chars characters words lines rows items files
     tests errors warnings failures passed failed skipped deselected xfailed requests retries attempts calls kcal
     messages records MB/s KB/s GB/s kB/s it/s tokens/s req/s insertions deletions
+    insertion deletion file test error warning failure row token item
     """
 )
 """Units behind a number and one space: only such as make no column of their own."""
@@ -131,3 +132,6 @@ KEY_WORDS = _words(
     """
 )
 """Words that name the value right behind them."""
+
+DOMAINS = frozenset(_words("com org net io dev ai edu gov biz cloud example internal uk de fr eu cn jp ru"))
+"""Top levels that make a dotted name a host without a port."""
