@@ -234,3 +234,22 @@ async def test_a_masked_store_gives_the_masked_text_back(tmp_path: Path, session
         one = await p.restore("s1", done.report.batches[0].batch_id, "toolu_00_0000")
         assert secret not in one.text and "[redacted:" in one.text
     assert secret not in everything_under(tmp_path)
+
+
+async def test_an_endless_session_stays_possible_by_digests_of_level_two(p: Palimpsest, session: MakeSession) -> None:
+    messages = session(72, lines=12)
+    window = 16_000
+    shown: Messages = []
+    for end in range(25, len(messages), 24):
+        grown = [*shown, *messages[len(shown) : end]]
+        done = await p.compact_messages(grown, session_id="s1", window_tokens=window, target=0.35, force=True)
+        shown = done.messages
+    batches = await p.list_offloaded("s1")
+    second = [batch for batch in batches if batch.level == 2]
+    assert second and {batch.state for batch in batches} == {"replaced", "superseded"}
+    assert check_messages(shown, "anthropic") == []
+    assert await p.expand_messages(shown, session_id="s1") == messages[: len(shown)]
+    oldest = next(batch for batch in batches if batch.state == "superseded")
+    one = await p.restore("s1", oldest.batch_id, oldest.item_ids[0])
+    assert one.text == results_of(messages)[oldest.item_ids[0]]
+    assert (await p.verify()).ok

@@ -23,6 +23,7 @@ from ..models.plans import ContextItem, Plan, Slot
 from ..models.policies import Policy
 from ..models.records import OffloadRecord, Reason
 from ..policy.compression import compression
+from ..policy.levels import level2_groups
 from ..policy.planning import Outcome, plan, replan
 from ..tokens.windows import prices_of
 from .dependencies import ContentCounter, Dependencies, Progress
@@ -165,9 +166,9 @@ class _Pass:
         plan_id = _plan_id(self._situation, first)
         if self._request.plan_id and self._request.plan_id != plan_id:
             raise PlanStale("The session changed since that dry run.", next="Run compact_session with dry_run again.")
-        if first.slots:
+        if first.status == "planned":
             await self._look_around()
-            await self._work(first)
+            await self._raise_level(first, await self._work(first))
             self._refuse_too_much()
             await self._archive()
         fold, committed = await self._commit()
@@ -205,8 +206,11 @@ class _Pass:
         standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
         await self._digesting.look_around(self._situation.view.items, records, standing)
 
-    async def _work(self, first: Plan) -> None:
-        """Digest slot after slot until the real counts meet the target; then plan again with what came out."""
+    async def _work(self, first: Plan) -> int:
+        """Digest slot after slot until the real counts meet the target; plan again with what came out.
+
+        Returns the tokens that the context would then take, in our own.
+        """
         by_id = {one.item.id: one for one in self._situation.view.items}
         standing = standing_holders(self._situation.fold, frozenset(by_id))
         outcomes: list[Outcome] = []
@@ -218,13 +222,44 @@ class _Pass:
                 outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=tokens))
                 now += 0 if tokens is None else tokens - slot.tokens
                 if now <= first.target_tokens:
-                    return
+                    return now
             arguments = _in_our_tokens(self._situation, self._request)
             slots = replan(self._situation.view.items, self._request.policy, outcomes, **arguments).slots
+        return now
+
+    async def _raise_level(self, first: Plan, now: int) -> None:
+        """Make level-2 digests of the oldest, where the rule allows it (L16)."""
+        by_id = {one.item.id: one for one in self._situation.view.items}
+        window = _in_our_tokens(self._situation, self._request)["window_tokens"]
+        groups = level2_groups(
+            self._situation.view.items,
+            self._request.policy,
+            window_tokens=window,
+            excess=now - first.target_tokens,
+        )
+        for done, group in enumerate(groups):
+            await self._report(done, len(groups), "level 2")
+            items = [by_id[name] for name in group.item_ids]
+            slot = Slot(
+                item_ids=group.item_ids,
+                tokens=group.tokens,
+                budget_tokens=group.budget_tokens,
+                ceiling_tokens=group.budget_tokens,
+            )
+            try:
+                made = await self._digesting.make(slot, items, await self._number(slot), {}, replaces=group.batch_ids)
+            except DigestRefused:
+                continue  # the digests that stand are the smaller form
+            if made.record.digest_token_count < group.tokens:
+                self._made.append((made, items))
 
     def _refuse_too_much(self) -> None:
         """A pass that keeps next to nothing is refused, where the policy says so (seed 003)."""
-        sizes = [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m, _ in self._made]
+        sizes = [
+            (m.record.original_token_count, m.record.digest_token_count, m.record.mode)
+            for m, _ in self._made
+            if m.record.level == 1
+        ]
         pressed = compression(sizes, self._request.policy, strategy=self._request.strategy)
         if pressed.refused:
             self._made, self._refusal = [], pressed.note
@@ -302,6 +337,7 @@ class _Pass:
             if holders_stand and all(_unchanged(fold, one) for one in items):
                 valid.append(made)
                 standing[own] = True
+                standing.update(dict.fromkeys(made.record.replaces, False))
         return valid
 
     def _replaced(self, fold: Fold, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
@@ -378,11 +414,12 @@ RESERVED_AT_ONCE = 64
 
 def _unchanged(fold: Fold, one: ContextItem) -> bool:
     state = fold.states.get(one.item.id)
+    stands = fold.decided.replacements.get(one.item.id)
     return (
         state is not None
         and state.present[1]
         and state.current.sha256 == one.item.sha256
-        and one.item.id not in fold.decided.replacements
+        and (stands.batch.batch_id if stands is not None else "") == one.batch_id
         and one.item.id not in fold.decided.pinned
     )
 

@@ -91,8 +91,20 @@ class Digesting:
         for specific in specifics:
             self._holders.setdefault(specific, holder)
 
-    async def make(self, slot: Slot, items: Sequence[ContextItem], batch_id: str, standing: Mapping[str, bool]) -> Made:
+    async def make(
+        self,
+        slot: Slot,
+        items: Sequence[ContextItem],
+        batch_id: str,
+        standing: Mapping[str, bool],
+        *,
+        replaces: tuple[str, ...] = (),
+    ) -> Made:
         """Digest one slot, or adopt the record that an interrupted pass left for the very same items.
+
+        Args:
+            standing: batch or item -> whether it stands in the context.
+            replaces: batches whose digests this one takes the place of; it is then of level 2.
 
         Raises:
             DigestRefused: nothing smaller than the originals could be made.
@@ -105,12 +117,14 @@ class Digesting:
             shown = tuple(tuple(shown_in(prepared.part(item), self._given.registry)) for item in prepared.items)
             made = Made(record=prepared, shown=shown, notes=("adopted from an interrupted pass",), adopted=True)
         else:
-            made = await self._digest(slot, items, batch_id, key)
+            made = await self._digest(slot, items, batch_id, key, replaces)
         for specifics in made.shown:
             self._hold(specifics, made.record.batch_id)
         return made
 
-    async def _digest(self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str) -> Made:
+    async def _digest(
+        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, replaces: tuple[str, ...]
+    ) -> Made:
         masked = await asyncio.to_thread(
             self._given.redactor.redact_all, [content_text(one.item.content) for one in items]
         )
@@ -120,13 +134,19 @@ class Digesting:
             ceiling_tokens=slot.ceiling_tokens,
             handle=self._info.handle,
             batch_id=batch_id,
-            visible=Visible(self._holders),
+            level=2 if replaces else 1,
+            replaces=replaces,
+            visible=Visible({one: held for one, held in self._holders.items() if held not in replaces})
+            if replaces
+            else Visible(self._holders),
             focus=self._focus,
             min_shown=self._policy.min_shown,
             pointer_only=not self._policy.prefer_compact_over_drop,
         )
         digest = await self._digester.digest(request)
         record = await asyncio.to_thread(self._record, items, masked, digest, key)
+        if replaces:
+            record = msgspec.structs.replace(record, level=2, replaces=replaces)
         return Made(record=record, shown=digest.shown, notes=digest.notes)
 
     def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:

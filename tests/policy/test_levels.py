@@ -1,0 +1,51 @@
+"""Level 2 (L16): only when it is allowed, oldest first, whole batches."""
+
+from __future__ import annotations
+
+from palimpsest_mcp.models.items import Item
+from palimpsest_mcp.models.plans import ContextItem
+from palimpsest_mcp.models.policies import Policy
+from palimpsest_mcp.policy.levels import level2_groups
+
+
+def digests(batches: int, *, tokens: int = 100, pinned: str = "", level: int = 1) -> list[ContextItem]:
+    """Batches of two items, each standing as its part."""
+    return [
+        ContextItem(
+            item=Item(
+                id=f"i{n}.{k}", kind="tool_result", role="tool", position=(2 * n + k, 0), content="x", sha256=str(n)
+            ),
+            tokens=tokens,
+            state="replaced",
+            batch_id=f"offload_{n:04d}",
+            level=level,
+            pinned=f"i{n}.{k}" == pinned,
+        )
+        for n in range(1, batches + 1)
+        for k in range(2)
+    ]
+
+
+def test_nothing_is_rewritten_while_the_target_is_met() -> None:
+    assert level2_groups(digests(8), Policy(), window_tokens=1_000, excess=0) == ()
+
+
+def test_the_oldest_digests_become_one_when_they_crowd_the_window() -> None:
+    first, *_ = level2_groups(digests(8), Policy(), window_tokens=1_600, excess=10_000)
+    assert first.batch_ids == ("offload_0001", "offload_0002", "offload_0003", "offload_0004")
+    assert first.tokens == 800 and first.budget_tokens == 320
+
+
+def test_a_prefix_is_not_rewritten_in_vain() -> None:
+    assert level2_groups(digests(4), Policy(), window_tokens=1_000_000, excess=10_000) == ()
+    assert len(level2_groups(digests(8), Policy(), window_tokens=1_000_000, excess=400)) == 1
+
+
+def test_batches_with_a_pinned_item_and_digests_of_level_two_stay() -> None:
+    groups = level2_groups(digests(6, pinned="i2.1"), Policy(), window_tokens=100, excess=100)
+    assert "offload_0002" not in {name for group in groups for name in group.batch_ids}
+    assert level2_groups(digests(6, level=2), Policy(), window_tokens=100, excess=100) == ()
+
+
+def test_a_single_digest_is_left_as_it_is() -> None:
+    assert level2_groups(digests(1), Policy(), window_tokens=100, excess=100) == ()
