@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from ..models.items import Item
 from ..models.plans import ContextItem
 
@@ -39,5 +41,9 @@ def signals(items: Sequence[ContextItem]) -> tuple[str, ...]:
     return tuple(signs)
 
 
-def _call_key(item: Item) -> str:
-    return item.tool_name + json.dumps(item.args, sort_keys=True, default=str)
+def _call_key(item: Item) -> tuple[str, bytes]:
+    """A long session has thousands of calls and is asked often: msgspec is ten times as fast as `json`."""
+    try:
+        return item.tool_name, msgspec.json.encode(item.args, order="sorted", enc_hook=str)
+    except ValueError:  # half of a surrogate pair
+        return item.tool_name, json.dumps(item.args, sort_keys=True, default=str).encode()
