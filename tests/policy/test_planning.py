@@ -45,6 +45,13 @@ def test_batches_hold_three_items() -> None:
     assert all(slot.budget_tokens == 600 and slot.ceiling_tokens == 1200 for slot in found.slots[:-1])
 
 
+def test_a_unit_leaves_whole_even_where_its_first_item_would_do() -> None:
+    items = results(20)
+    items[4] = msgspec.structs.replace(items[4], item=msgspec.structs.replace(items[4].item, unit="u0"))
+    found = plan(items, RESEARCH, window_tokens=20_000, force=True, target=0.97)
+    assert [slot.item_ids for slot in found.slots] == [("r0", "r4")]
+
+
 def test_below_the_trigger_nothing_runs_on_its_own() -> None:
     items = results(20)
     assert plan(items, RESEARCH, used_tokens=69_999, window_tokens=100_000).status == "nothing_to_do"
