@@ -43,6 +43,7 @@ _BEFORE = re.compile(
 )
 _RUN = re.compile(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
 _WIDE_RUN = re.compile(rb"""[^\s"'`]+""")
+_PHRASE = re.compile(rb"[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}")
 _NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") | frozenset(range(128, 256))
 _EXPORTED = re.compile(rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$")
@@ -72,6 +73,9 @@ def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
     left = opened.end()
     if quote:
         right = _closing(text, left, quote)
+    elif name.proof == "words":
+        phrase = _PHRASE.match(text, left, left + _REACH)
+        right = phrase.end() if phrase else left
     else:
         right = _run(text, left, name_start, separator)
     right = _trimmed(text, left, right, quoted=bool(quote))

@@ -17,8 +17,12 @@ _NAMED = (
 
 
 @lru_cache(maxsize=64)
+def _stdnum(module: str) -> Any:
+    return importlib.import_module(f"stdnum.{module}")
+
+
 def _valid(module: str) -> Callable[[str], bool]:
-    return importlib.import_module(f"stdnum.{module}").is_valid
+    return _stdnum(module).is_valid
 
 
 class Checks:
@@ -33,7 +37,7 @@ class Checks:
 
     def iban(self, text: str) -> bool:
         """A country that has IBANs, its length, and the check digits."""
-        return _valid("iban")(text)
+        return bool(_stdnum("iban").is_valid(text, check_country=False))
 
     def formed_id(self, text: str) -> bool:
         """An id whose form alone names its country."""
@@ -57,10 +61,10 @@ class Checks:
         return _valid(module)(number) if module else not _is_a_date(number)
 
     def wallet(self, text: str) -> bool:
-        """A Bitcoin address, private key or extended private key with a right checksum."""
-        if text[0] in "5KLxyz" and not text.startswith("3"):
-            return _base58_checks(text)
-        return _valid("bitcoin")(text)
+        """A Bitcoin address or private key: known by its beginning and length, or by its checksum."""
+        if text.startswith("bc1"):
+            return len(text) in (42, 62)
+        return text[1:4] == "prv" or _base58_checks(text)
 
 
 _ISSUERS: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = (

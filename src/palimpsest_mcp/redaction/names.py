@@ -24,7 +24,7 @@ class Name(NamedTuple):
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
 _PASSWORD = frozenset(
-    "password passwords passwd pwd passphrase passcode passwort kennwort senha contrasena contraseña wachtwoord psk "
+    "password passwords passwd pwd passphrase passcode passwort kennwort senha contrasena contraseña wachtwoord psk requirepass masterauth "
     "密码 パスワード пароль 비밀번호".split()
 )
 _SHORT_PASSWORD = frozenset({"pass", "pw", "passw"})

@@ -17,7 +17,7 @@ from .marks import kind_of
 from .matching import BadPattern, Pattern, compiled
 
 _RULE_KEYS = frozenset(
-    "id description regex keywords entropy secretGroup allowlist allowlists reach path tags".split()  # noqa: SIM905
+    "id description regex keywords entropy secretGroup allowlist allowlists reach random path tags".split()  # noqa: SIM905
 )
 _ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
 _FILE_KEYS = frozenset({"title", "description", "minVersion", "reach", "extend", "rules", "allowlist", "allowlists"})
@@ -55,6 +55,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     group: int
     """The group that holds the secret; 0: the first that took part in the match, else the whole match."""
     exemptions: tuple[Exemption, ...]
+    random: bool
+    """The secret must look drawn by a machine."""
     reach: int
     """Bytes around a keyword in which a match begins; 0: anywhere in the text."""
 
@@ -167,6 +169,7 @@ class _Reader:
             entropy=self._number(raw, "entropy", rule_id),
             group=group,
             exemptions=(*self._exemptions(raw, rule_id), *shared),
+            random=raw.get("random") is True,
             reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
         )
 

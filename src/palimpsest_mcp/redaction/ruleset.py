@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .literals import looks_random
 from .matching import Find, Found, Pattern, compiled, literal
 from .rules import Rule, entropy
 
@@ -73,6 +74,8 @@ def _secret(rule: Rule, match: Found) -> tuple[int, int]:
 
 def _counts(rule: Rule, text: bytes, match: Found, secret: bytes) -> bool:
     if rule.entropy and entropy(secret) <= rule.entropy:
+        return False
+    if rule.random and not looks_random(secret.decode("utf-8", "replace")):
         return False
     if not rule.exemptions:
         return True
