@@ -171,10 +171,7 @@ class ArchiveFiles:
 
     def _stands(self, key: SessionKey) -> bool:
         self._home.check()
-        try:
-            return self._home.stands(self._home.session_folder(key))
-        except OSError as error:
-            raise unreadable(error, "the archive") from error
+        return self._home.stands(self._home.session_folder(key))
 
     def _archive(self, key: SessionKey) -> SessionArchive:
         folder = self._home.session_folder(key)

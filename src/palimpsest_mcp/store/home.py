@@ -36,6 +36,8 @@ class Home:
         self._random_hex = random_hex
         self._lock = threading.RLock()
         self._made: set[str] = set()
+        self._unflushed: set[str] = set()
+        """Made by us, but their names are not safe yet."""
         self._checked = False
 
     def session_folder(self, key: SessionKey) -> str:
@@ -64,10 +66,12 @@ class Home:
         """Whether a session's folder is there. A link, file or pipe in its place is refused, never followed.
 
         Raises:
-            StoreUnusable: something else stands there.
-            OSError: it cannot be looked at.
+            StoreUnusable: something else stands there, or the disk does not say.
         """
-        found = self.disk.look(folder)
+        try:
+            found = self.disk.look(folder)
+        except OSError as error:
+            raise unreadable(error, "the session's folder") from error
         if found is not None and found.kind != "folder":
             raise _not_a_folder(folder)
         return found is not None
@@ -92,6 +96,7 @@ class Home:
                 self.make(os.path.dirname(folder))
                 self._make_level(folder)
                 self.disk.flush_folder(os.path.dirname(folder))
+                self._unflushed.discard(folder)
             self._made.add(folder)
 
     def forget_made(self) -> None:
@@ -110,26 +115,29 @@ class Home:
 
     def _make_root(self) -> None:
         self.check()
-        above = os.path.dirname(self.root)
-        self._make_parents(above)
-        self._make_level(self.root)
-        with suppress(PermissionError):  # a folder that we may not open is not ours to flush: it was there before us
-            self.disk.flush_folder(above)
+        self._make_upward(self.root)
         if self.disk.look(self._version_path) is None:
             self.replace(self._version_path, b"%d\n" % FORMAT_VERSION)
 
-    def _make_parents(self, folder: str) -> None:
-        if self.disk.look(folder) is not None:
-            return
+    def _make_upward(self, folder: str) -> None:
+        """The root, and what is missing above it."""
         above = os.path.dirname(folder)
-        self._make_parents(above)
+        if above in self._unflushed or self.disk.look(above) is None:
+            self._make_upward(above)
         self._make_level(folder)
-        self.disk.flush_folder(above)
+        try:
+            self.disk.flush_folder(above)
+        except PermissionError:
+            if folder in self._unflushed:
+                raise
+            return  # it was there before us, in a folder that we may not open
+        self._unflushed.discard(folder)
 
     def _make_level(self, folder: str) -> None:
         if self.disk.look(folder) is None:
             with suppress(FileExistsError):  # another process may be quicker
                 self.disk.mkdir(folder)
+                self._unflushed.add(folder)
         self.stands(folder)
 
     @property

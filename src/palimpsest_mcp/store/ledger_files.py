@@ -18,7 +18,7 @@ from .appender import ROLL_BYTES, Shelf
 from .disk import Release
 from .failures import unreadable, write_failed
 from .home import SESSIONS, Home
-from .segments import Place
+from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog
 from .sessions import Sessions, oldest_first, refuse_other_key
 
@@ -198,10 +198,12 @@ class LedgerFiles:
             raise unreadable(error, "the session") from error
 
     def _info_of(self, folder: str) -> SessionInfo | None:
-        """The info of a folder; None for one that nothing was written to, or that cannot be read."""
+        """The info of a folder; None for one that nothing was written to, or that the disk does not give back."""
         try:
             return self._sessions.cached(folder) or self._sessions.opened(folder) or self._sessions.spare(folder, None)
-        except OSError:
+        except OSError as error:
+            if error.errno in OUR_LIMITS:
+                raise unreadable(error, "the list of sessions") from error
             return None
 
 

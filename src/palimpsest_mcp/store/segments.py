@@ -13,7 +13,7 @@ from .lines import Line, settled
 from .names import SEGMENT_SUFFIX
 from .whole_files import read_from, read_span
 
-_OUR_LIMITS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
+OUR_LIMITS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})
 """Failures that say nothing about the file."""
 _TRIES = 3
 
@@ -114,7 +114,7 @@ class SegmentFolder:
         except FileNotFoundError:
             return False
         except OSError as error:
-            if not skip_unreadable or error.errno in _OUR_LIMITS:
+            if not skip_unreadable or error.errno in OUR_LIMITS:
                 raise
             news.damage.append(Damage(where=f"{self._label}/{name}", what="the disk does not give it back"))
         return True

@@ -1,0 +1,237 @@
+"""What every ledger must do, as tests."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ..errors import InvalidArgument, PassInProgress, RevConflict
+from ..models.events import Event, SessionKey
+from ..models.items import Content
+from .contract_values import HARD_CONTENTS, HARD_IDS, S1, OneStore, applied, info_of, pinned, seen, unstamped
+
+pytestmark = pytest.mark.anyio
+
+
+def ids_of(events: tuple[Event, ...]) -> list[str]:
+    """What tells `applied` and `pinned` events apart."""
+    return sorted(getattr(event, "item_id", "") or ",".join(getattr(event, "item_ids", ())) for event in events)
+
+
+@pytest.mark.anyio
+class LedgerContract(OneStore):
+    """Sessions, observations, decisions, locks."""
+
+    async def test_an_unknown_session_has_no_info_and_no_events(self) -> None:
+        async with self.fresh() as store:
+            assert await store.ledger.info(S1) is None
+            assert (await store.ledger.read(S1)).events == ()
+            assert await store.ledger.sessions() == ()
+
+    async def test_a_created_session_is_known(self) -> None:
+        async with self.fresh() as store:
+            assert await store.ledger.create(S1, info_of(S1)) == info_of(S1)
+            assert await store.ledger.info(S1) == info_of(S1)
+            assert await store.ledger.sessions() == (info_of(S1),)
+
+    async def test_creating_a_session_again_changes_nothing_and_returns_the_first(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.create(S1, info_of(S1))
+            assert await store.ledger.create(S1, info_of(S1, created="2030-01-01T00:00:00Z")) == info_of(S1)
+            assert len((await store.ledger.read(S1)).events) <= 1
+
+    async def test_two_that_create_one_session_at_once_get_one_answer(self) -> None:
+        async with self.fresh() as store:
+            infos = [info_of(S1, created=f"20{year}-01-01T00:00:00Z") for year in range(20, 26)]
+            answers = await asyncio.gather(*(store.ledger.create(S1, info) for info in infos))
+            assert len(set(answers)) == 1
+            assert await store.ledger.info(S1) == answers[0]
+
+    async def test_an_info_of_another_session_is_refused(self) -> None:
+        async with self.fresh() as store:
+            with pytest.raises(InvalidArgument):
+                await store.ledger.create(S1, info_of(SessionKey("s2")))
+            assert await store.ledger.sessions() == ()
+
+    async def test_sessions_come_oldest_first_whatever_their_offsets(self) -> None:
+        created = {"a": "2026-11-20T10:00:00+02:00", "b": "2026-11-20T09:00:00+00:00", "c": "2026-11-20T08:30:00Z"}
+        async with self.fresh() as store:
+            for name in "bca":
+                await store.ledger.create(SessionKey(name), info_of(SessionKey(name), created[name]))
+            assert [info.session_id for info in await store.ledger.sessions()] == ["a", "c", "b"]
+
+    async def test_two_principals_may_both_have_a_session_of_one_name(self) -> None:
+        keys = [S1, SessionKey("s1", "ann"), SessionKey("s1", "bob"), SessionKey("1", "anns")]
+        async with self.fresh() as store:
+            for number, key in enumerate(keys):
+                await store.ledger.create(key, info_of(key))
+                await store.ledger.observe(key, [applied(number)])
+            for number, key in enumerate(keys):
+                assert ids_of((await store.ledger.read(key)).events)[-1] == f"i{number}"
+                assert info_of(key) in await store.ledger.sessions(key.principal)
+            assert len(await store.ledger.sessions("ann")) == 1
+
+    async def test_any_text_is_only_a_name(self) -> None:
+        async with self.fresh() as store:
+            for number, name in enumerate(HARD_IDS):
+                await store.ledger.create(SessionKey(name), info_of(SessionKey(name)))
+                await store.ledger.observe(SessionKey(name), [applied(number)])
+            assert {info.session_id for info in await store.ledger.sessions()} == set(HARD_IDS)
+            for number, name in enumerate(HARD_IDS):
+                assert ids_of((await store.ledger.read(SessionKey(name))).events)[-1] == f"i{number}"
+
+    @pytest.mark.parametrize("name", ["", None, 7, ["s1"]])
+    async def test_what_is_no_name_is_refused(self, name: str) -> None:
+        async with self.fresh() as store:
+            with pytest.raises(InvalidArgument):
+                await store.ledger.observe(SessionKey(name), [applied(1)])
+            with pytest.raises(InvalidArgument):
+                await store.ledger.info(SessionKey(name))
+
+    async def test_a_session_that_was_written_to_but_not_created_is_known(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.observe(S1, [applied(1)])
+            info = await store.ledger.info(S1)
+            assert info is not None and info.session_id == "s1" and len(info.handle) >= 5
+            assert [known.session_id for known in await store.ledger.sessions()] == ["s1"]
+            assert await store.ledger.create(S1, info_of(S1)) == info_of(S1)
+
+    async def test_observations_come_back_as_they_were_but_for_their_stamps(self) -> None:
+        events = [seen(1), applied(2), seen(3)]
+        async with self.fresh() as store:
+            await store.ledger.observe(S1, events[:2])
+            await store.ledger.observe(S1, events[2:], durable=False)
+            page = await store.ledger.read(S1)
+            assert [unstamped(event) for event in sorted(page.events, key=lambda event: event.clock)] == events
+            assert page.damage == ()
+
+    @pytest.mark.parametrize("content", HARD_CONTENTS, ids=range(len(HARD_CONTENTS)))
+    async def test_content_comes_back_exactly(self, content: Content) -> None:
+        async with self.fresh() as store:
+            await store.ledger.observe(S1, [seen(1, content), applied(2)])
+            events = {event.n: event for event in (await store.ledger.read(S1)).events}
+            assert repr(unstamped(events[min(events)])) == repr(seen(1, content))
+
+    async def test_every_event_has_an_id_of_its_own_and_a_rising_clock(self) -> None:
+        async with self.fresh() as store:
+            for number in range(3):
+                await store.ledger.observe(S1, [applied(2 * number), applied(2 * number + 1)])
+                await store.ledger.decide(S1, [pinned(number)], after_rev=number)
+            events = (await store.ledger.read(S1)).events
+            assert len({(event.w, event.n) for event in events}) == len(events) == 9
+            assert min(event.n for event in events) == 1 and all(event.w for event in events)
+            assert len({event.clock for event in events}) == 9 and min(event.clock for event in events) > 0
+
+    async def test_a_cursor_gives_only_what_came_after_it(self) -> None:
+        async with self.fresh() as store:
+            start = await store.ledger.read(S1)
+            await store.ledger.observe(S1, [applied(1)])
+            first = await store.ledger.read(S1, start.cursor)
+            nothing = await store.ledger.read(S1, first.cursor)
+            await store.ledger.decide(S1, [pinned(2)], after_rev=0)
+            second = await store.ledger.read(S1, nothing.cursor)
+            assert (ids_of(first.events), nothing.events, ids_of(second.events)) == (["i1"], (), ["i2"])
+            assert ids_of((await store.ledger.read(S1, first.cursor)).events) == ["i2"]
+
+    async def test_observing_nothing_writes_nothing(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.observe(S1, [])
+            assert (await store.ledger.read(S1)).events == ()
+
+    async def test_what_the_caller_does_with_an_object_later_does_not_reach_the_store(self) -> None:
+        blocks = [{"type": "text", "text": "before"}]
+        async with self.fresh() as store:
+            event = seen(1, blocks)
+            await store.ledger.observe(S1, [event])
+            blocks[0]["text"] = "after"
+            (stored,) = (await store.ledger.read(S1)).events
+            assert "before" in repr(stored)
+
+    async def test_decisions_get_the_next_revisions_in_the_order_given(self) -> None:
+        async with self.fresh() as store:
+            assert await store.ledger.decide(S1, [pinned(1), pinned(2)], after_rev=0) == 2
+            assert await store.ledger.decide(S1, [pinned(3)], after_rev=2) == 3
+            revs = {getattr(event, "rev", 0): ids_of((event,)) for event in (await store.ledger.read(S1)).events}
+            assert revs == {1: ["i1"], 2: ["i2"], 3: ["i3"]}
+
+    @pytest.mark.parametrize("stale", [0, 2, 99, -1])
+    async def test_a_decision_on_another_revision_than_the_newest_is_refused(self, stale: int) -> None:
+        async with self.fresh() as store:
+            await store.ledger.decide(S1, [pinned(1)], after_rev=0)
+            with pytest.raises(RevConflict) as refused:
+                await store.ledger.decide(S1, [pinned(2)], after_rev=stale)
+            assert refused.value.rev == 1
+            assert ids_of((await store.ledger.read(S1)).events) == ["i1"]
+
+    async def test_of_decisions_that_race_exactly_one_wins(self) -> None:
+        async with self.fresh() as store:
+            racing = (store.ledger.decide(S1, [pinned(number)], after_rev=0) for number in range(8))
+            answers = await asyncio.gather(*racing, return_exceptions=True)
+            assert [answer for answer in answers if answer == 1] == [1]
+            assert sum(isinstance(answer, RevConflict) for answer in answers) == 7
+            assert len((await store.ledger.read(S1)).events) == 1
+
+    async def test_observations_change_no_revision(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.decide(S1, [pinned(1)], after_rev=0)
+            await store.ledger.observe(S1, [applied(1), seen(2)])
+            assert await store.ledger.decide(S1, [pinned(2)], after_rev=1) == 2
+
+    async def test_writes_that_run_at_once_all_arrive(self) -> None:
+        async with self.fresh() as store:
+            await asyncio.gather(*(store.ledger.observe(S1, [applied(number)]) for number in range(20)))
+            assert len(set(ids_of((await store.ledger.read(S1)).events))) == 20
+
+    async def test_a_second_pass_is_refused_and_another_session_is_free(self) -> None:
+        async with self.fresh() as store, store.ledger.pass_lock(S1):
+            with pytest.raises(PassInProgress):
+                async with store.ledger.pass_lock(S1):
+                    pass
+            async with store.ledger.pass_lock(SessionKey("s2")):
+                await store.ledger.decide(S1, [pinned(1)], after_rev=0)
+
+    async def test_the_pass_lock_is_free_after_a_failure(self) -> None:
+        async with self.fresh() as store:
+            with pytest.raises(ZeroDivisionError):
+                async with store.ledger.pass_lock(S1):
+                    raise ZeroDivisionError
+            async with store.ledger.pass_lock(S1):
+                pass
+            assert await store.ledger.info(S1) is None
+
+    async def test_another_process_sees_everything(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.create(S1, info_of(S1))
+            await store.ledger.observe(S1, [applied(1)])
+            await store.ledger.decide(S1, [pinned(2)], after_rev=0)
+            async with self.again(store) as other:
+                assert await other.ledger.info(S1) == info_of(S1)
+                assert await other.ledger.sessions() == (info_of(S1),)
+                assert set((await other.ledger.read(S1)).events) == set((await store.ledger.read(S1)).events)
+
+    async def test_another_process_decides_after_us_and_we_after_it(self) -> None:
+        async with self.fresh() as store, self.again(store) as other:
+            assert await store.ledger.decide(S1, [pinned(1)], after_rev=0) == 1
+            assert await other.ledger.decide(S1, [pinned(2)], after_rev=1) == 2
+            with pytest.raises(RevConflict):
+                await store.ledger.decide(S1, [pinned(3)], after_rev=1)
+            assert await store.ledger.decide(S1, [pinned(3)], after_rev=2) == 3
+
+    async def test_another_process_stamps_higher_clocks_than_it_has_read(self) -> None:
+        async with self.fresh() as store, self.again(store) as other:
+            await store.ledger.observe(S1, [applied(1), applied(2)])
+            await other.ledger.observe(S1, [applied(3)])
+            before = max(event.clock for event in (await store.ledger.read(S1)).events)
+            await store.ledger.observe(S1, [applied(4)])
+            clocks = {ids_of((event,))[0]: event.clock for event in (await other.ledger.read(S1)).events}
+            assert clocks["i3"] > clocks["i2"] and clocks["i4"] > before
+
+    async def test_a_pass_of_another_process_keeps_us_out(self) -> None:
+        async with self.fresh() as store, self.again(store) as other:
+            async with other.ledger.pass_lock(S1):
+                with pytest.raises(PassInProgress):
+                    async with store.ledger.pass_lock(S1):
+                        pass
+            async with store.ledger.pass_lock(S1):
+                pass
