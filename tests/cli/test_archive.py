@@ -12,8 +12,8 @@ Messages = list[dict[str, Any]]
 
 
 def original(messages: Messages, call_id: str) -> str:
-    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
-    return next(block["content"] for block in blocks if block.get("tool_use_id") == call_id)
+    contents: list[Any] = [message["content"] for message in messages if isinstance(message["content"], list)]
+    return next(block["content"] for content in contents for block in content if block.get("tool_use_id") == call_id)
 
 
 def test_every_dropped_item_comes_back_byte_for_byte(program: Program, compacted: str, messages: Messages) -> None:
@@ -31,7 +31,7 @@ def test_the_whole_input_comes_back(program: Program, compacted: str, messages: 
 
 
 def test_blocks_come_back_exactly_as_json(program: Program, tmp_path: Path, messages: Messages) -> None:
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "text", "text": "first\x00 \udc80\u2028 " * 400, "cache": None},
         {"type": "text", "text": "second"},
     ]

@@ -44,7 +44,7 @@ def test_a_missing_file_and_a_folder_are_no_sessions(program: Program, tmp_path:
     assert program("compact", tmp_path).status == 10
 
 
-ODD = {
+ODD: dict[str, list[dict[str, Any]]] = {
     "no tool results": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
     "a call without result": [
         {"role": "user", "content": "hi"},

@@ -18,8 +18,9 @@ FORCED = ("--force", "--target", "0.4", "--keep-last", "3")
 
 def results(messages: Messages) -> dict[str, Any]:
     """Call id -> content of its result."""
-    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
-    return {block["tool_use_id"]: block["content"] for block in blocks if block["type"] == "tool_result"}
+    contents: list[Any] = [message["content"] for message in messages if isinstance(message["content"], list)]
+    blocks = [block for content in contents for block in content if block["type"] == "tool_result"]
+    return {block["tool_use_id"]: block["content"] for block in blocks}
 
 
 def test_the_report_is_what_programs_may_rely_on(program: Program, session_file: Path) -> None:

@@ -21,9 +21,11 @@ from palimpsest_mcp.errors import PalimpsestError
 Program = Callable[..., Any]
 
 
-def started(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+def started(
+    *arguments: str | Path, input: bytes = b"", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "palimpsest_mcp", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=60, check=False, **options)
+    return subprocess.run(command, input=input, env=env, capture_output=True, timeout=60, check=False)
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -141,8 +141,9 @@ async def test_progress_is_reported_while_a_pass_works(client: Client) -> None:
     handle = await recorded(client)
     seen: list[float] = []
 
-    async def note(done: float, _total: float | None, _what: str | None) -> None:
-        seen.append(done)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None and message
+        seen.append(progress)
 
     arguments = {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
     await client.call_tool("compact_session", arguments, progress_callback=note)

@@ -15,7 +15,7 @@ from .face import Face, pass_face, shared_options
 if TYPE_CHECKING:
     from ..app import Palimpsest
     from ..models.records import OffloadRecord
-    from ..models.reports import BatchView, ContextView, Restored
+    from ..models.reports import BatchView, ContextView, ItemView, Restored
 
 
 @click.command()
@@ -49,7 +49,7 @@ def _say_context(view: ContextView) -> None:
             item.tool_name,
             f"{item.tokens:,}",
             item.batch_id or item.state,
-            ", ".join(filter(None, (item.protected, "pinned" if item.pinned and item.protected != "pinned" else ""))),
+            _why(item),
             item.preview[:60],
         )
         for item in view.items
@@ -58,6 +58,12 @@ def _say_context(view: ContextView) -> None:
     for line in view.citations:
         say(f"citation {line}")
     say(f"{len(view.items)} items, {len(view.batches)} batches offloaded")
+
+
+def _why(item: ItemView) -> str:
+    if item.state != "live":
+        return ""
+    return ", ".join(dict.fromkeys(filter(None, (item.protected, "pinned" if item.pinned else ""))))
 
 
 @click.command("list")

@@ -15,6 +15,7 @@ from .face import Face, Serve, shared_options
 
 INTERNAL_ERROR = 1
 INTERRUPTED = 130
+LOG_LEVEL = "PALIMPSEST_LOG_LEVEL"
 
 COMMANDS = {
     "demo": ("demo", "demo", "Compact two bundled sessions, find something again, restore it: five seconds."),
@@ -79,6 +80,7 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
         0, or the exit status of the error (`docs/errors.md`); 130 when interrupted.
     """
     face = Face(serve=serve, as_json="--json" in arguments)
+    _log_to_stderr(os.environ.get(LOG_LEVEL, "").upper())
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not cost an answer
@@ -93,15 +95,22 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
     except BrokenPipeError:
         return _reader_went_away()
     except (KeyboardInterrupt, click.Abort):
-        return _say_error(
-            "interrupted", "Stopped by you.", "Run `palimpsest-mcp verify` if in doubt.", INTERRUPTED, face
-        )
+        next = "Run it again; `palimpsest-mcp verify` says whether all is whole."
+        return _say_error("interrupted", "Stopped by you.", next, INTERRUPTED, face)
     except click.ClickException as error:
         return _usage_error(error, face)
     except PalimpsestError as error:
         return _say_error(error.code, error.message, error.next, error.exit_status, face)
     except Exception as error:
         return _unexpected(error, face)
+
+
+def _log_to_stderr(level: str) -> None:
+    """For whoever asks; without it, warnings alone go to stderr, as Python does by itself."""
+    if level in ("DEBUG", "INFO", "ERROR"):
+        import logging
+
+        logging.basicConfig(level=level)
 
 
 def _say_error(code: str, message: str, next: str, status: int, face: Face) -> int:
@@ -124,7 +133,7 @@ def _usage_error(error: click.ClickException, face: Face) -> int:
 
 def _unexpected(error: Exception, face: Face) -> int:
     """Nobody foresaw it: its kind only, since its text may quote a session; the traceback for whoever asks for it."""
-    if os.environ.get("PALIMPSEST_LOG_LEVEL", "").lower() == "debug":
+    if os.environ.get(LOG_LEVEL, "").lower() == "debug":
         import traceback
 
         traceback.print_exception(error)

@@ -33,7 +33,7 @@ def say_report(report: Report) -> None:
 
 def _say_window(report: Report) -> None:
     say_bar("before ", report.before.ratio, fill(report.before))
-    if report.status not in ("nothing_to_do", "failed"):
+    if report.batches or report.after.used.value != report.before.used.value:
         word = "planned" if report.status == "planned" else "after  "
         say_bar(word, report.after.ratio, fill(report.after) + _saved(report.before, report.after))
     say(f"         {sources(report.before)}")

@@ -112,7 +112,7 @@ def config_show(face: Face) -> None:
         say_json({"file": str(settings.file), "settings": listed, "notes": list(settings.notes)})
         return
     say(f"settings file: {settings.file}{'' if settings.file.exists() else ' (not there)'}")
-    say_table(("setting", "value", "from"), [(key, json.dumps(value), source) for key, value, source in rows])
+    say_table(("setting", "from", "value"), [(key, source, json.dumps(value)) for key, value, source in rows])
     for note in settings.notes:
         say(f"note: {note}")
 

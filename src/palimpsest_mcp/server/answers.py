@@ -29,7 +29,7 @@ class Answer(BaseModel):
     """Lists that may lose their tail."""
 
     session: str = Field(description="Handle: every tool takes it as session_id")
-    more: dict[str, int] = {}
+    more: dict[str, int] = Field(default={}, description="rows that were cut, by list")
 
     def result(self, count: CountTokens, limit: int = SMALL_TOKENS) -> CallToolResult:
         """Both channels, each within `limit` tokens as far as the shortening of lists can reach."""
@@ -40,13 +40,14 @@ class Answer(BaseModel):
     def data(self) -> dict[str, Any]:
         """The structured channel: empty fields are left out, 0 and False stay."""
         dumped = self.model_dump(mode="json", exclude_none=True)
-        return {key: value for key, value in dumped.items() if value not in ("", [], {})}
+        more = dumped.pop("more")
+        return {key: value for key, value in {**dumped, "more": more}.items() if value not in ("", [], {})}
 
     def _within(self, count: CountTokens, limit: int) -> Self:
         """The longest list loses its tail until the whole fits."""
         answer = self
         while (size := answer.size(count, limit)) > limit:
-            name = max(self.shortens, key=lambda name: len(repr(answer.rows(name))), default="")
+            name = max(self.shortens, key=answer.length, default="")
             rows = answer.rows(name) if name else []
             if not rows:
                 return answer
@@ -54,6 +55,10 @@ class Answer(BaseModel):
             left = len(self.rows(name)) - keep
             answer = answer.model_copy(update={name: rows[:keep], "more": {**answer.more, name: left}})
         return answer
+
+    def length(self, name: str) -> int:
+        """About how much of the answer a list is, in characters."""
+        return len(repr(self.rows(name)))
 
     def rows(self, name: str) -> list[Any]:
         """One of the lists that may lose its tail."""

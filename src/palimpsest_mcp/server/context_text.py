@@ -60,7 +60,7 @@ def _batch(batch: BatchView) -> str:
 
 def _row(item: ItemView, *, detail: bool) -> str:
     state = f"replaced by {item.batch_id}" if item.state == "replaced" else item.state
-    why = f"protected: {item.protected}" if item.protected else ""
+    why = f"protected: {item.protected}" if item.protected and item.state == "live" else ""
     pinned = "pinned" if item.pinned and item.protected != "pinned" else ""
     state = ", ".join(filter(None, (state, why, pinned)))
     row = f"{plain_line(item.item_id, 80)} | {plain_line(item.kind, 30)} | {plain_line(item.tool_name, 40) or '-'} | "

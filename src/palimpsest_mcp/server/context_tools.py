@@ -14,6 +14,7 @@ from .arguments import Count, Flag, Ids, Objects, Place, Share, Text, Texts
 from .context_text import context_page
 from .counting import count_o200k
 from .opening import OpenOnFirstUse
+from .transcripts import checked_transcript
 
 Call = Context[OpenOnFirstUse]
 
@@ -35,7 +36,7 @@ async def check_context_ratio(
         used_tokens=used_tokens,
         window_tokens=window_tokens,
         model=model,
-        transcript_path=transcript_path,
+        transcript_path=checked_transcript(transcript_path),
         policy=policy or None,
         host=host_of(ctx),
     )

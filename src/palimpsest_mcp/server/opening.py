@@ -32,9 +32,10 @@ class OpenOnFirstUse:
     async def facade(self) -> Palimpsest:
         """The open facade; every call gives the same one."""
         async with self._one_at_a_time:
-            if self._facade is None:
-                self._facade = await self._tasks.start(self._hold)
-            return self._facade
+            facade = self._facade
+            if facade is None:
+                facade = self._facade = await self._tasks.start(self._hold)
+            return facade
 
     def note_answer(self) -> None:
         """A message was answered: what would have delayed it may start now."""
