@@ -58,6 +58,12 @@ def test_below_the_trigger_nothing_runs_on_its_own() -> None:
     assert plan(items, RESEARCH, used_tokens=70_000, window_tokens=100_000).status == "planned"
 
 
+def test_a_measured_ratio_decides_where_numbers_were_rounded() -> None:
+    items = results(20)
+    assert plan(items, RESEARCH, used_tokens=69_999, window_tokens=100_000, ratio=0.7).status == "planned"
+    assert plan(items, RESEARCH, used_tokens=70_000, window_tokens=100_000, ratio=0.6999).status == "nothing_to_do"
+
+
 def test_an_unknown_window_plans_nothing_unless_forced() -> None:
     items = results(20)
     assert "window is unknown" in plan(items, RESEARCH, requested=True).reason

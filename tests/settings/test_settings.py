@@ -126,6 +126,14 @@ def test_a_file_that_is_no_text_or_no_file_is_an_error(home: Path) -> None:
         Settings.load()
 
 
+def test_an_empty_variable_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PALIMPSEST_HOME", "PALIMPSEST_CONFIG", "PALIMPSEST_WINDOW_TOKENS", "PALIMPSEST_POLICY__MIN_MESSAGES"):
+        monkeypatch.setenv(name, "")
+    settings = Settings.load()
+    assert (settings.home, settings.window_tokens) == (default_home(), None)
+    assert settings.policy_named().min_messages == 0
+
+
 def test_an_unknown_argument_is_an_error() -> None:
     with pytest.raises(InvalidSettings, match="Did you mean window_tokens"):
         Settings.load(window_token=5)

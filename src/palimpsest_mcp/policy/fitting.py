@@ -64,7 +64,7 @@ def _at(items: Sequence[ContextItem], policy: Policy, wish: Wish, newest: int, s
     # The last messages give way only to a K that the caller named, not to one that was found here.
     verdicts = judge(items, policy, keep_last=newest, force=wish.force and wish.keep_last is not None)
     slots = batches(units_of(items, verdicts, wish.taken), excess=wish.used - wish.goal, sizing=sizing)
-    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=wish.used - gain_of(slots))
+    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=max(0, wish.used - gain_of(slots)))
 
 
 def _shrink_k(items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing) -> Fit:

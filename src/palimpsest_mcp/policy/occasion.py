@@ -23,11 +23,13 @@ class Occasion(msgspec.Struct, frozen=True, kw_only=True):
     host_compacts: bool = False
     """The host compacts by itself, and no adapter of ours acts in or before it."""
     messages_since_pass: int = 0
+    measured_ratio: float | None = None
+    """As the host's numbers give it, where used and window were converted into the items' unit and so were rounded."""
 
     @property
     def ratio(self) -> float:
         """used / window."""
-        return ratio_of(self.used, self.window) or 0.0
+        return (ratio_of(self.used, self.window) or 0.0) if self.measured_ratio is None else self.measured_ratio
 
 
 def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion) -> str | None:

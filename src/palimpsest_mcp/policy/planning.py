@@ -38,6 +38,7 @@ def plan(
     requested: bool = False,
     host_compacts: bool = False,
     messages_since_pass: int | None = None,
+    ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
@@ -59,6 +60,8 @@ def plan(
         window_tokens: the effective window; None is unknown, and then only a forced pass runs, over its own tokens.
         target: share of the window to reach; None takes the policy's. When given, budgets may not grow.
         messages_since_pass: None counts those behind the newest replaced item.
+        ratio: as measured, for the trigger and the critical zone; None divides used by window. Give it where those two
+            were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
@@ -74,6 +77,7 @@ def plan(
         requested=requested,
         host_compacts=host_compacts,
         messages_since_pass=messages_since(items) if messages_since_pass is None else messages_since_pass,
+        measured_ratio=ratio,
     )
     refusal = why_not(items, policy, occasion)
     if refusal is None and used <= wish.goal:

@@ -66,7 +66,9 @@ class SpecificClass(BaseModel):
 class SettingValues(BaseSettings):
     """What can be set, checked. `load_settings` reads the sources; this only holds what they gave."""
 
-    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_", extra="forbid", frozen=True, validate_default=False)
+    model_config = SettingsConfigDict(
+        env_prefix="PALIMPSEST_", env_ignore_empty=True, extra="forbid", frozen=True, validate_default=False
+    )
 
     home: Path = Field(default_factory=default_home)
     """The store's folder."""

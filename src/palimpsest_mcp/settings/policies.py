@@ -62,9 +62,11 @@ def read_table(value: Any) -> PolicyTable:
 
 
 def read_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Values of `PALIMPSEST_POLICY__<FIELD>`, by field."""
+    """Values of `PALIMPSEST_POLICY__<FIELD>`, by field; an empty one is not given."""
     return {
-        name[len(FIELD_PREFIX) :].lower(): value for name, value in environ.items() if name.startswith(FIELD_PREFIX)
+        name[len(FIELD_PREFIX) :].lower(): value
+        for name, value in environ.items()
+        if name.startswith(FIELD_PREFIX) and value
     }
 
 

@@ -92,7 +92,7 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         values = tomllib.loads(file.read_bytes().decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        if CONFIG_VARIABLE in os.environ:
+        if os.environ.get(CONFIG_VARIABLE):
             raise InvalidSettings(
                 f"{CONFIG_VARIABLE} names {file}, which does not exist.", next="Create it, or unset the variable."
             ) from None

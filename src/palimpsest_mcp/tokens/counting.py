@@ -72,12 +72,12 @@ class ModelCounter:
         return sum(map(self.count, texts)) + binaries * IMAGE_TOKENS
 
 
-def open_counter(model: str = "", *, prefer: Literal["auto", "vocabulary", "characters"] = "auto") -> ModelCounter:
+def open_counter(model: str = "", *, prefer: Literal["auto", "characters"] = "auto") -> ModelCounter:
     """The counter for a model id; an empty or unknown id gets the highest factor, which errs towards early.
 
     Args:
-        prefer: `auto` and `vocabulary` use o200k and fall back to the characters rule where it cannot be loaded (the
-            counter's name says which); `characters` loads nothing.
+        prefer: `auto` uses o200k, and the characters rule where it cannot be loaded (the counter's name says which);
+            `characters` loads nothing.
     """
     family = family_of(model)
     vocabulary = None if prefer == "characters" else load_vocabulary().encoding
@@ -85,7 +85,10 @@ def open_counter(model: str = "", *, prefer: Literal["auto", "vocabulary", "char
 
 
 class O200kCounter:
-    """Raw o200k counts, remembered by content so that a growing session is counted once."""
+    """Raw o200k counts, remembered by content so that a growing session is counted once.
+
+    Threads may share one: at worst two of them count the same text.
+    """
 
     name = "o200k"
 

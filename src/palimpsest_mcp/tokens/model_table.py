@@ -39,7 +39,7 @@ _OPENAI = "OpenAI's model pages"
 MODELS = (
     ModelRow(prefix="claude-fable-5-1", window=MILLION, output=128_000, read=0.025),
     ModelRow(prefix="claude-fable-5", window=MILLION, output=128_000, read=0.10),
-    ModelRow(prefix="claude-opus-5-5", window=MILLION, output=128_000, read=0.05, source="a maintained price module"),
+    ModelRow(prefix="claude-opus-5-5", window=MILLION, output=128_000, read=0.05),
     ModelRow(prefix="claude-opus-5", window=MILLION, output=128_000, read=0.10),
     ModelRow(prefix="claude-sonnet-5", window=MILLION, output=128_000, read=0.10),
     ModelRow(prefix="claude-haiku-5", window=MILLION, output=128_000, read=0.10),
