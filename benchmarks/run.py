@@ -87,7 +87,7 @@ def ratio_call(_repeats: int) -> str:
 
     async def recorded(home: str) -> str:
         async with Palimpsest.open(home) as palimpsest:
-            result = await palimpsest.compact_messages(messages, session_id="big", **WINDOW)
+            result = await palimpsest.compact_messages(messages, session_id="big", window_tokens=8_000_000)
             return result.report.handle
 
     rows: list[list[str]] = []
