@@ -110,6 +110,19 @@ def test_a_full_disk_is_an_error_and_loses_nothing(program: Program, session_fil
     assert again.status == 0 and again.json["batches"]
 
 
+def test_a_full_disk_still_gives_back_what_it_has(program: Program, compacted: str) -> None:
+    with full_disk(0):
+        ran = program("restore", compacted, "offload_0001", "--item", "toolu_0", "--raw")
+        whole = program("status", "--json")
+    assert ran.status == 0 and ran.out.startswith(b"job 0 started")
+    assert whole.status == 0
+
+
+def test_a_home_that_cannot_be_made_is_an_error_with_a_next_step(program: Program, session_file: Path) -> None:
+    ran = program("compact", session_file, "--force", "--json", "--home", "/dev/null/home")
+    assert ran.status in (30, 32) and ran.error["next"]
+
+
 def test_a_record_changed_by_hand_is_reported_and_never_passed_off_as_whole(
     program: Program, compacted: str, home: Path
 ) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
 
-from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged
+from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..ledger.fold import Fold
 from ..ledger.view import settle_holders, standing_holders, view
 from ..models.events import Fetched, Reinstated, SessionInfo
@@ -18,6 +19,8 @@ from ..models.reports import BatchView, Hit, Restored
 from ..ports.store import Entry
 from .dependencies import Dependencies
 from .sessions import Sessions
+
+_log = logging.getLogger(__name__)
 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
@@ -105,25 +108,27 @@ class Offloaded:
         )
 
     async def note_fetched(self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str]) -> None:
-        """Remember that originals were handed out, and under which texts they may come back into the context (L13)."""
+        """Remember that originals were handed out, and under which texts they may come back into the context (L13).
+
+        A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
+        """
         if not restored:
             return
         fold = await self._sessions.fold(info)
         counter = self._given.counter_for(self._given.model)
         texts = texts or [one.text for one in restored]
-        await self._given.store.ledger.observe(
-            self._sessions.key(info),
-            [
-                Fetched(
-                    batch_id=restored[0].batch_id,
-                    item_ids=tuple(one.item_id for one in restored),
-                    text_sha256=tuple(content_sha256(text) for text in texts),
-                    tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
-                    assistant_messages=view(fold).assistant_messages,
-                    ts=self._given.now(),
-                )
-            ],
+        event = Fetched(
+            batch_id=restored[0].batch_id,
+            item_ids=tuple(one.item_id for one in restored),
+            text_sha256=tuple(content_sha256(text) for text in texts),
+            tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
+            assistant_messages=view(fold).assistant_messages,
+            ts=self._given.now(),
         )
+        try:
+            await self._given.store.ledger.observe(self._sessions.key(info), [event])
+        except WriteFailed as error:
+            _log.warning("given back, but not noted in the ledger: %s", error.message)
 
     async def reinstate(self, info: SessionInfo, batch_id: str) -> tuple[str, ...]:
         """Put the whole units of a batch back in the place of their parts. Returns the item ids (L13).
