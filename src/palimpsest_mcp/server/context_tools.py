@@ -31,6 +31,8 @@ async def check_context_ratio(
 ) -> Annotated[CallToolResult, RatioAnswer]:
     """How full the context window is and what to do. Call before large reads; numbers given are kept."""
     facade = await ctx.request_context.lifespan_context.facade()
+    if session_id == "new":  # the answer names its handle, so it must exist first
+        session_id = (await facade.record_items(session_id, ())).session_id
     usage = await facade.check_context_ratio(
         session_id,
         used_tokens=used_tokens,
