@@ -19,6 +19,8 @@ class Cookies:
 
     def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
         """Secret cookie values of the headers between `start` and `end`."""
+        if b"ookie" not in text and b"OOKIE" not in text:
+            return
         for header in _HEADER.finditer(text, start, end):
             line_end = text.find(b"\n", header.end(), header.end() + 8192)
             limit = min(len(text), header.end() + 8192) if line_end < 0 else line_end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol, cast
 
 _re2 = importlib.import_module("re2")  # ships without types; the Protocols below are what this room uses of it
@@ -62,6 +62,23 @@ def compiled(source: str, *, any_case: bool = False, longest: bool = False) -> P
         reason = error.args[0] if error.args else "not understood"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise BadPattern(text.split(":", 1)[0]) from None
+
+
+class Gates:
+    """Says in one pass which of several patterns occur in a text, wherever."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        options = _re2.Options()
+        options.max_mem = _STATES_BYTES
+        options.log_errors = False
+        self._set = _re2.Set.SearchSet(options)
+        for pattern in patterns:
+            self._set.Add(pattern.encode())
+        self._set.Compile()
+
+    def opened_by(self, text: bytes) -> list[int]:
+        """Places, in the order given, of the patterns that occur."""
+        return sorted(cast("list[int] | None", self._set.Match(text)) or ())
 
 
 def literal(text: str) -> str:

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .checks import Checks, Phones
-from .matching import Find, Found, Pattern, compiled
+from .matching import Find, Found, Gates, Pattern, compiled
 
 _RANK = 7000
 
 
 class Shape(NamedTuple):
-    """A form, and what must hold besides."""
+    """A form, what shows quickly that it may occur, and what must hold besides."""
 
     kind: str
+    gate: str
     pattern: Pattern
     holds: Callable[[bytes, Found], bool]
     group: int = 0
@@ -27,33 +28,38 @@ class PersonalData:
     net, wallets."""
 
     def __init__(self, checks: Checks, phones: Phones) -> None:
-        self._shapes = (
-            Shape("email", _EMAIL, _is_email),
-            Shape("card", _CARD, lambda text, m: _stands_alone(text, m) and checks.card(_digits(m))),
-            Shape("iban", _IBAN, lambda _, m: checks.iban(m.group().decode())),
-            Shape("national-id", _FORMED_ID, lambda text, m: _stands_alone(text, m) and checks.formed_id(_text(m))),
-            Shape("national-id", _NAMED_ID, lambda _, m: checks.named_id(_text(m, 1), _text(m, 2)), 2),
-            Shape("birth-date", _BIRTH, lambda *_: True, 1),
-            Shape("ip-address", _IP, lambda _, m: _is_global(_text(m, 1)), 1),
-            Shape("wallet", _WALLET, lambda _, m: checks.wallet(_text(m))),
-            Shape("phone", _PHONE, lambda text, m: _is_apart(text, m) and phones.international(_text(m))),
-            Shape("phone", _NAMED_PHONE, lambda _, m: phones.local(_text(m, 1)), 1),
-        )
+        self._shapes = _shapes(checks, phones)
+        self._gates = Gates([shape.gate for shape in self._shapes])
 
     def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
         """Personal data that begins between `start` and `end`."""
-        for shape in self._shapes:
-            place = start
+        for number in self._gates.opened_by(text):
+            shape, place = self._shapes[number], start
             while match := shape.pattern.search(text, place, end):
                 left, right = match.span(shape.group)
                 if shape.holds(text, match):
                     yield Find(left, right, shape.kind, _RANK)
                     place = right
-                else:  # a number inside a longer row of numbers may still fit
-                    place = match.start() + 1 if shape.group else max(match.start() + 1, _next_piece(text, match))
+                else:  # what follows its first piece may still fit: a card behind an order's number
+                    place = _behind_first_piece(text, left, match.end())
 
 
-_EMAIL = compiled(r"[A-Za-z0-9._%+'-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,7}\.?"
+_BORN = r"(?:dob|d\.o\.b\.?|date[ _-]?of[ _-]?birth|birth[ _-]?da(?:te|y)|born(?: on)?|geburtsdatum|geboren(?: am)?|"
+_BORN += r"date de naissance|fecha de nacimiento|nacid[oa] el)"
+_CALLED = r"(?:tel|telephone|telefon|phone|mobile|mobil|cell|cellphone|fax|whatsapp|sms|call(?: me)?|handy|portable|"
+_CALLED += r"(?:phone|contact|mobile)[ _-]?(?:no|num|number|nr))"
+_ID = (
+    r"(?:ssn|social[ _-]?security(?:[ _-]?(?:no|num|number))?|sin|itin|ein|tin|tax[ _-]?(?:id|no|number|payer[ _-]?id)|"
+    r"national[ _-]?(?:id|insurance|identity)(?:[ _-]?(?:no|num|number|card))?|nino|nhs(?:[ _-]?(?:no|number))?|"
+    r"passport(?:[ _-]?(?:no|num|number))?|driver'?s?[ _-]?licen[cs]e(?:[ _-]?(?:no|number))?|id[ _-]?card|identity card|"
+    r"dni|nie|nif|cif|cpf|cnpj|curp|rfc|pesel|regon|bsn|burgerservicenummer|personnummer|hetu|henkil\S{1,2}tunnus|"
+    r"f\S{1,2}dselsnummer|cpr|aadhaar|aadhar|pan card|codice fiscale|steuer-?id(?:entifikationsnummer)?|idnr|ahv|nir|"
+    r"insee|rodn\S{1,2} \S{2,5}slo|oib|egn|cnp|tc kimlik|hkid|nric|my ?number|medicare(?:[ _-]?(?:no|number))?)"
+)
+_LINK = r"[\"']?\s{0,3}(?:no\.?|number|nr\.?|#|is|at|on|to)?\s{0,3}[:=#.]?\s{0,3}[\"']?\s{0,2}"
+
+_EMAIL = compiled(r"[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b")
 _CARD = compiled(r"\b[2-6]\d{3}(?:\d{9,15}|(?:[ -]\d{4}){2}[ -]\d{1,7}|[ -]\d{6}[ -]\d{4,5})\b")
 _IBAN = compiled(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b")
 _FORMED_ID = compiled(
@@ -61,39 +67,46 @@ _FORMED_ID = compiled(
     r"[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]|[A-Z]{4}\d{6}[HMX][A-Z]{5}[0-9A-Z]\d|\d{6}[-+A]\d{3}[0-9A-Y]|"
     r"[12] ?\d{2} ?\d{2} ?\d[0-9AB] ?\d{3} ?\d{3} ?\d{2}|756\.\d{4}\.\d{4}\.\d{2}|\d{2}\.\d{3}\.\d{3}/\d{4}-\d{2})\b"
 )
-_NAMED_ID = compiled(
-    r"\b(ssn|social[ _-]?security(?:[ _-]?(?:no|num|number))?|sin|itin|ein|tin|tax[ _-]?(?:id|no|number|payer[ _-]?id)|"
-    r"national[ _-]?(?:id|insurance|identity)(?:[ _-]?(?:no|num|number|card))?|nino|nhs(?:[ _-]?(?:no|number))?|"
-    r"passport(?:[ _-]?(?:no|num|number))?|driver'?s?[ _-]?licen[cs]e(?:[ _-]?(?:no|number))?|id[ _-]?card|identity card|"
-    r"dni|nie|nif|cif|cpf|cnpj|rg|curp|rfc|pesel|regon|bsn|burgerservicenummer|personnummer|henkil\S{0,3}tunnus|hetu|"
-    r"f\S{1,2}dselsnummer|cpr|aadhaar|aadhar|pan card|codice fiscale|steuer-?id(?:entifikationsnummer)?|idnr|ahv|nir|"
-    r"insee|num\S{1,2}ro de s\S{1,2}curit\S{1,2} sociale|rodn\S{1,2} \S{2,5}slo|oib|egn|cnp|tc kimlik|hkid|nric|"
-    r"my ?number|medicare(?:[ _-]?(?:no|number))?)\b[\"']?\s{0,3}(?:no\.?|number|nr\.?|#|is)?\s{0,3}[:=#.]?\s{0,3}[\"']?"
-    r"\s{0,2}([A-Z0-9](?:[ .\-/]?[A-Z0-9]){5,22})\b",
-    any_case=True,
-)
+_NAMED_ID = compiled(rf"\b({_ID})\b{_LINK}([A-Z0-9](?:[ .\-/]?[A-Z0-9]){{5,22}})\b", any_case=True)
 _BIRTH = compiled(
-    r"\b(?:dob|d\.o\.b\.?|date[ _-]?of[ _-]?birth|birth[ _-]?da(?:te|y)|born(?: on)?|geburtsdatum|geboren(?: am)?|"
-    r"date de naissance|fecha de nacimiento|nacido el)[\"']?\s{0,3}[:=]?\s{0,3}[\"']?(\d{4}-\d{2}-\d{2}|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|"
-    r"\d{1,2}\.? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,7}\.?,? \d{4}|"
-    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,7}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})\b",
+    rf"\b{_BORN}{_LINK}(\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{2,4}}|"
+    rf"\d{{1,2}}\.? {_MONTH},? \d{{4}}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}})\b",
     any_case=True,
 )
 _IP = compiled(
-    r"\b(?:client|visitor|caller|user|customer|peer|remote|login|logged in|session|request|connection|connected|accepted"
-    r"|x-forwarded-for|x-real-ip|x-client-ip|cf-connecting-ip|true-client-ip|forwarded|remote[_-]?(?:addr|ip|address|host)"
-    r"|client[_-]?(?:ip|addr|address)|(?:user|source|src|peer|last|login)[_-]?ip|ip[_-]?addr(?:ess)?|ip)\b[^\n]{0,40}?[\s\"'=:,\[(]"
-    r"((?:\d{1,3}\.){3}\d{1,3}|(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){1,6})(?:$|[^\w.:-]|[.:](?:$|\W)|:\d{1,5}\b)",
+    r"(?:^|[^\w.:])((?:\d{1,3}\.){3}\d{1,3}|(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){1,6})(?:$|[^\w.:-]|[.:](?:$|\W)|:\d{1,5}\b)",
     any_case=True,
 )
-_WALLET = compiled(r"\b(?:bc1[02-9ac-hj-np-z]{25,71}|[13][1-9A-HJ-NP-Za-km-z]{25,34}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]p(?:rv)[1-9A-HJ-NP-Za-km-z]{80,112})\b")
+_WALLET = compiled(
+    r"\b(?:bc1[02-9ac-hj-np-z]{25,71}|[13][1-9A-HJ-NP-Za-km-z]{25,34}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|"
+    r"[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,112})\b"
+)
 _PHONE = compiled(r"\+[1-9](?:[ .\-/]?\(?\d{1,5}\)?){2,9}\b")
-_NAMED_PHONE = compiled(
-    r"\b(?:tel|telephone|telefon|t\S{1,2}l\S{1,2}phone|phone|mobile|mobil|cell|cellphone|fax|whatsapp|sms|call(?: me)?|handy|"
-    r"phone[ _-]?(?:no|num|number)|contact[ _-]?(?:no|number))\b[\"'.]{0,2}\s{0,3}(?:no\.?|number|nr\.?|at|on|is|to)?\s{0,3}[:=#]?\s{0,3}[\"']?"
-    r"(\(?[+\d](?:[ .\-/]?\(?\d\)?){6,14})(?:$|[^\w.])",
-    any_case=True,
+_NAMED_PHONE = compiled(rf"\b{_CALLED}{_LINK}(\(?[+\d](?:[ .\-/]?\(?\d\)?){{6,14}})(?:$|[^\w.])", any_case=True)
+_OF_A_PERSON = re.compile(
+    rb"(?i)(?<![a-z])(?:client|visitor|caller|user|customer|peer|remote|login|logged in|session|request|connection|"
+    rb"connected|accepted|forwarded|forwarded-for|real-ip|connecting-ip|client-ip|addr|address|ip)(?![a-z])[^\n]{0,44}$"
 )
+# What stands before the number of a version, not of a host.
+_OF_A_VERSION = re.compile(rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$")
+
+
+def _shapes(checks: Checks, phones: Phones) -> tuple[Shape, ...]:
+    near = r"[^\n0-9]{0,20}"
+    return (
+        Shape("email", r"[A-Za-z0-9+_-]@[A-Za-z0-9-]", _EMAIL, _is_email),
+        Shape("card", r"[2-6]\d{3}[ -]?\d{4}[ -]?\d{4}|\d{4}[ -]\d{6}[ -]\d{4}", _CARD, lambda text, m: _alone(text, m) and checks.card(_digits(m))),
+        Shape("iban", r"\b[A-Z]{2}\d{2} ?[A-Z0-9]{4}", _IBAN, lambda _, m: checks.iban(m.group().decode())),
+        Shape("national-id", r"\d{3}-\d{2}-|[A-Z]{2} ?\d{2} ?\d{2}|\d{3}\.\d{3}\.|[A-Z]{4}\d{2}|\d{6}[-+A]|[12] ?\d{2} ?\d{2} ?\d|756\.", _FORMED_ID, lambda text, m: _alone(text, m) and checks.formed_id(_text(m))),
+        Shape("national-id", rf"(?i)\b{_ID}\b{near}\d", _NAMED_ID, lambda _, m: checks.named_id(_text(m, 1), _text(m, 2)), 2),
+        Shape("birth-date", rf"(?i)\b{_BORN}{near}\d", _BIRTH, lambda *_: True, 1),
+        Shape("ip-address", r"(?:\d{1,3}\.){3}\d|[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F:]", _IP, _is_persons_ip, 1),
+        Shape("wallet", r"\bbc1[a-z0-9]{25}|\b[13][1-9A-HJ-NP-Za-km-z]{25}|\b[5KL][1-9A-HJ-NP-Za-km-z]{50}|\b[xyz]prv", _WALLET, lambda _, m: checks.wallet(_text(m))),
+        Shape("phone", r"\+[1-9][ .\-/(]?\d", _PHONE, lambda text, m: _is_apart(text, m) and phones.international(_text(m))),
+        Shape("phone", rf"(?i)\b{_CALLED}\b{near}[+\d(]", _NAMED_PHONE, lambda _, m: phones.local(_text(m, 1)), 1),
+    )
+
+
 _RESERVED = re.compile(rb"(?i)(?:@|\.)(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local|internal|localdomain)$")
 _NOBODY = re.compile(
     rb"(?i)(?:git|hg|svn|no-?reply|do-?not-?reply|donotreply|users?|user-?name|some(?:one|body)|any(?:one|body)|name|your?|"
@@ -107,7 +120,7 @@ _FILE_ENDS = frozenset(
 
 
 def _is_email(text: bytes, match: Found) -> bool:
-    person, _, domain = match.group().lstrip(b".'-%").rpartition(b"@")
+    person, _, domain = match.group().lstrip(b".-%").rpartition(b"@")
     ends = domain.lower().rsplit(b".", 1)[-1]
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if not person or ends in _FILE_ENDS or after in (b":", b"(", b"@") and ends not in (b"com", b"org", b"net", b"de"):
@@ -127,7 +140,7 @@ def _text(match: Found, group: int = 0) -> str:
     return match.group(group).decode("utf-8", "replace")
 
 
-def _stands_alone(text: bytes, match: Found) -> bool:
+def _alone(text: bytes, match: Found) -> bool:
     """Not a part of a longer number, identifier, path or version."""
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 2]
     return before not in (b".", b"-", b"/", b"_", b"+", b"#", b"$") and not re.match(rb"[-_/.][0-9A-Za-z]|[_/=%]", after)
@@ -142,14 +155,20 @@ def _is_apart(text: bytes, match: Found) -> bool:
     return not starts_line or any(sign in match.group() for sign in b" -(/")
 
 
-def _is_global(text: str) -> bool:
+def _is_persons_ip(text: bytes, match: Found) -> bool:
+    """A public address that somebody came from; that of a server is a fact to keep."""
+    before = text[max(0, match.start(1) - 64) : match.start(1)]
+    if not _OF_A_PERSON.search(before) or _OF_A_VERSION.search(before):
+        return False
     try:
-        return ipaddress.ip_address(text).is_global
+        return ipaddress.ip_address(_text(match, 1)).is_global
     except ValueError:
         return False
 
 
-def _next_piece(text: bytes, match: Found) -> int:
-    """Behind the first group of digits or letters of a match that did not hold."""
-    piece = re.compile(rb"\+?[A-Za-z0-9]+").match(text, match.start(), match.end())
-    return piece.end() if piece else match.start() + 1
+def _behind_first_piece(text: bytes, start: int, end: int) -> int:
+    piece = _FIRST_PIECE.match(text, start, end)
+    return piece.end() if piece else start + 1
+
+
+_FIRST_PIECE = re.compile(rb"\+?[A-Za-z0-9]+")

@@ -23,6 +23,8 @@ class PrivateKeys:
 
     def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
         """Blocks that begin between `start` and `end`."""
+        if b"-----BEGIN" not in text:
+            return
         done = start
         for begin in _BEGIN.finditer(text, start, end):
             if begin.start() < done:

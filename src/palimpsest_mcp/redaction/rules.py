@@ -17,7 +17,7 @@ from .marks import kind_of
 from .matching import BadPattern, Pattern, compiled
 
 _RULE_KEYS = frozenset(
-    "id description regex keywords entropy secretGroup allowlist allowlists reach random path tags".split()  # noqa: SIM905
+    "id description regex keywords entropy secretGroup allowlist allowlists reach random prefix path tags".split()  # noqa: SIM905
 )
 _ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
 _FILE_KEYS = frozenset({"title", "description", "minVersion", "reach", "extend", "rules", "allowlist", "allowlists"})
@@ -57,6 +57,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     exemptions: tuple[Exemption, ...]
     random: bool
     """The secret must look drawn by a machine."""
+    prefix: bool
+    """A match begins with one of the keywords, in front of which stands no letter, digit or underscore."""
     reach: int
     """Bytes around a keyword in which a match begins; 0: anywhere in the text."""
 
@@ -170,6 +172,7 @@ class _Reader:
             group=group,
             exemptions=(*self._exemptions(raw, rule_id), *shared),
             random=raw.get("random") is True,
+            prefix=raw.get("prefix") is True,
             reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
         )
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
+from .matching import Found, Pattern, compiled
+
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
-_COLOUR = re.compile(rb"(?:\x1b|\\+(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
-_WRITTEN_OUT = re.compile(rb"\\+u00(2[267]|3[aAcCdDeE])|\\+x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);")
-_PERCENT = re.compile(rb"%(?:25){0,3}(0[9aAdD]|2[02367cC]|3[aAbBcCdDeE]|5[bBdD]|7[bBcCdD])")
+_COLOUR = compiled(r"(?:\x1b|\\(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
+_WRITTEN_OUT = compiled(
+    r"\\u00(2[267]|3[aAcCdDeE])|\\x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);"
+)
+_PERCENT = compiled(r"%(?:25){0,3}(0[9aAdD]|2[02367cC]|3[aAbBcCdDeE]|5[bBdD]|7[bBcCdD])")
 _ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
 _NEAR = 400
 
@@ -27,20 +32,30 @@ def views(raw: bytes) -> list[View]:
     separators (JSON, HTML) the sign itself after spaces. Backslashes before quotes stay: they tell how deep a string is.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
-    if b"\x1b[" in text or b"b[" in text or b"033[" in text or b"\\e[" in text:
-        text = _COLOUR.sub(lambda m: b" " * len(m.group()), text)
-    if b"\\" in text:
+    slashes = b"\\" in text
+    if b"\x1b" in text or slashes:
+        text = _rewritten(text, _COLOUR, lambda m: b" " * len(m.group()))
+    if slashes:
         for letter, sign in ((b"n", b"\n"), (b"r", b"\r"), (b"t", b"\t")):
             text = text.replace(b"\\" + letter, b" " + sign)
-    if b"\\u00" in text or b"\\x" in text or b"&" in text:
-        text = _WRITTEN_OUT.sub(_sign, text)
+    if slashes or b"&" in text:
+        text = _rewritten(text, _WRITTEN_OUT, _sign)
     whole = View(text, ((0, len(text)),))
     windows = _around_percents(text) if b"%" in text else ()
-    return [whole, View(_PERCENT.sub(_decoded, text), windows)] if windows else [whole]
+    return [whole, View(_rewritten(text, _PERCENT, _decoded), windows)] if windows else [whole]
 
 
-def _sign(match: re.Match[bytes]) -> bytes:
-    code = match.group(1) or match.group(2)
+def _rewritten(text: bytes, pattern: Pattern, sign: Callable[[Found], bytes]) -> bytes:
+    """The text with every match replaced by as many bytes."""
+    out: bytearray | None = None
+    for match in pattern.finditer(text):
+        out = bytearray(text) if out is None else out
+        out[match.start() : match.end()] = sign(match)
+    return text if out is None else bytes(out)
+
+
+def _sign(match: Found) -> bytes:
+    code = next((match.group(n) for n in (1, 2) if match.start(n) >= 0), b"")
     if code:
         sign = bytes([int(code, 16)])
     else:
@@ -49,7 +64,7 @@ def _sign(match: re.Match[bytes]) -> bytes:
     return sign.rjust(len(match.group()))
 
 
-def _decoded(match: re.Match[bytes]) -> bytes:
+def _decoded(match: Found) -> bytes:
     return bytes([int(match.group(1), 16)]).rjust(len(match.group()))
 
 
