@@ -79,6 +79,9 @@ def as_text(data: dict[str, Any]) -> str:
         if isinstance(value, list):
             lines.append(f"{name}:")
             lines.extend(f"- {_inline(row)}" for row in cast("list[Any]", value))
+        elif isinstance(value, dict) and any(isinstance(part, dict) for part in cast("dict[str, Any]", value).values()):
+            lines.append(f"{name}:")
+            lines.extend(f"  {key}: {_inline(part)}" for key, part in cast("dict[str, Any]", value).items())
         else:
             lines.append(f"{name}: {_inline(value)}")
     return "\n".join(lines)
@@ -181,7 +184,7 @@ class RecordedAnswer(Answer):
             window_tokens=usage.effective_window.value,
             crossed_trigger=recorded.crossed_trigger,
             item_ids=[plain_line(item_id, 200) for item_id in recorded.item_ids],
-            warnings=[plain_line(warning, 200) for warning in recorded.warnings],
+            warnings=_grouped(recorded.warnings),
             notes=list(usage.notes),
             compaction=f"{report.status}: {report.reason}" if report else "",
         )
@@ -240,7 +243,7 @@ class CompactAnswer(Answer):
             cache=_cache(report),
             probes=report.probes.state,
             plan_id=report.plan_id,
-            slots=[plain_line(_inline(slot), 200) for slot in report.slots],
+            slots=[_slot_line(number, slot) for number, slot in enumerate(report.slots, 1)],
             how_to_apply=report.how_to_apply,
             restore=f"restore_batch {handle} {report.batches[0].batch_id}" if report.batches else "",
             notes=[plain_line(note, 300) for note in report.notes],
@@ -256,6 +259,23 @@ def _batch_line(batch: BatchReport) -> str:
         f"{batch.batch_id}: {batch.items} items, {batch.original_tokens} > {batch.digest_tokens} tokens, "
         f"{batch.specifics.shown} of {batch.specifics.total} specifics shown"
     ) + (f", {batch.mode}" if batch.mode != "digest" else "")
+
+
+def _slot_line(number: int, slot: dict[str, Any]) -> str:
+    ids = plain_line(", ".join(slot["item_ids"]), 160)
+    return f"{number}: {ids}; {slot['tokens']} tokens, digest at most {slot['budget_tokens']}"
+
+
+def _grouped(warnings: Sequence[str]) -> list[str]:
+    """`id: what` said of many items is said once: how many, what, and the first id."""
+    by_what: dict[str, list[str]] = {}
+    for warning in warnings:
+        name, _, what = warning.partition(": ")
+        by_what.setdefault(what, []).append(name)
+    return [
+        plain_line(f"{len(names)} items: {what} (first: {names[0]})" if len(names) > 1 else f"{names[0]}: {what}", 200)
+        for what, names in by_what.items()
+    ]
 
 
 def _specifics(counts: SpecificCounts) -> str:
