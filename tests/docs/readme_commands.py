@@ -1,12 +1,13 @@
 """Types the README's own commands, one by one, and compares what they print.
 
-    python tests/docs/readme_commands.py [--fresh-clone] [PAGE ...]
+    python tests/docs/readme_commands.py [--fresh-clone] [--update] [PAGE ...]
 
 A fenced block `console` is run: a line that starts with `$ ` is a command (with its `\\` continuations), what follows
 is what it prints. `…` in an expected line stands for any text, `…` alone for any lines. A command without expected
 lines must only succeed. A block `python` is run as a file. Words after `console` or `python`: `no-run` (needs a host
 or a network) is never run; `clone` (installs something) only with --fresh-clone, in a clone of the checkout, with
-nothing of ours on the PATH. All commands share one new folder and store.
+nothing of ours on the PATH. All commands share one new folder and store. --update writes what was really printed into
+the page, in the place of what no longer fits; put the `…` back where it is due.
 """
 
 from __future__ import annotations
@@ -66,8 +67,15 @@ def matches(expected: tuple[str, ...], printed: str) -> bool:
     return re.fullmatch(pattern, text) is not None
 
 
-def run(step: Step, folder: Path, environment: dict[str, str]) -> str:
-    """Why the step is wrong; empty when it is right."""
+@dataclass(frozen=True)
+class Outcome:
+    """What a step printed, and why that is wrong; no problem when it is right."""
+
+    printed: str
+    problem: str = ""
+
+
+def run(step: Step, folder: Path, environment: dict[str, str]) -> Outcome:
     done = subprocess.run(
         ["bash", "-c", step.command],
         cwd=folder,
@@ -79,10 +87,17 @@ def run(step: Step, folder: Path, environment: dict[str, str]) -> str:
         errors="replace",
     )
     if done.returncode != 0:
-        return f"ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return Outcome(done.stdout, f"ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     if step.expected and not matches(step.expected, done.stdout):
-        return "printed something else:\n" + done.stdout
-    return ""
+        return Outcome(done.stdout, "printed something else:\n" + done.stdout)
+    return Outcome(done.stdout)
+
+
+def updated(page: str, step: Step, printed: str) -> str:
+    """The page with what the step really printed."""
+    lines = [line.rstrip() for line in printed.rstrip("\n").split("\n")]
+    old = "\n".join([f"$ {step.command}", *step.expected, ""])
+    return page.replace(old, "\n".join([f"$ {step.command}", *lines, ""]), 1)
 
 
 def say(text: str) -> None:
@@ -110,19 +125,25 @@ def prepared(folder: Path, *, fresh_clone: bool) -> tuple[Path, dict[str, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Type the README's own commands and compare what they print.")
     parser.add_argument("--fresh-clone", action="store_true", help="in a clone, with its own installation")
+    parser.add_argument("--update", action="store_true", help="write what was really printed into the page")
     parser.add_argument("pages", nargs="*", type=Path, default=[CHECKOUT / "README.md"])
     options = parser.parse_args()
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="palimpsest-readme-") as name:
         work, environment = prepared(Path(name), fresh_clone=options.fresh_clone)
-        for step in (step for page in options.pages for step in steps_of(page.read_text("utf-8"))):
-            if step.needs_clone and not options.fresh_clone:
-                continue
-            problem = run(step, work, environment)
-            say(f"{'ok   ' if not problem else 'WRONG'} $ {step.command.splitlines()[0]}")
-            if problem:
-                wrong += 1
-                say(problem)
+        for path in options.pages:
+            page = path.read_text("utf-8")
+            for step in steps_of(page):
+                if step.needs_clone and not options.fresh_clone:
+                    continue
+                outcome = run(step, work, environment)
+                say(f"{'WRONG' if outcome.problem else 'ok   '} $ {step.command.splitlines()[0]}")
+                if outcome.problem:
+                    wrong += 1
+                    say(outcome.problem)
+                    page = updated(page, step, outcome.printed)
+            if options.update:
+                path.write_text(page, encoding="utf-8")
     return 1 if wrong else 0
 
 
