@@ -9,13 +9,14 @@ from ..errors import InvalidSettings
 from .assignments import Assignments
 from .cookies import Cookies
 from .checks import Checks, Phones
-from .engine import Detector, RuleRedactor
+from .engine import RuleRedactor
 from .marks import Marker
 from .matching import BadPattern, Pattern, compiled
 from .personal import PersonalData
 from .private_keys import PrivateKeys
 from .rules import combine, default_rules, load_rules
 from .ruleset import RuleSet
+from .scan import Detector, Scanner
 
 __all__ = ["RuleRedactor", "open_redactor"]
 
@@ -39,9 +40,8 @@ def open_redactor(
     detectors: list[Detector] = [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()]
     if pii:
         detectors.append(PersonalData(Checks(), Phones()))
-    return RuleRedactor(
-        Marker(key), detectors, allow=[_allowed(p, n) for n, p in enumerate(allow)], rules=names
-    )
+    allowed = [_allowed(pattern, number) for number, pattern in enumerate(allow)]
+    return RuleRedactor(Scanner(detectors), Marker(key), allow=allowed, rules=names)
 
 
 def _allowed(source: str, number: int) -> Pattern:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from .literals import is_secret
 from .matching import Find, Found, compiled
 from .names import Name, Proof, secret_name
+from .scan import Ranges
 
 RANK = 5000
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
@@ -18,17 +19,16 @@ _CORE = (
     r"bearer|senha|contrase(?:n|ñ)a|kennwort|wachtwoord|密码|パスワード|пароль|비밀번호"
 )
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
-_GATE = compiled(
-    rf"(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
+_BY_SIGN = (
+    rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
     rf"(\s{{0,12}}[,;]?\s{{0,40}}-?\s{{0,40}}\\{{0,15}}[\"']?\b(?:value|val|content|default)\\{{0,15}}[\"']?\s{{0,6}}[:=]|"
-    r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)",
-    any_case=True,
+    r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)"
 )
-_BY_SPACE = compiled(
-    rf"(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
-    r"\b(?:requirepass|masterauth)()()([ \t]+)",
-    any_case=True,
+_BY_SPACE = (
+    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
+    r"\b(?:requirepass|masterauth)()()([ \t]+)"
 )
+_PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE))
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
     rb"""(?x)
@@ -52,11 +52,13 @@ _EXPORTED = re.compile(rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export 
 class Assignments:
     """Finds values by their names."""
 
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
-        """Values whose names stand between `start` and `end`, in order."""
-        for gate in (_GATE, _BY_SPACE):
-            for match in gate.finditer(text, start, end):
-                if find := _value(text, match, by_space=gate is _BY_SPACE):
+    gates = (_BY_SIGN, _BY_SPACE)
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Values whose names stand in these ranges, in order."""
+        for start, end in ranges:
+            for match in _PATTERNS[gate].finditer(text, start, end):
+                if find := _value(text, match, by_space=gate == 1):
                     yield find
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from .literals import is_stand_in, looks_random
 from .matching import Find, compiled
 from .names import secret_name
+from .scan import Ranges
 
 _HEADER = compiled(r"\b(?:set-)?cookies?[\"'\]\\]{0,6}\s{0,4}[:=,]\s{0,4}[\[(]?[bf]?[\"'\\]{0,6}", any_case=True)
 _PAIR = re.compile(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
@@ -17,15 +18,20 @@ _RANK = 4900
 class Cookies:
     """Finds the values of `Cookie` and `Set-Cookie`, each pair by itself."""
 
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
-        """Secret cookie values of the headers between `start` and `end`."""
-        if b"ookie" not in text and b"OOKIE" not in text:
-            return
-        for header in _HEADER.finditer(text, start, end):
-            line_end = text.find(b"\n", header.end(), header.end() + 8192)
-            limit = min(len(text), header.end() + 8192) if line_end < 0 else line_end
-            for pair in _PAIR.finditer(text, header.end(), limit):
-                value = pair.group(2).decode("utf-8", "replace")
-                known = secret_name(pair.group(1).decode("utf-8", "replace"))
-                if not is_stand_in(value) and (looks_random(value) or (known and len(value) >= 8)):
-                    yield Find(pair.start(2), pair.end(2), "cookie", _RANK)
+    gates = ("(?i)cookies?[\"'\\]\\\\]{0,6}\\s{0,4}[:=,]",)
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Secret cookie values of the headers in these ranges."""
+        for start, end in ranges:
+            for header in _HEADER.finditer(text, start, end):
+                yield from _values(text, header.end())
+
+
+def _values(text: bytes, place: int) -> Iterator[Find]:
+    line_end = text.find(b"\n", place, place + 8192)
+    limit = min(len(text), place + 8192) if line_end < 0 else line_end
+    for pair in _PAIR.finditer(text, place, limit):
+        value = pair.group(2).decode("utf-8", "replace")
+        known = secret_name(pair.group(1).decode("utf-8", "replace"))
+        if not is_stand_in(value) and (looks_random(value) or (known and len(value) >= 8)):
+            yield Find(pair.start(2), pair.end(2), "cookie", _RANK)

@@ -1,39 +1,32 @@
-"""The redactor: every detector over the text, then marks in the place of what they found."""
+"""The redactor: marks in the place of what the scanner finds, in one text or over several."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Protocol
 
 from ..ports.text import Redacted
-from .continuation import end_of
 from .marks import MARK, Marker
 from .matching import Find, Pattern, merged
-from .views import views
+from .scan import Scanner
 
-_ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round has hardly ever anything to do
-_SEAM = 8192  # bytes on both sides of where two texts meet, in which a secret that runs over the seam begins and ends
+_ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round hardly ever finds anything
+_NEAR = 2048  # bytes around a new mark that the next round looks at
+_SEAM = 8192  # bytes on both sides of where two texts meet, in which a secret that runs over the seam lies
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
 
-class Detector(Protocol):
-    """Finds secrets of one sort in UTF-8 bytes."""
-
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]: ...
-
-
 class RuleRedactor:
-    """A `Redactor` made of detectors. It keeps no state, so threads may share one."""
+    """A `Redactor`. It keeps no state, so threads may share one."""
 
     def __init__(
-        self, marker: Marker, detectors: Sequence[Detector], *, allow: Sequence[Pattern] = (), rules: Sequence[str] = ()
+        self, scanner: Scanner, marker: Marker, *, allow: Sequence[Pattern] = (), rules: Sequence[str] = ()
     ) -> None:
+        self._scanner = scanner
         self._marker = marker
-        self._detectors = tuple(detectors)
         self._allow = tuple(allow)
         self._rules = tuple(rules)
 
@@ -44,43 +37,65 @@ class RuleRedactor:
 
     def redact(self, text: str) -> Redacted:
         """The text with its secrets masked. Redact before truncating: half a secret may not look like one."""
-        return self.redact_all([text])[0]
+        return self.redact_all((text,))[0]
 
     def redact_all(self, texts: Sequence[str]) -> tuple[Redacted, ...]:
         """Texts that follow one another, each masked; a secret that runs from one into the next is masked in both."""
         raws = [text.encode("utf-8", "surrogatepass") for text in texts]
-        counts: list[Counter[str]] = [Counter() for _ in texts]
-        for _ in range(_ROUNDS):
-            finds = self._finds_of_all(raws)
-            if not any(finds):
-                break
-            for i, found in enumerate(finds):
-                counts[i].update(find.kind for find, _ in found)
-                raws[i] = _masked(raws[i], found)
+        counts: list[Counter[str]] = [Counter() for _ in raws]
+        found = self._found_in_all(raws)
+        for i, finds in enumerate(found):
+            for _ in range(_ROUNDS):
+                if not finds:
+                    break
+                counts[i].update(find.kind for find, _ in finds)
+                raws[i], places = _masked(raws[i], finds)
+                finds = self._found_near(raws[i], places)
         return tuple(
             Redacted(text=raw.decode("utf-8", "surrogatepass") if count else text, counts=dict(count))
             for text, raw, count in zip(texts, raws, counts, strict=True)
         )
 
     def final_check(self, data: bytes | str) -> dict[str, int]:
-        """How many spans of bytes about to be written would still be masked, by kind; empty when they may be written."""
+        """How many spans of what is about to be written would still be masked, by kind; empty when it may be written."""
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
         return dict(Counter(find.kind for find in self._finds(text.encode("utf-8", "surrogatepass"))))
 
-    def _finds_of_all(self, raws: Sequence[bytes]) -> list[list[tuple[Find, bytes]]]:
-        """For each text its finds in order of place, each with its mark."""
+    def _finds(self, raw: bytes) -> list[Find]:
+        """Finds in order of place, disjoint, without what is allowed or a mark already."""
+        found = self._scanner.finds(raw)
+        if self._allow:
+            found = (find for find in found if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow))
+        return _outside_marks(merged(list(found)), raw)
+
+    def _marked(self, raw: bytes, finds: Sequence[Find]) -> list[tuple[Find, bytes]]:
+        return [(find, self._marker.mark(find.kind, raw[find.start : find.end])) for find in finds]
+
+    def _found_near(self, raw: bytes, places: Sequence[int]) -> list[tuple[Find, bytes]]:
+        """What a further round finds around places; what touches the edge of the part looked at does not count."""
+        finds: list[Find] = []
+        for left, right in _joined([(max(0, p - _NEAR), min(len(raw), p + _NEAR)) for p in places]):
+            for find in self._finds(raw[left:right]):
+                start, end = find.start + left, find.end + left
+                if (start > left or left == 0) and (end < right or right == len(raw)):
+                    finds.append(find._replace(start=start, end=end))
+        return self._marked(raw, finds)
+
+    def _found_in_all(self, raws: Sequence[bytes]) -> list[list[tuple[Find, bytes]]]:
+        """For each text its finds with their marks, in order; both parts of a find over a seam bear the same mark."""
+        alone = [self._finds(raw) for raw in raws]
         starts = [0, *accumulate(map(len, raws))]
-        found = [
+        whole = b"".join(raws) if len(raws) > 1 else b""
+        over = self._over_seams(whole, starts[1:-1]) if whole else []
+        if not over:
+            return [self._marked(raw, finds) for raw, finds in zip(raws, alone, strict=True)]
+        shifted = [
             find._replace(start=find.start + offset, end=find.end + offset)
-            for raw, offset in zip(raws, starts, strict=False)
-            for find in self._finds(raw)
+            for finds, offset in zip(alone, starts, strict=False)
+            for find in finds
         ]
-        whole = raws[0] if len(raws) == 1 else b"".join(raws)
-        if len(raws) > 1:
-            found = merged(found + self._over_seams(whole, starts[1:-1]))
         out: list[list[tuple[Find, bytes]]] = [[] for _ in raws]
-        for find in _outside_marks(found, whole):
-            mark = self._marker.mark(find.kind, whole[find.start : find.end])
+        for find, mark in self._marked(whole, merged(shifted + over)):
             for i in range(bisect_right(starts, find.start) - 1, len(raws)):
                 left, right = max(find.start, starts[i]) - starts[i], min(find.end, starts[i + 1]) - starts[i]
                 if left < right:
@@ -91,43 +106,38 @@ class RuleRedactor:
 
     def _over_seams(self, whole: bytes, seams: Sequence[int]) -> list[Find]:
         """Finds that begin in one text and end in another."""
-        out: list[Find] = []
-        windows: list[list[int]] = []
-        for seam in seams:
-            left, right = max(0, seam - _SEAM), min(len(whole), seam + _SEAM)
-            if windows and left <= windows[-1][1]:
-                windows[-1][1] = right
-            else:
-                windows.append([left, right])
-        for left, right in windows:
-            for find in self._finds(whole[left:right]):
-                start, end = find.start + left, find.end + left
-                if bisect_right(seams, start) < bisect_right(seams, end - 1):
-                    out.append(find._replace(start=start, end=end))
-        return out
-
-    def _finds(self, raw: bytes) -> list[Find]:
-        """Finds in order of place, disjoint, without what is allowed or a mark already."""
-        found: list[Find] = []
-        for view in views(raw):
-            seen = [
-                find
-                for start, end in view.windows
-                for detector in self._detectors
-                for find in detector.find(view.text, start, end)
-                if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow)
-            ]
-            found += (find._replace(end=end_of(view.text, find)) for find in merged(seen))
-        return _outside_marks(merged(found), raw)
+        return [
+            shifted
+            for left, right in _joined([(max(0, seam - _SEAM), min(len(whole), seam + _SEAM)) for seam in seams])
+            for find in self._finds(whole[left:right])
+            for shifted in [find._replace(start=find.start + left, end=find.end + left)]
+            if bisect_right(seams, shifted.start) < bisect_right(seams, shifted.end - 1)
+        ]
 
 
-def _masked(raw: bytes, finds: Sequence[tuple[Find, bytes]]) -> bytes:
+def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, those that touch as one."""
+    out: list[tuple[int, int]] = []
+    for left, right in ranges:
+        if out and left <= out[-1][1]:
+            out[-1] = (out[-1][0], max(right, out[-1][1]))
+        else:
+            out.append((left, right))
+    return out
+
+
+def _masked(raw: bytes, finds: Sequence[tuple[Find, bytes]]) -> tuple[bytes, list[int]]:
+    """The text with marks, and where in it they stand."""
     out: list[bytes] = []
-    done = 0
+    places: list[int] = []
+    done = size = 0
     for find, mark in finds:
         out += (raw[done : find.start], mark)
+        size += find.start - done
+        places.append(size)
+        size += len(mark)
         done = find.end
-    return b"".join((*out, raw[done:]))
+    return b"".join((*out, raw[done:])), places
 
 
 def _outside_marks(finds: list[Find], raw: bytes) -> list[Find]:
@@ -138,11 +148,10 @@ def _outside_marks(finds: list[Find], raw: bytes) -> list[Find]:
     for find in finds:
         while place < len(marks) and marks[place][1] <= find.start:
             place += 1
-        start = find.start
-        for left, right in marks[place:]:
-            if left >= find.end:
-                break
-            out.append(find._replace(start=start, end=max(start, left)))
-            start = right
+        start, inside = find.start, place
+        while inside < len(marks) and marks[inside][0] < find.end:
+            out.append(find._replace(start=start, end=max(start, marks[inside][0])))
+            start = marks[inside][1]
+            inside += 1
         out.append(find._replace(start=min(start, find.end)))
     return [find for find in out if _CONTENT.search(raw, find.start, find.end)]

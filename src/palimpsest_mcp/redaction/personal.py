@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .checks import Checks, Phones
-from .matching import Find, Found, Gates, Pattern, compiled
+from .matching import Find, Found, Pattern, compiled
+from .scan import Ranges
 
 _RANK = 7000
 
@@ -29,12 +30,15 @@ class PersonalData:
 
     def __init__(self, checks: Checks, phones: Phones) -> None:
         self._shapes = _shapes(checks, phones)
-        self._gates = Gates([shape.gate for shape in self._shapes])
 
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
-        """Personal data that begins between `start` and `end`."""
-        for number in self._gates.opened_by(text):
-            shape, place = self._shapes[number], start
+    @property
+    def gates(self) -> tuple[str, ...]:
+        return tuple(shape.gate for shape in self._shapes)
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Personal data of one sort in these ranges."""
+        shape = self._shapes[gate]
+        for place, end in ranges:
             while match := shape.pattern.search(text, place, end):
                 left, right = match.span(shape.group)
                 if shape.holds(text, match):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .matching import Find, compiled
+from .scan import Ranges
 
 _BEGIN = compiled(r"-----BEGIN[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
 _END = re.compile(rb"-----END[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
@@ -15,24 +16,24 @@ _LINE = re.compile(
     rb"(?:[ \t\\\"'+>|#*-]|\d{1,6}[:|\t])*(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)"
 )
 _BODY = re.compile(rb"[A-Za-z0-9+/=%_-]{16}")
+_DIGIT = re.compile(rb"\d")
 _RANK = 0
 
 
 class PrivateKeys:
     """Finds PEM and OpenPGP private keys. Public keys and certificates are not secret."""
 
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
-        """Blocks that begin between `start` and `end`."""
-        if b"-----BEGIN" not in text:
-            return
-        done = start
-        for begin in _BEGIN.finditer(text, start, end):
-            if begin.start() < done:
-                continue
-            done = block_end(text, begin.end())
-            body = text[begin.end() : done]
-            if (piece := _BODY.search(body)) and any(c in b"0123456789" for c in body[piece.start() : piece.start() + 80]):
-                yield Find(begin.start(), done, "private-key", _RANK)
+    gates = ("-----BEGIN[ +]",)
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Blocks that begin in these ranges."""
+        done = 0
+        for start, end in ranges:
+            for begin in _BEGIN.finditer(text, max(start, done), max(end, done)):
+                done = block_end(text, begin.end())
+                body = text[begin.end() : done]
+                if (piece := _BODY.search(body)) and _DIGIT.search(body, piece.start(), piece.start() + 80):
+                    yield Find(begin.start(), done, "private-key", _RANK)
 
 
 def block_end(text: bytes, place: int) -> int:

@@ -47,6 +47,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     kind: str
+    source: str
+    """The pattern as written."""
     pattern: Pattern
     keywords: tuple[str, ...]
     """Lower case; a match must have one of them near. Empty: the pattern is tried on every text."""
@@ -166,6 +168,7 @@ class _Reader:
         return Rule(
             id=rule_id,
             kind=kind_of(rule_id),
+            source=source,
             pattern=pattern,
             keywords=tuple(word.lower() for word in self._strings(raw, "keywords", rule_id) if word),
             entropy=self._number(raw, "entropy", rule_id),

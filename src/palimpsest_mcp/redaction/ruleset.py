@@ -1,12 +1,13 @@
-"""Runs rules over a text: one pass for all keywords, then each rule only where one of its keywords stands."""
+"""Runs rules over a text: each rule only where one of its keywords stands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from .literals import looks_random
-from .matching import Find, Found, Pattern, compiled, literal
+from .matching import Find, Found, compiled, literal
 from .rules import Rule, entropy
+from .scan import Ranges
 
 _ROOM = 1 << 16  # how far a match may go on behind the window in which it began
 
@@ -15,58 +16,78 @@ class RuleSet:
     """Rules with a common prefilter. The order of the rules is their rank."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._always = tuple((rank, rule) for rank, rule in enumerate(rules) if not rule.keywords)
-        self._prefixes = _Keywords(rules, prefix=True)
-        self._others = _Keywords(rules, prefix=False)
+        ranked = list(enumerate(rules))
+        self._prefixes = _Keywords([(n, rule) for n, rule in ranked if rule.keywords and rule.prefix])
+        self._others = _Keywords([(n, rule) for n, rule in ranked if rule.keywords and not rule.prefix])
+        self._always = [(n, rule) for n, rule in ranked if not rule.keywords]
 
-    def find(self, text: bytes, start: int, end: int) -> Iterator[Find]:
-        """Secrets that begin between `start` and `end`; they may overlap, in no order."""
-        for rank, rule in self._always:
-            yield from _matches(rule, text, start, end, rank)
-        for place, hits in self._prefixes.hits(text, start, end):
-            for rank, rule in hits:
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The keywords at the beginning of a match, those anywhere in it, then each rule without keywords."""
+        prefixes = rf"(?i)\b(?:{self._prefixes.pattern})"
+        return (prefixes, f"(?i)(?:{self._others.pattern})", *(rule.source for _, rule in self._always))
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Secrets that begin in these ranges, or anywhere by rules that look at whole texts."""
+        if gate == 0:
+            yield from self._begun(text, ranges)
+        elif gate == 1:
+            for rank, rule, windows in self._windows(text, ranges):
+                for start, end in windows:
+                    yield from _matches(rule, text, start, end, rank)
+        else:
+            rank, rule = self._always[gate - 2]
+            for start, end in ranges:
+                yield from _matches(rule, text, start, end, rank)
+
+    def _begun(self, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        for place, rules in self._prefixes.hits(text, ranges):
+            for rank, rule in rules:
                 if (match := rule.pattern.match(text, place)) and (find := _find(rule, text, match, rank)):
                     yield find
-        for rank, (rule, windows) in _windows(self._others, text, start, end).items():
-            for left, right in windows:
-                yield from _matches(rule, text, left, right, rank)
+
+    def _windows(self, text: bytes, ranges: Ranges) -> Iterator[tuple[int, Rule, list[list[int]]]]:
+        """Each rule with a keyword in the ranges, and where to try it: windows in order, disjoint."""
+        out: dict[int, tuple[Rule, list[list[int]]]] = {}
+        for place, rules in self._others.hits(text, ranges):
+            for rank, rule in rules:
+                reach = rule.reach or len(text)
+                left, right = max(0, place - reach), min(len(text), place + reach)
+                windows = out.setdefault(rank, (rule, []))[1]
+                if windows and left <= windows[-1][1]:
+                    windows[-1][1] = max(windows[-1][1], right)
+                else:
+                    windows.append([left, right])
+        for rank, (rule, windows) in out.items():
+            yield rank, rule, windows
 
 
 class _Keywords:
     """The keywords of some rules, and a pattern that finds them all."""
 
-    def __init__(self, rules: Sequence[Rule], *, prefix: bool) -> None:
-        ranked = [(rank, rule) for rank, rule in enumerate(rules) if rule.keywords and rule.prefix == prefix]
+    def __init__(self, ranked: Sequence[tuple[int, Rule]]) -> None:
         words = sorted({word for _, rule in ranked for word in rule.keywords})
-        self._gate: Pattern | None = None
-        if words:
-            start = r"\b" if prefix else ""
-            self._gate = compiled(f"{start}(?:{'|'.join(map(literal, words))})", any_case=True, longest=True)
+        self.pattern = "|".join(map(literal, words)) or r"[^\x00-\x{10FFFF}]"
+        self._gate = compiled(self.pattern, any_case=True, longest=True)
         self._rules = {
-            word.encode(): tuple((n, rule) for n, rule in ranked if any(word.startswith(k) for k in rule.keywords))
+            word.encode(): tuple((n, rule) for n, rule in ranked if any(key in word for key in rule.keywords))
             for word in words
         }
+        self._steps = {word.encode(): _step(word, words) for word in words}
 
-    def hits(self, text: bytes, start: int, end: int) -> Iterator[tuple[int, tuple[tuple[int, Rule], ...]]]:
+    def hits(self, text: bytes, ranges: Ranges) -> Iterator[tuple[int, tuple[tuple[int, Rule], ...]]]:
         """Where a keyword stands, and the rules to try there."""
-        while self._gate and (hit := self._gate.search(text, start, end)):
-            start = hit.start() + 1
-            yield hit.start(), self._rules.get(hit.group().lower(), ())
+        for place, end in ranges:
+            while hit := self._gate.search(text, place, end):
+                word = hit.group().lower()
+                yield hit.start(), self._rules.get(word, ())
+                place = hit.start() + self._steps.get(word, 1)
 
 
-def _windows(keywords: _Keywords, text: bytes, start: int, end: int) -> dict[int, tuple[Rule, list[list[int]]]]:
-    """For each rule with a keyword in the text, where to try it: disjoint and in order."""
-    out: dict[int, tuple[Rule, list[list[int]]]] = {}
-    for place, hits in keywords.hits(text, start, end):
-        for rank, rule in hits:
-            reach = rule.reach or end - start
-            left, right = max(start, place - reach), min(end, place + reach)
-            windows = out.setdefault(rank, (rule, []))[1]
-            if windows and left <= windows[-1][1]:
-                windows[-1][1] = max(windows[-1][1], right)
-            else:
-                windows.append([left, right])
-    return out
+def _step(word: str, words: Sequence[str]) -> int:
+    """How far behind a keyword's beginning the next may begin: where two overlap, inside it."""
+    starts = (i for i in range(1, len(word)) if any(other.startswith(word[i:]) for other in words))
+    return len(word[: next(starts, len(word))].encode())
 
 
 def _matches(rule: Rule, text: bytes, start: int, end: int, rank: int) -> Iterator[Find]:

@@ -1,0 +1,69 @@
+"""Looks through a text once, and lets each detector work only where something opened its gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+from .continuation import end_of
+from .matching import Find, Gates, merged
+from .views import views
+
+Ranges: TypeAlias = Sequence[tuple[int, int]]
+"""Parts of a text, in bytes: in order, not overlapping."""
+
+_CHUNK = 16 << 10
+_OVERLAP = 256  # no gate's own text is longer
+_ROOM = 512  # how far a find may go on behind the chunk in which its gate stands
+
+
+class Detector(Protocol):
+    """Finds secrets of one or more sorts in UTF-8 bytes."""
+
+    @property
+    def gates(self) -> Sequence[str]:
+        """RE2 patterns, at least one; wherever there is a secret of a sort, its gate occurs beside it."""
+        ...
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Secrets of the gate's sort in these ranges: in no order, overlapping where two readings are possible."""
+        ...
+
+
+class Scanner:
+    """All detectors over one text."""
+
+    def __init__(self, detectors: Sequence[Detector]) -> None:
+        self._sorts = [(detector, gate) for detector in detectors for gate in range(len(detector.gates))]
+        self._gates = Gates([pattern for detector in detectors for pattern in detector.gates])
+
+    def finds(self, raw: bytes) -> Iterator[Find]:
+        """What the detectors find, with what goes on in the next lines; overlapping between the text's views."""
+        for view in views(raw):
+            for find in merged([find for window in view.windows for find in self._in_window(view.text, *window)]):
+                yield find._replace(end=end_of(view.text, find))
+
+    def _in_window(self, text: bytes, start: int, end: int) -> Iterator[Find]:
+        opened: dict[int, list[tuple[int, int]]] = {}
+        while start < end:
+            stop = _chunk_end(text, start, end)
+            reach = (max(0, start - _ROOM), min(len(text), stop + _ROOM))
+            for sort in self._gates.opened_by(text[start : min(len(text), stop + _OVERLAP)]):
+                ranges = opened.setdefault(sort, [])
+                if ranges and reach[0] <= ranges[-1][1]:
+                    ranges[-1] = (ranges[-1][0], reach[1])
+                else:
+                    ranges.append(reach)
+            start = stop
+        for sort, ranges in opened.items():
+            detector, gate = self._sorts[sort]
+            yield from detector.find(gate, text, ranges)
+
+
+def _chunk_end(text: bytes, start: int, end: int) -> int:
+    """At a line's end where there is one near."""
+    stop = start + _CHUNK
+    if stop >= end:
+        return end
+    line_end = text.rfind(b"\n", stop - 2048, stop)
+    return line_end + 1 if line_end >= 0 else stop
