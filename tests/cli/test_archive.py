@@ -103,7 +103,8 @@ def test_a_pinned_item_stays_whole(program: Program, session_file: Path) -> None
 def test_unknown_names_say_where_to_look(program: Program, compacted: str) -> None:
     assert program("list", "nobody").status == 20
     ran = program("restore", compacted, "offload_0999", "--json")
-    assert ran.status == 21 and ran.error["code"] == "batch_unknown" and ran.error["next"]
+    assert ran.status == 21 and ran.error["code"] == "batch_unknown"
+    assert f"palimpsest-mcp list {compacted}" in ran.error["next"]
     assert program("restore", compacted, "offload_0001", "--item", "nothing").status == 22
     assert program("pin", compacted, "nothing").status == 22
     assert program("search", "x", "--session", "nobody").status == 20

@@ -113,9 +113,20 @@ def _log_to_stderr(level: str) -> None:
         logging.basicConfig(level=level)
 
 
+AS_COMMANDS = {
+    "list_offloaded": "palimpsest-mcp list",
+    "show_context": "palimpsest-mcp show",
+    "restore_batch": "palimpsest-mcp restore",
+    "record_items": "palimpsest-mcp compact FILE",
+}
+"""Errors are written for tools and commands alike; here their next step is a command."""
+
+
 def _say_error(code: str, message: str, next: str, status: int, face: Face) -> int:
     from ..models.plain_text import plain_line
 
+    for tool, command in AS_COMMANDS.items():
+        next = next.replace(tool, command)
     if face.as_json:
         text = json.dumps({"code": code, "message": message, "next": next})
     else:
