@@ -214,6 +214,7 @@ def test_nothing_acknowledged_is_lost_when_any_single_call_fails(capsys: pytest.
         promises = Promises()
         work(disk, promises)
         assert fault != "short" or not promises.refused, "a short write is no failure"
+        assert disk.open_files <= 4, "a failure leaves a file open"
         events = {name_of(event) for event in Process(disk.killed()).ledger.read(S1).events}
         assert not (promises.refused - {""}) & events, "what was refused is there all the same"
         lefts = [disk.killed(), *disk.power_cuts(random, count - 1)] if count > 2 else list(disk.power_cuts(random, 1))

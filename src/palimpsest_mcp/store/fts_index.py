@@ -63,6 +63,7 @@ class FtsIndex:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
+        """Of the file that was opened last."""
         self._pid = 0
 
     def add(self, entries: Sequence[Entry]) -> None:
@@ -171,15 +172,14 @@ class FtsIndex:
 
     def _move_aside(self) -> None:
         """Make room for a new index; one old one is kept for whoever wants to look at it."""
-        disk, bad = self._home.disk, self._identity
-        self._drop()
+        disk = self._home.disk
         try:
             release = disk.lock(self._path + ".lock", self._busy_timeout_s)
             if release is None:
                 raise IndexDown("another process is making it anew")
             try:
                 found = disk.look(self._path)
-                if found is not None and (found.kind != "file" or found.identity == bad):
+                if found is not None and (found.kind != "file" or found.identity == self._identity):
                     disk.replace(self._path, self._path + ".aside")
                     for part in ("-wal", "-shm"):
                         if disk.look(self._path + part) is not None:
@@ -190,7 +190,7 @@ class FtsIndex:
             raise IndexDown(type(error).__name__) from error
 
     def _drop(self) -> None:
-        connection, self._connection, self._identity = self._connection, None, None
+        connection, self._connection = self._connection, None
         if connection is not None and self._pid == self._home.disk.pid():
             try:  # a connection from before a fork is left alone: closing it would touch the parent's locks
                 connection.close()

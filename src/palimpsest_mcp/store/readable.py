@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 
 
 async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncIterator[bytes]:
-    """The bytes of a file, in pieces of at most `chunk_bytes`; a gzipped file's content, recognised by its first bytes.
+    """The bytes of a file, in pieces of about `chunk_bytes`; a gzipped file's content, recognised by its first bytes.
 
     Memory stays at a few pieces, whatever a gzipped file unfolds to.
 
@@ -32,7 +32,7 @@ async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncIte
     """
     try:
         async with aiofiles.open(path, "rb") as file:
-            first = await file.read(chunk_bytes)
+            first = await file.read(max(chunk_bytes, len(_GZIP)))
             unfolding = _Unfolding(chunk_bytes) if first.startswith(_GZIP) else None
             chunk = first
             while chunk:

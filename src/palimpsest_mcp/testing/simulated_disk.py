@@ -70,6 +70,11 @@ class SimulatedDisk:
         self._fds = itertools.count(3)
         self._locked: set[str] = set()
 
+    @property
+    def open_files(self) -> int:
+        """How many files are open."""
+        return len(self._open)
+
     def pid(self) -> int:
         return self.process
 

@@ -1,0 +1,224 @@
+"""The index is a cache: whatever happens to its file, searching goes on."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from palimpsest_mcp.ports.store import Entry
+from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.store.disk import RealDisk
+from palimpsest_mcp.store.fts_index import FtsIndex, IndexDown
+from palimpsest_mcp.store.home import Home
+from palimpsest_mcp.store.index_search import RETRY_AFTER_S, IndexSearch
+from palimpsest_mcp.store.linear_search import LinearSearch
+from palimpsest_mcp.testing.contract_values import entry
+
+pytestmark = pytest.mark.anyio
+
+BATCH = frozenset({"offload_0001"})
+
+
+def index_in(home: Path, store_id: str = "this", **options: float) -> FtsIndex:
+    return FtsIndex(Home(home, RealDisk(), lambda size: os.urandom(size).hex()), lambda: store_id, **options)
+
+
+def find(index: FtsIndex | LinearSearch, query: str) -> list[str]:
+    return [m.item_id for m in index.find(query, principal="", session_ids=None, project=None, limit=50)]
+
+
+def garble(path: Path) -> None:
+    path.write_bytes(b"this is no database, whatever its name says" * 200)
+
+
+def truncate(path: Path) -> None:
+    os.truncate(path, 5000)
+
+
+def overwrite_middle(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    path.write_bytes(data)
+
+
+def newer(path: Path) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version=99")
+    db.close()
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE mine (x)")
+    db.close()
+
+
+def without_tables(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("DROP TABLE found")
+    db.commit()
+    db.close()
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+@pytest.mark.parametrize(
+    "spoil", [garble, truncate, overwrite_middle, newer, foreign, without_tables, folder, link, Path.unlink]
+)
+@pytest.mark.parametrize("open_meanwhile", [False, True])
+async def test_a_spoilt_index_is_moved_aside_and_made_anew(
+    tmp_path: Path, spoil: Callable[[Path], None], open_meanwhile: bool
+) -> None:
+    store = DiskStore(tmp_path)
+    await store.search.add([entry("a word", "a")])
+    if not open_meanwhile:
+        await store.aclose()
+    spoil(tmp_path / "index.sqlite3")
+    await store.search.find("word")
+    other = DiskStore(tmp_path)
+    for one in (store, other, store):
+        if not await one.search.indexed("", "s1"):
+            await one.search.add([entry("a word", "a")])
+        assert [match.item_id for match in await one.search.find("word")] == ["a"]
+    assert (tmp_path / "index.sqlite3").is_file() and not (tmp_path / "index.sqlite3").is_symlink()
+    await store.aclose()
+    await other.aclose()
+
+
+async def test_the_index_of_another_store_is_not_believed(tmp_path: Path) -> None:
+    first, second = DiskStore(tmp_path / "1"), DiskStore(tmp_path / "2")
+    await first.search.add([entry("a word", "a")])
+    await first.aclose()
+    await second.secret()
+    (tmp_path / "2" / "index.sqlite3").write_bytes((tmp_path / "1" / "index.sqlite3").read_bytes())
+    assert await second.search.indexed("", "s1") == frozenset()
+    await second.aclose()
+
+
+async def test_a_stale_journal_does_not_come_back_to_life(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    index.add([entry("old word", "old")])
+    wal = (tmp_path / "index.sqlite3-wal").read_bytes()
+    index.close()
+    (tmp_path / "index.sqlite3").unlink()
+    (tmp_path / "index.sqlite3-wal").write_bytes(wal)
+    again = index_in(tmp_path)
+    again.add([entry("new word", "new")])
+    assert find(again, "word") == ["new"]
+    again.close()
+
+
+def test_a_locked_index_is_down_after_its_time_limit(tmp_path: Path) -> None:
+    index = index_in(tmp_path, busy_timeout_s=0.05)
+    index.add([entry("a word", "a")])
+    holder = sqlite3.connect(tmp_path / "index.sqlite3", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(IndexDown):
+        index.add([entry("more", "b")])
+    assert find(index, "word") == ["a"], "readers do not wait for a writer"
+    holder.execute("ROLLBACK")
+    holder.close()
+    index.add([entry("more", "b")])
+    assert find(index, "more") == ["b"]
+    assert not (tmp_path / "index.sqlite3.aside").exists(), "a lock is no damage"
+    index.close()
+
+
+async def test_while_the_index_is_down_searching_goes_on_in_memory(tmp_path: Path) -> None:
+    index, time = index_in(tmp_path, busy_timeout_s=0.05), [0.0]
+    search = IndexSearch(index, monotonic=lambda: time[0])
+    await search.add([entry("word kept", "kept"), entry("word purged", "purged", batch="offload_0002")])
+    holder = sqlite3.connect(tmp_path / "index.sqlite3", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    await search.forget("", "s1", ["offload_0002"])
+    assert await search.indexed("", "s1") == frozenset()
+    await search.add([entry("word kept", "kept")])
+    assert await search.indexed("", "s1") == BATCH
+    assert [match.item_id for match in await search.find("word")] == ["kept"]
+    holder.execute("ROLLBACK")
+    holder.close()
+    time[0] = RETRY_AFTER_S
+    assert [match.item_id for match in await search.find("word")] == ["kept"], "what was purged meanwhile stays so"
+    assert index.indexed("", "s1") == BATCH
+    search.close()
+
+
+async def test_a_home_that_cannot_be_written_still_searches_what_it_is_given(tmp_path: Path) -> None:
+    class NoRoom(RealDisk):
+        def create(self, path: str) -> int:
+            raise OSError(28, "no space")
+
+    store = DiskStore(tmp_path, disk=NoRoom())
+    await store.search.add([entry("a word", "a")])
+    assert await store.search.indexed("", "s1") == BATCH
+    assert [match.item_id for match in await store.search.find("word")] == ["a"]
+
+
+def test_two_processes_add_at_once_without_being_refused(tmp_path: Path) -> None:
+    indexes = [index_in(tmp_path) for _ in range(3)]
+    for number in range(30):
+        indexes[number % 3].add([entry(f"word{number} all", f"i{number:02d}")])
+    assert all(len(find(index, "all")) == 30 for index in indexes)
+    for index in indexes:
+        index.close()
+
+
+def test_only_the_owner_may_read_the_index(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        index = index_in(tmp_path)
+        index.add([entry("a word", "a")])
+        files = [entry for entry in os.scandir(tmp_path) if entry.name.startswith("index.sqlite3")]
+        modes = {file.name: file.stat().st_mode & 0o777 for file in files}
+    finally:
+        os.umask(before)
+    assert set(modes.values()) == {0o600} and len(modes) == 3
+    index.close()
+
+
+texts = st.lists(
+    st.sampled_from(["Red", "green", "BLUE", "数据库", "数据", "库", "a_b", "a.b", "é", "e", "'", '"', "-"]), max_size=8
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(texts, min_size=1, max_size=6), texts)
+def test_with_and_without_an_index_the_same_entries_are_found(
+    tmp_path: Path, entries: list[list[str]], query: list[str]
+) -> None:
+    index, linear = index_in(tmp_path), LinearSearch()
+    index.forget("", "s1", ["offload_0001"])
+    given: list[Entry] = [entry(" ".join(words), f"i{number}") for number, words in enumerate(entries)]
+    index.add(given)
+    linear.add(given)
+    assert sorted(find(index, " ".join(query))) == sorted(find(linear, " ".join(query)))
+    assert not (tmp_path / "index.sqlite3.aside").exists()
+    index.close()
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(codec=None, categories=None), max_size=60))
+def test_no_query_and_no_text_upsets_the_index(tmp_path: Path, text: str) -> None:
+    index = index_in(tmp_path)
+    index.add([entry(f"{text} needle", text or "x")])
+    assert (text or "x") in find(index, "needle")
+    index.find(text, principal="", session_ids=[text], project=text, limit=3)
+    index.forget("", "s1", ["offload_0001"])
+    assert find(index, "needle") == []
+    assert not (tmp_path / "index.sqlite3.aside").exists()
+    index.close()
