@@ -45,8 +45,12 @@ _RUN = re.compile(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
 _WIDE_RUN = re.compile(rb"""[^\s"'`]+""")
 _PHRASE = re.compile(rb"[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}")
 _NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
-_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") | frozenset(range(128, 256))
-_EXPORTED = re.compile(rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$")
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") | frozenset(
+    range(128, 256)
+)
+_EXPORTED = re.compile(
+    rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$"
+)
 
 
 class Assignments:

@@ -99,7 +99,9 @@ class Phones:
         """A number that its name announces, with or without a country's code."""
         if text.lstrip("(").startswith("+"):
             return self.international(text)
-        return any(self._is_one(text, region) for region in ("US", "GB", "DE", "FR", "ES", "IT", "IN", "BR", "AU", "JP", "CN"))
+        return any(
+            self._is_one(text, region) for region in ("US", "GB", "DE", "FR", "ES", "IT", "IN", "BR", "AU", "JP", "CN")
+        )
 
     def _is_one(self, text: str, region: str | None) -> bool:
         if self._library is None:

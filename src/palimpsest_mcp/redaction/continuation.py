@@ -26,7 +26,11 @@ def end_of(text: bytes, find: Find) -> int:
         first = text[find.start : find.end].decode("utf-8", "replace")
         more = run.group().decode()
         joined_in_code = bool(gap.group("joint").strip())
-        if len(first) < _SHORTEST or text[run.end() : run.end() + 1] in (b":", b"(", b"[", b"@") or "=" in more.rstrip("="):
+        if (
+            len(first) < _SHORTEST
+            or text[run.end() : run.end() + 1] in (b":", b"(", b"[", b"@")
+            or "=" in more.rstrip("=")
+        ):
             break
         if not looks_random(more) and not (joined_in_code and any(c.isdigit() for c in more)):
             break

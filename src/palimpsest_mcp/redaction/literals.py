@@ -33,7 +33,7 @@ _CONSTANT = re.compile(
 _PLAIN = re.compile(
     r"(?x)[-+]?[\d_.,:/ eE+-]*\d[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+)+(?:[-+.][\w.+-]*)?$ | \d{4}-\d\d-\d\d.* "
     r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$"
-    r"| (?:sha\d{1,3}|md5|blake\w+)[:-].*"
+    r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* | [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
 )
 _MEMBER = re.compile(r"[A-Za-z_]+(?:(?:\.|->|::|\?\.)[A-Za-z_]+)+$")
 _SCOPE = re.compile(r"[^/]*/\d{8}/[a-z0-9-]+/[a-z0-9-]+/aws4_request$")

@@ -40,7 +40,7 @@ _NOT_TOKEN = frozenset(
     "cursor sync eos bos pad unk cls sep mask special stop start end first last word sub lex syntax parse per used "
     "remaining limit budget context reasoning text image audio video design color css theme think thinking generated "
     "new-line newline unexpected expected current-token keyword operator punctuation string number current left right "
-    "delimiter whitespace comment identifier search lexer parser draft target source avg average mean resume".split()
+    "delimiter whitespace comment identifier search lexer parser draft target source avg average mean resume public pub".split()
 )
 _NOT_PASSWORD = frozenset(
     "no forgot forgotten forget reset show hide toggle change changed require required requires need needs has have is "

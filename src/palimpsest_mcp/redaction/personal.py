@@ -92,26 +92,58 @@ _OF_A_PERSON = re.compile(
     rb"connected|accepted|forwarded|forwarded-for|real-ip|connecting-ip|client-ip|addr|address|ip)(?![a-z])[^\n]{0,44}$"
 )
 # What stands before the number of a version, not of a host.
-_OF_A_VERSION = re.compile(rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$")
+_OF_A_VERSION = re.compile(
+    rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$"
+)
 
 
 def _shapes(checks: Checks, phones: Phones) -> tuple[Shape, ...]:
     near = r"[^\n0-9]{0,20}"
     return (
         Shape("email", r"[A-Za-z0-9+_-]@[A-Za-z0-9-]", _EMAIL, _is_email),
-        Shape("card", r"[2-6]\d{3}[ -]?\d{4}[ -]?\d{4}|\d{4}[ -]\d{6}[ -]\d{4}", _CARD, lambda text, m: _alone(text, m) and checks.card(_digits(m))),
+        Shape(
+            "card",
+            r"[2-6]\d{3}[ -]?\d{4}[ -]?\d{4}|\d{4}[ -]\d{6}[ -]\d{4}",
+            _CARD,
+            lambda text, m: _alone(text, m) and checks.card(_digits(m)),
+        ),
         Shape("iban", r"\b[A-Z]{2}\d{2} ?[A-Z0-9]{4}", _IBAN, lambda _, m: checks.iban(m.group().decode())),
-        Shape("national-id", r"\d{3}-\d{2}-|[A-Z]{2} ?\d{2} ?\d{2}|\d{3}\.\d{3}\.|[A-Z]{4}\d{2}|\d{6}[-+A]|[12] ?\d{2} ?\d{2} ?\d|756\.", _FORMED_ID, lambda text, m: _alone(text, m) and checks.formed_id(_text(m))),
-        Shape("national-id", rf"(?i)\b{_ID}\b{near}\d", _NAMED_ID, lambda _, m: checks.named_id(_text(m, 1), _text(m, 2)), 2),
+        Shape(
+            "national-id",
+            r"\d{3}-\d{2}-|[A-Z]{2} ?\d{2} ?\d{2}|\d{3}\.\d{3}\.|[A-Z]{4}\d{2}|\d{6}[-+A]|[12] ?\d{2} ?\d{2} ?\d|756\.",
+            _FORMED_ID,
+            lambda text, m: _alone(text, m) and checks.formed_id(_text(m)),
+        ),
+        Shape(
+            "national-id",
+            rf"(?i)\b{_ID}\b{near}\d",
+            _NAMED_ID,
+            lambda _, m: checks.named_id(_text(m, 1), _text(m, 2)),
+            2,
+        ),
         Shape("birth-date", rf"(?i)\b{_BORN}{near}\d", _BIRTH, lambda *_: True, 1),
-        Shape("ip-address", r"(?:\d{1,3}\.){3}\d|[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F:]", _IP, _is_persons_ip, 1),
-        Shape("wallet", r"\bbc1[a-z0-9]{25}|\b[13][1-9A-HJ-NP-Za-km-z]{25}|\b[5KL][1-9A-HJ-NP-Za-km-z]{50}|\b[xyz]prv", _WALLET, lambda _, m: checks.wallet(_text(m))),
-        Shape("phone", r"\+[1-9][ .\-/(]?\d", _PHONE, lambda text, m: _is_apart(text, m) and phones.international(_text(m))),
+        Shape(
+            "ip-address", r"(?:\d{1,3}\.){3}\d|[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F:]", _IP, _is_persons_ip, 1
+        ),
+        Shape(
+            "wallet",
+            r"\bbc1[a-z0-9]{25}|\b[13][1-9A-HJ-NP-Za-km-z]{25}|\b[5KL][1-9A-HJ-NP-Za-km-z]{50}|\b[xyz]prv",
+            _WALLET,
+            lambda _, m: checks.wallet(_text(m)),
+        ),
+        Shape(
+            "phone",
+            r"\+[1-9][ .\-/(]?\d",
+            _PHONE,
+            lambda text, m: _is_apart(text, m) and phones.international(_text(m)),
+        ),
         Shape("phone", rf"(?i)\b{_CALLED}\b{near}[+\d(]", _NAMED_PHONE, lambda _, m: phones.local(_text(m, 1)), 1),
     )
 
 
-_RESERVED = re.compile(rb"(?i)(?:@|\.)(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local|internal|localdomain)$")
+_RESERVED = re.compile(
+    rb"(?i)(?:@|\.)(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local|internal|localdomain)$"
+)
 _NOBODY = re.compile(
     rb"(?i)(?:git|hg|svn|no-?reply|do-?not-?reply|donotreply|users?|user-?name|some(?:one|body)|any(?:one|body)|name|your?|"
     rb"you|me|my|e-?mail|mail|test(?:er|ing|user)?|foo|bar|baz|qux|admin|root|info|support|contact|hello|help|dev|demo|"
@@ -129,7 +161,12 @@ def _is_email(text: bytes, match: Found) -> bool:
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if not person or ends in _FILE_ENDS or after in (b":", b"(", b"@") and ends not in (b"com", b"org", b"net", b"de"):
         return False
-    if after == b":" and person == b"git" or before in (b"/", b"@", b":") and b"://" in text[max(0, match.start() - 80) : match.start()]:
+    if (
+        after == b":"
+        and person == b"git"
+        or before in (b"/", b"@", b":")
+        and b"://" in text[max(0, match.start() - 80) : match.start()]
+    ):
         return before == b":" and text[match.start() - 7 : match.start()].lower() == b"mailto:"
     if person.lower() in (b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"):
         return False
@@ -147,13 +184,19 @@ def _text(match: Found, group: int = 0) -> str:
 def _alone(text: bytes, match: Found) -> bool:
     """Not a part of a longer number, identifier, path or version."""
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 2]
-    return before not in (b".", b"-", b"/", b"_", b"+", b"#", b"$") and not re.match(rb"[-_/.][0-9A-Za-z]|[_/=%]", after)
+    return before not in (b".", b"-", b"/", b"_", b"+", b"#", b"$") and not re.match(
+        rb"[-_/.][0-9A-Za-z]|[_/=%]", after
+    )
 
 
 def _is_apart(text: bytes, match: Found) -> bool:
     """A plus sign that is neither arithmetic, nor a time zone, nor the sign of an added line."""
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 2]
-    if before.isalnum() or before in (b".", b"+", b"-", b"/", b"_", b")", b"@") or re.match(rb"[.,:/_-]\d|[A-Za-z_%]", after):
+    if (
+        before.isalnum()
+        or before in (b".", b"+", b"-", b"/", b"_", b")", b"@")
+        or re.match(rb"[.,:/_-]\d|[A-Za-z_%]", after)
+    ):
         return False
     starts_line = not before or before == b"\n"
     return not starts_line or any(sign in match.group() for sign in b" -(/")

@@ -135,7 +135,9 @@ class _Reader:
         self._known(data, _FILE_KEYS, "")
         extend = self._table(data.get("extend", {}), "extend", "")
         if extend.keys() - {"useDefault", "disabledRules"}:
-            self.refuse("`extend` takes useDefault and disabledRules only", "List further files in redaction_rule_files.")
+            self.refuse(
+                "`extend` takes useDefault and disabledRules only", "List further files in redaction_rule_files."
+            )
         shared = self._exemptions(data, "")
         reach = self._number(data, "reach", "")
         rules: list[Rule] = []

@@ -107,7 +107,9 @@ def _find(rule: Rule, text: bytes, match: Found, rank: int) -> Find | None:
         return None
     if rule.random and not looks_random(secret.decode("utf-8", "replace")):
         return None
-    return None if rule.exemptions and _is_let_through(rule, text, match, secret) else Find(left, right, rule.kind, rank)
+    return (
+        None if rule.exemptions and _is_let_through(rule, text, match, secret) else Find(left, right, rule.kind, rank)
+    )
 
 
 def _secret(rule: Rule, match: Found) -> tuple[int, int]:

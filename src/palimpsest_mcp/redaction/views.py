@@ -10,9 +10,7 @@ from .matching import Found, Pattern, compiled
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _COLOUR = compiled(r"(?:\x1b|\\(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
-_WRITTEN_OUT = compiled(
-    r"\\u00(2[267]|3[aAcCdDeE])|\\x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);"
-)
+_WRITTEN_OUT = compiled(r"\\u00(2[267]|3[aAcCdDeE])|\\x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);")
 _PERCENT = compiled(r"%(?:25){0,3}(0[9aAdD]|2[02367cC]|3[aAbBcCdDeE]|5[bBdD]|7[bBcCdD])")
 _ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
 _NEAR = 400
