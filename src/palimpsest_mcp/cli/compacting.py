@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import DigestRefused
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def compact(face: Face, file: Path, out: Path | None, **given: Any) -> int:
     if out is not None:
         write_json(out, result.value)
     _say(face, result, out)
-    return 0
+    return DigestRefused.exit_status if result.report.status == "failed" else 0
 
 
 async def _compacted(facade: Palimpsest, file: Path, given: dict[str, Any], *, quiet: bool) -> CompactedMessages:

@@ -33,7 +33,7 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 SCENES = (
-    Scene("coding_session", "a coding session", "timeout"),
+    Scene("coding_session", "a coding session", "1440"),
     Scene("research_session", "a research session with evidence", "percent"),
 )
 

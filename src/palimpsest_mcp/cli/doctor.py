@@ -105,6 +105,7 @@ def _settings(face: Face) -> Check:
 
 def _store(face: Face) -> Iterator[Check]:
     from ..settings.places import home_folder
+    from .numbers import size
 
     root = home_folder(face.home)
     yield _attempt("store", lambda: _opened(face, root))
@@ -112,7 +113,7 @@ def _store(face: Face) -> Iterator[Check]:
     yield _attempt("writable", lambda: _writable(there))
     free = shutil.disk_usage(there).free
     few = "Free some space: a compaction that cannot write does nothing." if free < LITTLE_SPACE else ""
-    yield Check("space", "warn" if few else "ok", f"{free / 1e9:.1f} GB free", few)
+    yield Check("space", "warn" if few else "ok", f"{size(free)} free", few)
     kind = file_system_of(there)
     if kind.startswith(NETWORK_FILE_SYSTEMS):
         yield Check("disk", "warn", f"a network file system ({kind})", "Put the store on a local disk: --home FOLDER.")
