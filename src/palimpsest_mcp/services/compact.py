@@ -25,6 +25,7 @@ from ..models.records import OffloadRecord, Reason
 from ..policy.compression import compression
 from ..policy.levels import level2_groups
 from ..policy.planning import Outcome, plan, replan
+from ..policy.zones import ratio_of
 from ..tokens.windows import prices_of
 from .dependencies import ContentCounter, Dependencies, Progress
 from .digesting import Digesting, Made
@@ -119,6 +120,7 @@ def _plan(situation: Situation, request: PassRequest) -> Plan:
         **_in_our_tokens(situation, request),
         requested=request.requested,
         host_compacts=request.host_compacts,
+        ratio=ratio_of(situation.view_used, situation.window_tokens),
         prices=prices_of(situation.usage.model),
     )
 
