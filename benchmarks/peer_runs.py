@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -31,17 +32,18 @@ def peers(repeats: int) -> str:
     link_venvs(venvs)
     environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(vocabulary_cache(work)), "HOME": str(work / "home")}
     (work / "home").mkdir(exist_ok=True)
+    runnable, missing = split_rows(harness, venvs)
     done = subprocess.run(
         [
             sys.executable, harness / "run_all.py", "--work", work, "--peers", venvs, "--scorer", "ours",
             "--sessions", ",".join([*SIZES, "rows"]), "--reps", str(min(3, repeats)),
+            "--only", ",".join(runnable),
         ],
         env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
     )  # fmt: skip
     if done.returncode != 0:
         raise RuntimeError(done.stderr[-2000:])
-    skipped = [line.removeprefix("skip ") for line in done.stdout.splitlines() if line.startswith("skip ")]
-    note = f"\n\nNot installed, so not run: {', '.join(skipped)} (PEERS names their folder)." if skipped else ""
+    note = f"\n\nNot installed, so not run: {', '.join(missing)} (PEERS names their folder)." if missing else ""
     return (work / "results" / "table.md").read_text("utf-8").strip() + note
 
 
@@ -65,6 +67,22 @@ def prepared_harness(source: Path, work: Path) -> Path:
         raise Skipped("the peers' harness has another shape than this benchmark knows")
     script.write_text(text.replace(FIRST_ROW, FIRST_ROW + rows), encoding="utf-8")
     return harness
+
+
+def split_rows(harness: Path, venvs: Path) -> tuple[list[str], list[str]]:
+    """Names of the harness's rows that can run here, and of those that cannot.
+
+    A row without an environment of its own drives a program from npm; those come with the folder that PEERS names.
+    """
+    rows: dict[str, tuple[str | None, str, list[str], str | None]] = runpy.run_path(str(harness / "run_all.py"))[
+        "PEERS"
+    ]
+    installed = {
+        name: "PEERS" in os.environ if row[0] is None else (venvs / row[0]).exists() for name, row in rows.items()
+    }
+    return [name for name, there in installed.items() if there], [
+        name for name, there in installed.items() if not there
+    ]
 
 
 def make_sessions(harness: Path, work: Path) -> None:

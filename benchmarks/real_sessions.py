@@ -64,12 +64,21 @@ def million_token_session() -> Path:
     tokens = 0
     for number, session in enumerate(sorted(sessions(), key=lambda one: -len(str(one.messages)))):
         messages += [renamed(message, number) for message in session.messages]
-        tokens += len(encoding.encode_ordinary(json.dumps(session.messages, ensure_ascii=False)))
+        tokens += sum(len(encoding.encode_ordinary(text)) for text in texts(session.messages))
         if tokens > MILLION:
             break
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(messages, ensure_ascii=False), encoding="utf-8", errors="surrogatepass")
     return path
+
+
+def texts(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """What a model reads of a session: texts, results, and the arguments of calls."""
+    for message in messages:
+        content = message["content"]
+        for block in [{"text": content}] if isinstance(content, str) else content:
+            inner = block.get("text") or block.get("thinking") or block.get("content") or block.get("input") or ""
+            yield inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
 
 
 def renamed(message: dict[str, Any], number: int) -> dict[str, Any]:
