@@ -10,9 +10,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from ..errors import WriteFailed
+from ..models.events import SessionInfo
+from ..models.records import OffloadRecord
 
 T = TypeVar("T")
 
+_SCHEMA = b'{"schema":'
 _MORE = b',"_m":1'
 _TAIL_SIZE = len(b',"_c":"00000000"}')
 
@@ -33,6 +36,8 @@ def encode(value: msgspec.Struct, *, more: bool = False) -> bytes:
             f"A value has no form in JSON ({type(error).__name__}): it is nested too deeply, or not of JSON's types.",
             next="Record it as a string.",
         ) from None
+    if isinstance(value, OffloadRecord | SessionInfo) and not body.startswith(_SCHEMA):
+        body = b"%s1,%s" % (_SCHEMA, body[1:])  # left out as a default, but a file says its version
     head = body[:-1] + _MORE if more else body[:-1]
     return b'%s,"_c":"%08x"}\n' % (head, zlib.crc32(head))
 
