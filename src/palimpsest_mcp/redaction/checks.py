@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from typing import Any
 
 # Who checks a number that its own name announces; the first whose word stands in the name.
@@ -28,12 +29,11 @@ def _valid(module: str) -> Callable[[str], bool]:
 class Checks:
     """Check digits of cards, accounts, national ids and wallets (python-stdnum)."""
 
-    def card(self, digits: str) -> bool:
-        """Length and first digits of an issuer in use, and Luhn's digit."""
-        if not 13 <= len(digits) <= 19 or len(set(digits)) < 4 or not _valid("luhn")(digits):
-            return False
+    def card(self, text: str) -> bool:
+        """An issuer in use, its length, and Luhn's digit."""
+        digits = "".join(c for c in text if c.isdigit())
         lengths = next((sizes for heads, sizes in _ISSUERS if digits.startswith(heads)), ())
-        return len(digits) in lengths
+        return len(digits) in lengths and len(set(digits)) > 3 and _valid("luhn")(digits)
 
     def iban(self, text: str) -> bool:
         """A country that has IBANs, its length, and the check digits."""
@@ -81,10 +81,13 @@ _ISSUERS: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = (
 
 
 class Phones:
-    """Number plans (phonenumbers, the extra `pii`); without it, no number is a phone number."""
+    """Number plans, by phonenumbers (the extra `pii`); without it only the length is checked."""
 
-    def __init__(self) -> None:
-        self._library: Any = None
+    _REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "IN", "BR", "AU", "JP", "CN")
+
+    @cached_property
+    def _library(self) -> Any:
+        return importlib.import_module("phonenumbers") if self.present else None
 
     @property
     def present(self) -> bool:
@@ -93,23 +96,21 @@ class Phones:
 
     def international(self, text: str) -> bool:
         """A number with its country's code."""
-        return self._is_one(text, None)
+        return self._is_one(text, (None,))
 
     def local(self, text: str) -> bool:
         """A number that its name announces, with or without a country's code."""
-        if text.lstrip("(").startswith("+"):
-            return self.international(text)
-        return any(
-            self._is_one(text, region) for region in ("US", "GB", "DE", "FR", "ES", "IT", "IN", "BR", "AU", "JP", "CN")
-        )
+        return self._is_one(text, (None,) if "+" in text[:2] else self._REGIONS)
 
-    def _is_one(self, text: str, region: str | None) -> bool:
-        if self._library is None:
-            self._library = importlib.import_module("phonenumbers")
-        try:
-            return bool(self._library.is_possible_number(self._library.parse(text, region)))
-        except self._library.NumberParseException:
-            return False
+    def _is_one(self, text: str, regions: Sequence[str | None]) -> bool:
+        library = self._library
+        if library is None:  # ITU-T E.164: at most 15 digits
+            return 8 <= sum(c.isdigit() for c in text) <= 15
+        for region in regions:
+            with suppress(library.NumberParseException):
+                if library.is_possible_number(library.parse(text, region)):
+                    return True
+        return False
 
 
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
 
 Proof: TypeAlias = Literal["literal", "random", "strong", "words", "pair", "digits", "signature"]
@@ -23,42 +25,14 @@ class Name(NamedTuple):
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
-_PASSWORD = frozenset(
-    "password passwords passwd pwd passphrase passcode passwort kennwort senha contrasena contraseña wachtwoord psk requirepass masterauth "
-    "密码 パスワード пароль 비밀번호".split()
+_LISTS: dict[str, list[str]] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("names.toml").read_text("utf-8")
 )
-_SHORT_PASSWORD = frozenset({"pass", "pw", "passw"})
-_GLUED = ("password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "secretkey", "privatekey")
+_PASSWORD, _SHORT_PASSWORD = frozenset(_LISTS["password"]), frozenset(_LISTS["short_password"])
+_NOT_PASSWORD, _NOT_TOKEN = frozenset(_LISTS["not_password"]), frozenset(_LISTS["not_token"])
+_SUFFIXES, _KEY_OF = frozenset(_LISTS["suffixes"]), frozenset(_LISTS["key_of"])
+_CSRF, _SESSION = frozenset(_LISTS["csrf"]), frozenset(_LISTS["session"])
 _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "privatekey": "private"}
-# What may follow the word that counts without changing what the value is.
-_SUFFIXES = frozenset(
-    "dev prod production staging stage test tests old new current backup primary secondary main default live base value "
-    "b64 base64 raw plain plaintext hex string str enc encrypted env local here".split()
-)
-_NOT_TOKEN = frozenset(
-    "max min num n no count total input output prompt completion cached cache next prev previous page continuation "
-    "cursor sync eos bos pad unk cls sep mask special stop start end first last word sub lex syntax parse per used "
-    "remaining limit budget context reasoning text image audio video design color css theme think thinking generated "
-    "new-line newline unexpected expected current-token keyword operator punctuation string number current left right "
-    "delimiter whitespace comment identifier search lexer parser draft target source avg average mean resume public pub".split()
-)
-_NOT_PASSWORD = frozenset(
-    "no forgot forgotten forget reset show hide toggle change changed require required requires need needs has have is "
-    "check verify validate invalid wrong incorrect missing min max empty without set allow enable disable use".split()
-)
-_KEY_OF = frozenset(
-    "api access secret private signing sign signature encryption encrypt decrypt decryption master account auth "
-    "authentication shared license licence subscription service consumer storage admin server deploy deployment hmac "
-    "jwt aes wallet root write ingest integration functions function host webhook bot app application client project "
-    "rest live sandbox merchant security secure crypt crypto cipher developer dev openai anthropic claude gemini "
-    "mistral cohere groq tavily exa serper serpapi brave google gcp aws azure github gitlab stripe twilio sendgrid "
-    "mailgun mailchimp postmark datadog dd newrelic relic sentry cloudflare fastly algolia mapbox maps firebase fcm "
-    "heroku supabase pinecone qdrant weaviate wandb hf huggingface replicate deepseek openrouter perplexity voyage jina "
-    "firecrawl elevenlabs deepgram assemblyai rapidapi telegram slack discord notion linear jira okta auth0 vault "
-    "storageaccount cosmos cosmosdb servicebus search maps weather openweather owm tmdb omdb news nasa polygon finnhub "
-    "alphavantage binance coinbase kraken etherscan infura alchemy moralis kubernetes k8s ci npm pypi wep wpa".split()
-)
-_SESSION_WORDS = frozenset({"sid", "sessid", "phpsessid", "jsessionid", "sessionid", "aspsessionid"})
 _SIGNATURES = frozenset({"sig", "signature"})
 
 
@@ -84,13 +58,13 @@ def secret_name(name: str) -> Name | None:
 
 
 def _token_like(before: list[str], last: str) -> Name | None:
-    if {*before, last} & {"csrf", "xsrf", "csrfmiddleware", "authenticity", "requestverification", "verification"}:
+    if _CSRF & {*before, last}:
         return Name("csrf-token", "random") if last in ("token", "csrf", "xsrf", "key", "nonce") else None
     if last in ("token", "tokens", "jwt", "pat", "bearer"):
         return None if _NOT_TOKEN & {*before} else Name("token", "random")
     if last in ("secret", "secrets", "credential", "credentials", "creds"):
         return Name("secret", "random")
-    if last in _SESSION_WORDS or (last == "id" and before[-1:] in (["session"], ["sess"])):
+    if last in _SESSION or (last == "id" and before[-1:] in (["session"], ["sess"])):
         return Name("session", "strong")
     if last in ("auth", "authorization"):
         return Name("auth", "random" if last == "authorization" else "pair")
@@ -116,7 +90,7 @@ def _key_like(before: list[str], last: str, name: str) -> Name | None:
 def _split_glued(words: list[str]) -> list[str]:
     out: list[str] = []
     for word in words:
-        tail = next((g for g in _GLUED if word.endswith(g)), "")
+        tail = next((g for g in _LISTS["glued"] if word.endswith(g)), "")
         if not tail:
             out.append(word)
             continue

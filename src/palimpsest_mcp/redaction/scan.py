@@ -13,7 +13,7 @@ Ranges: TypeAlias = Sequence[tuple[int, int]]
 """Parts of a text, in bytes: in order, not overlapping."""
 
 _CHUNK = 16 << 10
-_OVERLAP = 256  # no gate's own text is longer
+_OVERLAP = 512  # no gate's own text is longer
 _ROOM = 512  # how far a find may go on behind the chunk in which its gate stands
 
 
