@@ -54,6 +54,8 @@ class Attempt:
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
         self._worth = [worth(one.specs, ranks) for one in self._surveys]
+        fixed = request.ceiling_tokens <= request.budget_tokens
+        self._weight = self._worth if fixed else [[1.0] * len(one.specs) for one in self._surveys]
         self._redacted = sum(source.redacted for source in request.sources)
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._add_focus()
@@ -89,7 +91,7 @@ class Attempt:
             poor = {
                 n
                 for n, check in enumerate(draft.checks)
-                if n not in pointers and check.in_view < self._request.min_shown
+                if n not in pointers and self._in_view(n, check) < self._request.min_shown
             }
             if not poor:
                 draft.notes = notes + draft.notes
@@ -106,6 +108,7 @@ class Attempt:
         plans, seen = plans_for(
             [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
             self._worth,
+            self._weight,
             request.visible.holders,
         )
         live = [plan for n, plan in enumerate(plans) if n not in pointers]
@@ -114,54 +117,69 @@ class Attempt:
         room = request.budget_tokens - empty.tokens
         if room <= 0:
             return None
-        selector.run(room)
+        selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
-        if request.ceiling_tokens > request.budget_tokens and self._lacks_first(draft):
-            grown = self._grown(plans, selector, draft, pointers, empty.tokens)
-            if grown is not None:
-                return grown
+        if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):
+            return self._grown(plans, selector, draft, pointers, empty.tokens)
         return draft
 
     def _fitted(
         self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, fixed: int
     ) -> _Draft:
-        """Correct the selection until what is counted, not what was estimated, meets the budget."""
-        draft = self._drafted(plans, pointers)
+        """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
+        room = budget - fixed
+        available = room
+        best: _Draft | None = None
         for _ in range(_ROUNDS):
-            if draft.tokens > budget:
-                if not selector.trim(draft.tokens - budget):
-                    break
-            elif draft.tokens < _NEAR * budget and draft.counts.left_out:
-                rate = (draft.tokens - fixed) / max(1, selector.spent)
-                before = selector.spent
-                selector.grow(int((budget - fixed) / max(0.5, rate)))
-                if selector.spent == before:
-                    break
-            else:
-                break
+            selector.fill(available)
             draft = self._drafted(plans, pointers)
-        while draft.tokens > budget * SLACK and selector.trim(draft.tokens - budget):
+            if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
+                best = draft
+            if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or selector.spent < _NEAR * available):
+                break
+            rate = max(0.5, (draft.tokens - fixed) / max(1, selector.spent))
+            available = int(room * 0.99 / rate)
+        return best or self._trimmed(plans, selector, pointers, budget)
+
+    def _trimmed(self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int) -> _Draft:
+        draft = self._drafted(plans, pointers)
+        while draft.tokens > budget and selector.trim(draft.tokens - budget):
             draft = self._drafted(plans, pointers)
         return draft
 
     def _grown(
         self, plans: list[Plan], selector: Selector, draft: _Draft, pointers: frozenset[int], fixed: int
-    ) -> _Draft | None:
+    ) -> _Draft:
+        """With the ceiling as budget: all items their least share, then what is of the first rank, nothing else."""
         ceiling = self._request.ceiling_tokens
-        selector.grow(int((ceiling - fixed) * 0.97), classes=self._first_classes())
+        selector.fill(self._request.budget_tokens - fixed)
+        selector.fill(int((ceiling - fixed) * 0.97), classes=self._first_classes())
         grown = self._drafted(plans, pointers)
-        while grown.tokens > ceiling and selector.trim(grown.tokens - ceiling):
+        if any(self._in_view(n, c) < self._request.min_shown for n, c in enumerate(grown.checks) if n not in pointers):
+            selector.fill(int((ceiling - fixed) * 0.97))
             grown = self._drafted(plans, pointers)
+        if grown.tokens > ceiling:
+            grown = self._trimmed(plans, selector, pointers, ceiling)
         if grown.tokens > draft.tokens:
             grown.notes.append(f"budget grew from {self._request.budget_tokens} to {grown.tokens} tokens")
-        return grown if grown.tokens <= ceiling else None
+        return grown
+
+    def _in_view(self, number: int, check: PartCheck) -> float:
+        """Share of an item's specifics in view. Where no budget may grow, each counts by its worth: then two hundred
+        time stamps that cannot all stay do not make a pointer of an item whose other specifics are all there."""
+        weight = self._weight[number]
+        total = sum(weight)
+        return sum(weight[n] for n in (*check.shown, *check.elsewhere)) / total if total else 1.0
 
     def _first_classes(self) -> frozenset[str]:
         return frozenset(name for name, rank in self._ranks.items() if rank.first)
 
-    def _lacks_first(self, draft: _Draft) -> bool:
+    def _lacks(self, draft: _Draft, pointers: frozenset[int]) -> bool:
         first = self._first_classes()
-        return any(count.left_out for name, count in draft.counts.by_class.items() if name in first)
+        if any(count.left_out for name, count in draft.counts.by_class.items() if name in first):
+            return True
+        least = self._request.min_shown
+        return any(self._in_view(n, c) < least for n, c in enumerate(draft.checks) if n not in pointers)
 
     # -- printing and checking ---------------------------------------------------------------------------------------
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-_PRESSURES = (0.0, 0.5, 1.5, 5.0, 50.0)
-"""Added to the worth of every specific of an item that would stay below its least share, in turn: with rising pressure
-the cheap ones win over the dear ones, and many over few."""
+_PRESSURES = (0.3, 1.0, 4.0, 100.0)
+"""Added to the worth of each specific that an item needs to reach its least share, in turn: with rising pressure cheap
+ones win over dear ones, and many over few."""
 
 
 class Candidate(NamedTuple):
@@ -18,57 +18,83 @@ class Candidate(NamedTuple):
     shared: int
     """Its number in the batch: one entry serves every item that holds the same."""
     worth: float
+    weight: float
+    """How much it counts toward its item's least share: 1, or its worth."""
     cost: int
     key: str
 
 
-def choose(
-    candidates: Sequence[Candidate], room: int, wanted: Sequence[int], key_cost: Callable[[str], int]
-) -> list[Candidate]:
-    """The entries to print within about `room` tokens, in the order they were chosen.
+class _Choice:
+    """Entries being taken within a number of tokens."""
 
-    `wanted[item]` is how many of the item's candidates must at least be covered; where no pressure achieves that the
-    item stays short, and its caller decides.
-    """
-    pressure = [0] * len(wanted)
-    chosen: list[Candidate] = []
-    for _ in range(3 * len(_PRESSURES)):
-        chosen, covered = _greedy(candidates, room, [_PRESSURES[p] for p in pressure], key_cost)
-        short = [n for n, need in enumerate(wanted) if covered[n] < need and pressure[n] + 1 < len(_PRESSURES)]
-        if not short:
-            break
-        for item in short:
-            pressure[item] += 1
-    return chosen
+    def __init__(
+        self, items_of: dict[int, list[tuple[int, float]]], items: int, room: int, key_cost: Callable[[str], int]
+    ) -> None:
+        self._items_of = items_of
+        self._key_cost = key_cost
+        self._keys: set[tuple[int, str]] = set()
+        self.taken: set[int] = set()
+        self.room = room
+        self.covered = [0.0] * items
+        self.chosen: list[Candidate] = []
 
-
-def _greedy(
-    candidates: Sequence[Candidate], room: int, extra: Sequence[float], key_cost: Callable[[str], int]
-) -> tuple[list[Candidate], list[int]]:
-    order = sorted(candidates, key=lambda c: (-(c.worth + extra[c.item]) / c.cost, c.item, c.spec))
-    items_of: dict[int, list[int]] = {}
-    for candidate in candidates:
-        items_of.setdefault(candidate.shared, []).append(candidate.item)
-    covered = [0] * len(extra)
-    taken: set[int] = set()
-    keys: set[tuple[int, str]] = set()
-    chosen: list[Candidate] = []
-    for candidate in order:
-        if candidate.shared in taken:
-            continue
-        cost = candidate.cost
+    def take(self, candidate: Candidate, *, even_over: bool = False) -> None:
+        """Take an entry where there is room for it, or even where there is none."""
+        if candidate.shared in self.taken:
+            return
         named = (candidate.item, candidate.key)
-        if candidate.key and named not in keys:
-            cost += key_cost(candidate.key)
-        if cost > room:
-            continue
-        room -= cost
-        keys.add(named)
-        taken.add(candidate.shared)
-        chosen.append(candidate)
-        for item in items_of[candidate.shared]:
-            covered[item] += 1
-    return chosen, covered
+        cost = candidate.cost + (self._key_cost(candidate.key) if candidate.key and named not in self._keys else 0)
+        if cost > self.room and not even_over:
+            return
+        self.room -= cost
+        self._keys.add(named)
+        self.taken.add(candidate.shared)
+        self.chosen.append(candidate)
+        for item, weight in self._items_of[candidate.shared]:
+            self.covered[item] += weight
+
+
+def choose(
+    candidates: Sequence[Candidate], room: int, wanted: Sequence[float], key_cost: Callable[[str], int]
+) -> list[Candidate]:
+    """The entries to print within about `room` tokens.
+
+    `wanted[item]` is the weight of the item's candidates that must at least be covered. Where not all items can have that,
+    the dearest stay short, and the caller decides what becomes of them.
+    """
+    items_of: dict[int, list[tuple[int, float]]] = {}
+    for candidate in candidates:
+        items_of.setdefault(candidate.shared, []).append((candidate.item, candidate.weight))
+    order = sorted(candidates, key=lambda c: (-c.worth / c.cost, c.item, c.spec))
+    by_item = [[c for c in order if c.item == n] for n in range(len(wanted))]
+
+    def run(needy: Iterable[int], pressure: float) -> _Choice:
+        choice = _Choice(items_of, len(wanted), room, key_cost)
+        for item in needy:
+            for candidate in sorted(by_item[item], key=lambda c: (-(c.worth + pressure * c.weight) / c.cost, c.spec)):
+                if choice.covered[item] >= wanted[item]:
+                    break
+                choice.take(candidate, even_over=True)
+        if choice.room >= 0:
+            for candidate in order:
+                choice.take(candidate)
+        return choice
+
+    choice = run((), 0.0)
+    needy = {n for n, need in enumerate(wanted) if choice.covered[n] < need}
+    hopeless: set[int] = set()
+    while needy - hopeless:
+        before = len(needy)
+        for pressure in _PRESSURES:
+            choice = run(sorted(needy - hopeless), pressure)
+            short = {n for n, need in enumerate(wanted) if choice.covered[n] < need} - hopeless
+            if choice.room >= 0 and not short:
+                return choice.chosen
+            if choice.room >= 0:
+                needy |= short
+        if choice.room < 0 or len(needy) == before:  # no progress: the dearest one stays short
+            hopeless.add(max(needy - hopeless, key=lambda n: (wanted[n], n)))
+    return run((), 0.0).chosen if choice.room < 0 else choice.chosen
 
 
 __all__ = ["Candidate", "choose"]

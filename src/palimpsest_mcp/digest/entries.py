@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from ..models.specifics import Specific
 from .units import Survey
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{2,30}")
 _BETWEEN = " | "
-_SAME = "  "
-"""Between values of one key: two spaces, so that two values are never read as one."""
+_APART = "  "
+_JOINING = frozenset({"date", "status", "error", "money"})
+"""Classes whose values may go on over one space (a day and a time): two spaces keep two values two."""
+_OWN_LINE = 3
+"""Values from which a class has a line of its own in the ledger."""
 _NEAR = " … "
 KEY = re.compile(r"[A-Za-z_$@][\w.$@/:-]*(?: [\w.$@/:-]+){0,3}")
 """What may stand as a key in the ledger; anything else is shown without one."""
@@ -20,25 +24,24 @@ _KEY = re.compile(rf"({KEY.pattern})=")
 _LONGEST_KEY = 40
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
-ALSO = "also "
+ALSO = "also"
+NEAR = "near"
+_LED = re.compile(r"[a-z][\w-]*: ")
 
 
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
-    """The rarest word of a line that is no part of a specific; the first of equals. Empty where there is none."""
+    """The rarest word of a line, the first of equals; empty where that word stands in an entry, or there is none."""
     line = survey.lines[home]
     frequency = word_frequency(survey)
     best, rarest = "", 0
-    for word in _words(line.text, [(m.start, m.end) for m in line.marks if m.spec in entries]):
-        times = frequency[word]
-        if not best or times < rarest:
-            best, rarest = word, times
+    for word in _WORD.finditer(line.text):
+        inside = next((m.spec for m in line.marks if m.start < word.end() and word.start() < m.end), -1)
+        if inside >= 0 and inside not in entries:
+            continue
+        times = frequency[word.group()]
+        if not rarest or times < rarest:
+            best, rarest = ("" if inside >= 0 else word.group()), times
     return best
-
-
-def _words(text: str, taken: list[tuple[int, int]]) -> Iterator[str]:
-    for match in _WORD.finditer(text):
-        if not any(start < match.end() and match.start() < end for start, end in taken):
-            yield match.group()
 
 
 def word_frequency(survey: Survey) -> Counter[str]:
@@ -49,27 +52,50 @@ def word_frequency(survey: Survey) -> Counter[str]:
 
 
 def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> list[str]:
-    """The ledger of one item: a line a class (`also number: size=4200  5100 | 17`), then values beside their word."""
+    """The ledger of one item, values in source order.
+
+    `number: size=4200 5100 | 17` for each class with several values, `also: HAT069 | price=1.10` for the rest; then
+    `near: libfoo … 1.2.3-4  08:15:47 | 512  setup.py`, where the values of one group stand in one line of the source,
+    beside its rarest word; then commands, each on its own line.
+    """
     by_class: dict[str, dict[str, list[str]]] = {}
     beside: dict[int, list[str]] = {}
     commands: list[str] = []
+    lonely = _lonely(survey, entries, labels)
     for number in sorted(entries):
         spec = survey.specs[number]
         home = survey.home[number]
         key = shown_key(spec)
         if spec.cls == _COMMAND:
             commands.append(spec.text)
-        elif not key and home in labels:
+        elif not key and home not in lonely:
             beside.setdefault(home, []).append(spec.text)
         else:
             by_class.setdefault(spec.cls, {}).setdefault(key, []).append(spec.text)
-    lines = [
-        f"{ALSO}{cls}: {_BETWEEN.join(_group(key, values) for key, values in groups.items())}"
-        for cls, groups in by_class.items()
-    ]
+    lines: list[str] = []
+    rest: list[str] = []
+    for cls, groups in by_class.items():
+        shown = [_group(cls, key, values) for key, values in groups.items()]
+        if sum(map(len, groups.values())) >= _OWN_LINE:
+            lines.append(f"{cls}: {_BETWEEN.join(shown)}")
+        else:
+            rest += shown
+    if rest:
+        lines.append(f"{ALSO}: {_BETWEEN.join(rest)}")
     if beside:
-        lines.append(f"{ALSO}near: " + _BETWEEN.join(f"{labels[h]}{_NEAR}{_SAME.join(v)}" for h, v in beside.items()))
+        lines.append(f"{NEAR}: {_BETWEEN.join(_row(labels.get(home, ''), values) for home, values in beside.items())}")
     return lines + commands
+
+
+def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> set[int]:
+    """Lines with a single value in the ledger and no word beside it: such values are grouped by class."""
+    counts = Counter(survey.home[n] for n in entries if not shown_key(survey.specs[n]))
+    return {home for home, times in counts.items() if times == 1 and not labels.get(home)}
+
+
+def _row(label: str, values: list[str]) -> str:
+    joined = _APART.join(values)
+    return f"{label}{_NEAR}{joined}" if label else joined
 
 
 def shown_key(spec: Specific) -> str:
@@ -77,28 +103,36 @@ def shown_key(spec: Specific) -> str:
     return spec.key if len(spec.key) <= _LONGEST_KEY and KEY.fullmatch(spec.key) else ""
 
 
-def entry_pairs(line: str) -> Iterator[tuple[str, str]]:
-    """The pairs that a ledger line claims, read back from its text: (key or word, value); bare values have none."""
-    if not line.startswith(ALSO):
-        return
-    _, _, rest = line.partition(": ")
-    for group in rest.split(_BETWEEN):
-        key, values = _head(group)
-        for value in values.split(_SAME):
-            yield key, value
+class Group(NamedTuple):
+    """A stretch of a ledger line whose values all stand under one key or beside one word."""
+
+    start: int
+    end: int
+    key: str
+    """Empty for bare values."""
+    together: bool
+    """Its values claim to stand in one line of the source."""
 
 
-def _head(group: str) -> tuple[str, str]:
-    word, mark, values = group.partition(_NEAR)
-    if mark:
-        return word, values
-    found = _KEY.match(group)
-    return (found.group(1), group[found.end() :]) if found else ("", group)
+def entry_groups(line: str) -> list[Group]:
+    """The groups of a ledger line, read back from its text."""
+    groups: list[Group] = []
+    at = line.find(": ") + 2 if _LED.match(line) else 0
+    near = line.startswith(f"{NEAR}: ")
+    for piece in line[at:].split(_BETWEEN):
+        word, mark, _ = piece.partition(_NEAR) if near else ("", "", piece)
+        found = None if near else _KEY.match(piece)
+        key = word if mark else found.group(1) if found else ""
+        groups.append(
+            Group(at + (len(word) if mark else len(found.group()) if found else 0), at + len(piece), key, near)
+        )
+        at += len(piece) + len(_BETWEEN)
+    return groups
 
 
-def _group(key: str, values: list[str]) -> str:
-    joined = _SAME.join(values)
+def _group(cls: str, key: str, values: list[str]) -> str:
+    joined = (_APART if cls in _JOINING else " ").join(values)
     return f"{key}={joined}" if key else joined
 
 
-__all__ = ["ALSO", "KEY", "entry_lines", "entry_pairs", "label_of", "shown_key", "word_frequency"]
+__all__ = ["ALSO", "KEY", "NEAR", "Group", "entry_groups", "entry_lines", "label_of", "shown_key", "word_frequency"]

@@ -2,8 +2,8 @@
 
     [palimpsest offload_0007: 3 results, 4,200 → 610 tokens; left out 17 of 92 specifics: 12 numbers, 3 paths, 2 ids
      · 9 more in offload_0003 · restore_batch s7f3k offload_0007]                                  (one line)
-    [item 2 Bash git log --stat: 340 lines, 4,200 tokens]
-    [item 2 Bash git log --stat: 340 lines, 4,200 tokens; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
+    [item 2 Bash git log --stat: 340 lines]
+    [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
     [×120 rows]  [×14 the next line]  [×180 lines like]
     [summary by MODEL, wording not verified]
 
@@ -30,10 +30,12 @@ _POSES = re.compile(
     re.IGNORECASE,
 )
 _PLURALS = {"status": "status", "hash": "hashes", "quantity": "quantities"}
-_TARGET = 72
+_TARGET = 48
 """Characters of an item's target in its note."""
-_HOLDERS = 3
+_HOLDERS = 1
 """Holders named one by one; more are counted."""
+_CLASSES = 4
+"""Classes named one by one; what is left out of more is counted together."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -51,8 +53,11 @@ def left_out(counts: SpecificCounts) -> str:
     """`left out 17 of 92 specifics: 12 numbers, 3 paths · 9 more in offload_0003`; printed also when it is zero."""
     text = f"left out {counts.left_out} of {counts.total} specifics"
     classes = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
-    if classes:
-        text += ": " + ", ".join(f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in classes)
+    said = [f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in classes[:_CLASSES]]
+    others = -sum(n for n, _ in classes[_CLASSES:])
+    said += [f"{others} other{'s' if others > 1 else ''}"] if others else []
+    if said:
+        text += ": " + ", ".join(said)
     holders = sorted(counts.holders.items(), key=lambda x: (-x[1], x[0]))
     text += "".join(f" · {n} more in {holder}" for holder, n in holders[:_HOLDERS])
     if len(holders) > _HOLDERS:
@@ -76,8 +81,7 @@ def item_note(source: DigestSource, number: int, lines: int, pointer: SpecificCo
     target = source.action.target if source.action else ""
     target = _clean(target or source.title or source.url, _TARGET)
     name = " ".join(part for part in (*parts, target) if part)
-    facts = [f"{lines:,} lines"] if lines > 1 else []
-    facts.append(f"{source.tokens:,} tokens")
+    facts = [f"{lines:,} lines"] if lines > 1 else [f"{source.tokens:,} tokens"]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted else []
     rest = f"; pointer, {left_out(pointer)}" if pointer is not None else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from typing import NamedTuple
 
 from ..models.specifics import Specific
 from .coverage import Candidate, choose
@@ -39,6 +39,8 @@ class Plan:
     survey: Survey
     worth: list[float]
     """Per specific; 0 where it is in view already."""
+    weight: list[float]
+    """Per specific: how much it counts toward the least share that must be in view."""
     shared: list[int]
     """Per specific: its number in the batch; equal (class, text, key) share one."""
     tokens: int
@@ -54,20 +56,30 @@ class Plan:
     """Home line -> the word of it that stands before its values."""
 
 
+class _Kept(NamedTuple):
+    """A plan after step 1."""
+
+    picked: set[int]
+    tables: set[int]
+
+
 class Selector:
     """Selects for one batch. `count` counts tokens of one text and may cache."""
 
     def __init__(self, plans: Sequence[Plan], seen: set[int], count: Callable[[str], int], least: float) -> None:
-        """`least`: share of an item's specifics that must be in view for it to be worth a digest."""
+        """`least`: share of an item's weight that must be in view for it to be worth a digest."""
         self.plans = plans
         self._least = least
         self._seen = seen
         self._count = count
         self.spent = 0
         self._credit = 1.0
+        self._kept: list[_Kept] = []
+        self._base = 0
+        self._base_seen: set[int] = set()
 
-    def run(self, available: int) -> None:
-        """Fill the plans with at most about `available` tokens; `spent` says how many by the sum of single counts."""
+    def lines(self, available: int) -> None:
+        """Step 1, within the part of `available` tokens that lines may take."""
         total = max(1, sum(plan.tokens for plan in self.plans))
         need = sum(
             self._bare(plan, spec)
@@ -79,14 +91,30 @@ class Selector:
         extra = max(_LEAST_LINES * available, min(_MOST_LINES * available, available - need))
         for plan in self.plans:
             self._lines(plan, extra * plan.tokens / total)
-        self.grow(available)
+        self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in self.plans]
+        self._base = self.spent
+        self._base_seen = set(self._seen)
 
-    def grow(self, available: int, classes: frozenset[str] | None = None) -> None:
-        """Steps 2 and 3 again with more room; with `classes`, only entries of those."""
+    def fill(self, available: int, classes: frozenset[str] | None = None) -> None:
+        """Steps 2 and 3 from anew; `spent` says what it came to by the sum of single counts.
+
+        With `classes`, entries of those are added to what is there, and nothing else changes.
+        """
+        if classes is None:
+            self._reset()
         self._entries(available, classes)
         if classes is None:
             self._labels(available)
             self._upgrade(available)
+
+    def _reset(self) -> None:
+        for plan, kept in zip(self.plans, self._kept, strict=True):
+            plan.picked, plan.tables = set(kept.picked), set(kept.tables)
+            plan.entries.clear()
+            plan.keys.clear()
+            plan.labels.clear()
+        self.spent = self._base
+        self._seen = set(self._base_seen)
 
     def trim(self, tokens: int) -> bool:
         """Take out about `tokens` tokens, least worth first: words, entries, lines. False when nothing is left."""
@@ -193,15 +221,17 @@ class Selector:
 
     def _entries(self, available: int, classes: frozenset[str] | None) -> None:
         candidates = [
-            Candidate(n, spec, plan.shared[spec], plan.worth[spec], self._bare(plan, spec), shown_key(one))
+            Candidate(
+                n, spec, plan.shared[spec], plan.worth[spec], plan.weight[spec], self._bare(plan, spec), shown_key(one)
+            )
             for n, plan in enumerate(self.plans)
             for spec, one in enumerate(plan.survey.specs)
             if plan.shared[spec] not in self._seen and (classes is None or one.cls in classes)
         ]
-        wanted: list[int] = []
+        wanted: list[float] = []
         for plan in self.plans:
-            covered = sum(1 for shared in plan.shared if shared in self._seen)
-            wanted.append(ceil(self._least * len(plan.shared)) - covered)
+            covered = sum(w for shared, w in zip(plan.shared, plan.weight, strict=True) if shared in self._seen)
+            wanted.append(0.0 if classes else self._least * sum(plan.weight) - covered)
         for one in choose(candidates, available - self.spent, wanted, self._key_cost):
             plan = self.plans[one.item]
             self._add_entry(plan, one.spec, one.cost + (self._key_cost(one.key) if one.key not in plan.keys else 0))
@@ -248,7 +278,7 @@ class Selector:
             plan = self.plans[number]
             label = label_of(plan.survey, home, plan.entries)
             cost = self._count(label) + 2 if label else 0
-            if label and self.spent + cost <= available:
+            if self.spent + cost <= available:
                 plan.labels[home] = label
                 self.spent += cost
 
@@ -282,16 +312,19 @@ class Selector:
 
 
 def plans_for(
-    surveys: Sequence[tuple[Survey, int]], worth: Sequence[list[float]], visible: Mapping[Specific, str]
+    surveys: Sequence[tuple[Survey, int]],
+    worth: Sequence[list[float]],
+    weight: Sequence[list[float]],
+    visible: Mapping[Specific, str],
 ) -> tuple[list[Plan], set[int]]:
     """Plans with batch-wide numbers, and the numbers that are in view already."""
     numbers: dict[Specific, int] = {}
     seen: set[int] = set()
     plans: list[Plan] = []
-    for (survey, tokens), worths in zip(surveys, worth, strict=True):
+    for (survey, tokens), worths, weights in zip(surveys, worth, weight, strict=True):
         shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
         seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
-        plans.append(Plan(survey, worths, shared, tokens))
+        plans.append(Plan(survey, worths, weights, shared, tokens))
     return plans, seen
 
 

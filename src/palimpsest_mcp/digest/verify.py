@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from ..models.digests import DigestLine, DigestPart
 from ..models.records import ClassCount, SpecificCounts
-from ..models.specifics import Specific
+from ..models.specifics import Span, Specific
 from ..ports.text import Registry
-from .entries import entry_pairs
+from .entries import entry_groups
 from .units import Survey
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
@@ -36,11 +36,6 @@ class PartCheck:
     """Lines of the part that may not stand, with the rule they break."""
     total: int = 0
 
-    @property
-    def in_view(self) -> float:
-        """Share of the item's specifics in view; 1.0 where it has none."""
-        return (len(self.shown) + len(self.elsewhere)) / self.total if self.total else 1.0
-
 
 def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) -> PartCheck:
     """What one part shows of its own item, and which of its lines say what the source does not (D4, D5, D7)."""
@@ -52,37 +47,44 @@ def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) 
     checked = [n for n, line in enumerate(lines) if line.kind in SHOWN_KINDS or line.kind == "prose"]
     for number, found in zip(checked, _found_by_line([lines[n].text for n in checked], registry), strict=True):
         line = lines[number]
-        strangers = [pair for pair in found if pair not in known]
+        strangers = [span for span in found if (span.cls, span.text) not in known]
         if strangers:
             check.bad_lines[number] = f"invented: {len(strangers)} in a {line.kind} line"
-        elif line.kind == "entry" and not _pairs_hold(survey, homes, line.text):
+        elif line.kind == "entry" and not _pairs_hold(survey, homes, line.text, found):
             check.bad_lines[number] = "pairs: a value under a key it does not have"
         elif line.kind in SHOWN_KINDS:
-            check.shown.update(known[pair] for pair in found)
+            check.shown.update(known[span.cls, span.text] for span in found)
     return check
 
 
-def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[tuple[str, str]]]:
+def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
+    """Specifics of each text, their places counted from its own beginning."""
     spans = registry.spans("\n".join(texts))
-    found: list[list[tuple[str, str]]] = []
+    found: list[list[Span]] = []
     at = position = 0
     for text in texts:
-        position += len(text) + 1
-        here: list[tuple[str, str]] = []
-        while at < len(spans) and spans[at].start < position:
-            here.append((spans[at].cls, spans[at].text))
+        end = position + len(text) + 1
+        here: list[Span] = []
+        while at < len(spans) and spans[at].start < end:
+            span = spans[at]
+            here.append(Span(span.start - position, span.end - position, span.cls, span.text, span.key))
             at += 1
         found.append(here)
+        position = end
     return found
 
 
-def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str) -> bool:
-    """Whether every value of a ledger line stands in one piece of the source with its key or word (D7)."""
-    return all(
-        (key, value) in survey.pairs or any(key in survey.lines[home].text for home in homes.get(value, ()))
-        for key, value in entry_pairs(text)
-        if key
-    )
+def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str, found: Sequence[Span]) -> bool:
+    """Whether the values of every group of a ledger line stand in one piece of the source with its key or word (D7)."""
+    for group in entry_groups(text):
+        values = [span.text for span in found if group.start <= span.start < group.end]
+        if group.together:
+            shared = set.intersection(*(set(homes.get(value, ())) for value in values)) if values else set[int]()
+            if values and not any(group.key in survey.lines[home].text for home in shared):
+                return False
+        elif group.key and any((group.key, value) not in survey.pairs for value in values):
+            return False
+    return True
 
 
 def settle(
