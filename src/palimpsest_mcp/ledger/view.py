@@ -9,6 +9,7 @@ import msgspec
 from ..models.items import Item
 from ..models.plans import ContextItem
 from ..models.records import SpecificCounts
+from .alignment import part_hash
 from .fold import Fold, ItemState
 
 
@@ -81,7 +82,7 @@ def _context_item(
     if replaced is not None and replaced.item.sha256 != item.sha256:
         replaced = None
     since = max((at for at in (state.fetched_at, decided.reinstated_at.get(item.id)) if at is not None), default=None)
-    origin = fold.fetched.get(item.sha256)
+    origin = fold.fetched.get(part_hash(item)) if item.role == "tool" and item.content is not None else None
     return ContextItem(
         item=item,
         tokens=(item.tokens if replaced is None else replaced.item.part_tokens) + extra,

@@ -8,6 +8,7 @@ from ..models.policies import Policy
 from ..models.usage import Measured, Usage
 from .zones import ratio_of, zone_of
 
+FORCED = "forced"
 UNKNOWN = Measured(value=None, source="unknown")
 
 
@@ -36,7 +37,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     reserve: int = 0
     """What hosts hold back of a whole window for the answer."""
     forced: bool = False
-    """With no window from anywhere, the session's own tokens are the window."""
+    """With no window given, set or reported, the session's own tokens are the window, whatever the model has."""
 
 
 def measure(
@@ -53,7 +54,7 @@ def measure(
     """Combine numbers into a usage under a policy.
 
     Used: argument, provider usage (with the estimate of what came after it), estimate. Window: argument, settings,
-    host, model table, forced. The ratio is used / effective window and may exceed 1; under `window_kind = static` it
+    host, forced, model table. The ratio is used / effective window and may exceed 1; under `window_kind = static` it
     is used / whole window. The signals are kept only where there is no ratio.
     """
     used = used_tokens(numbers)
@@ -98,21 +99,21 @@ def windows(numbers: Numbers, used: Measured, *, static: bool) -> tuple[Measured
         return told, told
     if numbers.set_effective_window is not None and not static:
         effective = Measured(value=numbers.set_effective_window, source="setting")
-        return _whole(numbers) or effective, effective
-    whole = _whole(numbers)
-    if whole is None:
-        whole = Measured(value=used.value, source="forced") if numbers.forced and used.value else UNKNOWN
-        return whole, whole
+        return _whole(numbers, used) or effective, effective
+    whole = _whole(numbers, used)
+    if whole is None or whole.source == FORCED:
+        return whole or UNKNOWN, whole or UNKNOWN
     if static or whole.value is None or not numbers.reserve:
         return whole, whole
     left = max(1, whole.value - numbers.reserve)
     return whole, Measured(value=left, source=f"{whole.source}, less {numbers.reserve:,} for the answer")
 
 
-def _whole(numbers: Numbers) -> Measured | None:
+def _whole(numbers: Numbers, used: Measured) -> Measured | None:
     for value, source in (
         (numbers.set_window, "setting"),
         (numbers.host_window, "host"),
+        ((used.value or None) if numbers.forced else None, FORCED),
         (numbers.model_window, numbers.model_source),
     ):
         if value is not None:

@@ -139,7 +139,9 @@ def _usage(
     host = told.host or info.host or (known.host.host if known.host else "")
     table = window_of(model, host=host) if model else None
     reported = known.used
-    window = told.window_tokens or (known.window.window_tokens if known.window else None)
+    # A forced pass without a window measures against its own size, not against what an earlier call was told.
+    kept = known.window.window_tokens if known.window and not told.forced else None
+    window = told.window_tokens or kept
     provider = reported.used_tokens if reported is not None else None
     numbers = Numbers(
         told_used=told.used_tokens,

@@ -21,7 +21,7 @@ from ..ports.host import HostContext
 from .compact import PassRequest, PassResult, run_pass
 from .dependencies import Dependencies
 from .importing import Imported, import_context, marked_item
-from .measure import Told, situate
+from .measure import Told, situate, tell
 from .offloaded import Offloaded
 from .reporting import report
 from .sessions import Sessions
@@ -58,6 +58,8 @@ class Messages:
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
         """
         imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
+        if told.window_tokens is not None or told.used_tokens is not None:
+            await tell(self._given, self._sessions, info, told)
         situation = await situate(self._given, self._sessions, info, request.policy, told, imported=imported)
         if situation.window_tokens is None:
             raise WindowUnknown(

@@ -18,6 +18,7 @@ from ..models.events import Observation, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_sha256
 from ..policy.citations import index_lines
 from .dependencies import ContentCounter, Dependencies
+from .importing import dump
 from .sessions import Sessions
 
 FIELDS = (
@@ -28,6 +29,7 @@ ROLES = ("system", "user", "assistant", "tool")
 MAX_ITEMS = 10_000
 CITATION_INDEX = "citation_index"
 EXAMPLE = '{"role": "tool", "tool_name": "Bash", "tool_use_id": "call_1", "content": "3 passed in 0.2s"}'
+WITHOUT_CONTENT = "recorded without content: not restorable"
 CHANNEL_ARGS = ("channel", "source_channel", "channel_name")
 _TEXTS = ("id", "kind", "role", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel")
 
@@ -123,7 +125,7 @@ class _Drafts:
             content=content,
             sha256=content_sha256(content),
             size_bytes=len(content_bytes(content)),
-            tokens=self._counter.count_content(content) if content is not None else tokens or 0,
+            tokens=self._size(content, kind, tool, args) if tokens is None or content is not None else tokens,
             unit=unit,
             tool_name=tool,
             call_id=call,
@@ -133,8 +135,13 @@ class _Drafts:
             url=fields.get("url", ""),
             source_channel=fields.get("source_channel", ""),
             ts=fields.get("ts", ""),
-            warnings=() if content is not None else ("recorded without content: not restorable",),
+            warnings=() if content is not None or kind == "tool_call" else (WITHOUT_CONTENT,),
         )
+
+    def _size(self, content: Content | None, kind: str, tool: str, args: dict[str, Any] | None) -> int:
+        if content is not None:
+            return self._counter.count_content(content)
+        return self._counter.count(f"{tool} {dump(args or {})}") if kind == "tool_call" else 0
 
     def _content(self, index: int, content: Any) -> Content | None:
         if content is None:
