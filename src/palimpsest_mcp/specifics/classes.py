@@ -10,7 +10,7 @@ class SpecificClass(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     weight: float
-    """What showing one is worth to a digest, 0.5-6; classes and ranking after `docs/specifics.md`."""
+    """What showing one is worth to a digest, 0.5-6: what an agent cannot guess and would act on wrongly weighs most."""
     first_rank: bool
     """Before one of these is left out, the budget of the batch grows (design §9.1)."""
     description: str

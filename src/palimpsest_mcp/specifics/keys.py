@@ -11,8 +11,8 @@ LONGEST_KEY = 40
 
 _LOOK = LONGEST_KEY + 40
 # All three read the text before the value backwards. A type between name and value (`timeout: float = 5.0`) is no key.
-_OPEN = r"[\"'`(\[{$<]{0,2}[ \t]{0,16}\*{0,2}"
-_CLOSE = r"[ \t]{0,16}[\"'`)\]*]{0,2}"
+_OPEN = r"[\"'`(\[{$<\\]{0,4}[ \t]{0,16}\*{0,2}"
+_CLOSE = r"[ \t]{0,16}[\"'`)\]*\\]{0,4}"
 _PAIR = re.compile(rf"{_OPEN}(?:=[ \t]{{0,4}}[0-9A-Za-z_.\]\[|]{{1,24}} ?:|>=|[=:]){_CLOSE}([0-9A-Za-z_.$@/-]+)")
 _FLAG = re.compile(r"[\"']?[ =]([0-9A-Za-z_-]*[0-9A-Za-z])--?(?:[\s\"'(\[]|$)")
 _NAMED = re.compile(

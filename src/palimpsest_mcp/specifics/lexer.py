@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from . import shapes
 from .paths import WINDOWS, path
 from .shapes import WORD
-from .vocabulary import FILE_NAMES, TRIGGERS
+from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS
 
 
 class Hit(NamedTuple):
@@ -39,9 +39,9 @@ LONGEST: Final = 512
 
 _HIDDEN = "-"
 _DIGIT = re.compile(r"[0-9]")
-# Cheap answers first. What has no digit is a specific only with a joint inside, or two capitals, or two underscores.
+# Cheap answers first: without a digit, a specific has a joint inside, two capitals or two underscores.
 _DULL = re.compile(r"[^0-9A-Z_./\\:@]*(?:[A-Z][^0-9A-Z_./\\:@]*)?[.:]*")
-_SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|file|_[^_]*_|[A-Z][^A-Z]*[A-Z]")
+_SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|_[^_]*_|[A-Z][^A-Z]*[A-Z]")
 _REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-f]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
@@ -68,7 +68,7 @@ def lex(token: str) -> tuple[Hit, ...]:
     """Finds of one token, in order, not overlapping."""
     if token in TRIGGERS:
         return (Hit(0, len(token), "version" if "." in token else "", REACH_WORD),)
-    if "=" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
+    if "=" not in token and "file" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
         return ()
     out: list[Hit] = []
     last = token.rfind("=") + 1
@@ -104,7 +104,7 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
         done = 0
         for found in WINDOWS.finditer(run):
             _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
-            text = found[0].rstrip(".\\")
+            text = found[0].rstrip(".!\\")
             if len(text) > 3:
                 out.append(Hit(at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
             done = found.end()
@@ -230,6 +230,8 @@ def _by_form(text: str, *, has_digit: bool) -> str | None:
         return "path"
     if (":" in text or "." in text) and shapes.host(text):
         return "host"
+    if has_digit and text in TECH_WORDS:
+        return _HIDDEN
     if has_digit and shapes.mixed_id(text):
         return "id"
     if "_" in text and shapes.CONSTANT.fullmatch(text):

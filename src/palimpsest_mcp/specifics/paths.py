@@ -7,14 +7,16 @@ import re
 from .vocabulary import FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
 _PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]{1,2}[^\s\"'`<>|*?:;,(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,(){}\[\]]+")
+_WINDOWS = re.compile(
+    r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,(){}\[\]]+"
+)
 _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
 _VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
 _LETTER = re.compile(r"[^\W\d_]")
 _ALL_DIGITS = re.compile(r"[\d./+-]+")
 
-WINDOWS = re.compile(rf"(?<![0-9A-Za-z])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}")
+WINDOWS = re.compile(rf"(?<![0-9A-Za-z\\])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}")
 """Searched in a token that holds a backslash."""
 
 

@@ -15,7 +15,7 @@ _STATUS = re.compile(
     r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
     r"|[Ss]tatus(?: code)?|HTTP(?:/[123](?:\.[01])?)?(?: status| error)?(?: code)?"
     r"|[Ee]rrno|[Ee]rror(?: code)?|[Ss]ignal)"
-    rf":? -?\d{{1,10}}(?![{WORD}/:%-]|[.,]\d)"
+    rf":? -?\d{{1,10}}(?![{WORD}/%-]|[.,:]\d)"
 )
 _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
@@ -34,6 +34,7 @@ _BRACKETED = r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-
 _THROUGH = re.compile(
     rf"{_BRACKETED}(?:[0-9A-Za-z_./-]{{0,80}}/{_BRACKETED}){{0,8}}[0-9A-Za-z_./-]{{0,80}}(?<![./])(?::\d{{1,7}}){{0,2}}"
 )
+_DEEPEST = 8
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _MONTH_INITIALS = frozenset("JFMASOND")
 
@@ -61,7 +62,7 @@ def _command(text: str, start: int) -> tuple[int, str]:
 
 def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
     """A number may go on with a space and its unit, per cent sign, currency, or a month and year."""
-    if text[end : end + 1] != " ":
+    if text[end : end + 1] != " " or text[end - 1] == "%":
         return end, cls
     next_char = text[end + 1 : end + 2]
     if next_char == "%":
@@ -105,15 +106,18 @@ def after_path(text: str, start: int, end: int) -> tuple[int, str]:
 def after_scheme(text: str, start: int, end: int) -> tuple[int, str]:
     """An address goes on through brackets as long as they balance; closing punctuation is left out."""
     body = text.index("://", start) + 3
-    far, open_ones = body, [""]
+    far = body
+    unclosed: list[int] = []
     while found := _URL_PIECE.match(text, far):
         piece = found[0]
-        if piece in "([{":
-            open_ones.append(piece)
-        elif piece in ")]}":
-            if open_ones[-1] != _CLOSES[piece]:
+        if piece in _CLOSES:
+            if not unclosed or text[unclosed[-1]] != _CLOSES[piece]:
                 break
-            open_ones.pop()
+            unclosed.pop()
+        elif piece in "([{":
+            unclosed.append(far)
+            if len(unclosed) > _DEEPEST:  # or each of many open addresses would be read to the end of the line
+                break
         far = found.end()
-    bare = len(text[body:far].rstrip(".,;:!?*_~'([{"))
+    bare = len(text[body : unclosed[0] if unclosed else far].rstrip(".,;:!?*_~'"))
     return (body + bare, "url") if bare else (end, "")

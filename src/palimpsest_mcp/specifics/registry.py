@@ -12,7 +12,7 @@ from . import lexer, phrases
 from .classes import CLASSES, SpecificClass, UserClass
 from .keys import key_before
 from .lexer import Hit, lex
-from .user import UserPattern
+from .user import UserPattern, compiled
 
 RULES: Final = "1"
 """Counts up with every change of what the built-in classes find."""
@@ -38,9 +38,9 @@ class DefaultRegistry:
         """Take the user's classes.
 
         Raises:
-            BadUserClass: a name is taken or not a word, a pattern does not compile on RE2 or matches nothing at all.
+            BadUserClass: a name is taken or no plain word, a weight is out of range, or RE2 refuses a pattern.
         """
-        self._extra = tuple(UserPattern(one, taken=tuple(c.name for c in CLASSES)) for one in extra)
+        self._extra = compiled(extra, taken=tuple(cls.name for cls in CLASSES))
         self.classes: tuple[SpecificClass, ...] = (*(one.described for one in self._extra), *CLASSES)
         self._rank = {cls.name: rank for rank, cls in enumerate(self.classes)}
         told = "\x00".join(f"{one.described.name}\x01{one.pattern}" for one in self._extra)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .vocabulary import DECORATORS, DOMAINS, E_WORDS, SPACED_UNITS, TECH_WORDS, UNITS
+from .vocabulary import DECORATORS, DOMAINS, E_WORDS, SPACED_UNITS, UNITS
 
 WORD = "0-9A-Za-z_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 """Characters that belong to a word. East Asian script is none: it stands beside values without a space."""
@@ -85,7 +85,9 @@ SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}/\d{{1,7}}")
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
 QUANTITY = re.compile(rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})")
 UNIT_AFTER = re.compile(
-    " (?:" + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u))) + rf")(?![{WORD}/])"
+    " (?:"
+    + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u)))
+    + rf")(?![{WORD}/=-]|[.:][{WORD}])"
 )
 PERCENT_AFTER = re.compile(rf" %(?![{WORD}])")
 CURRENCY_AFTER = re.compile(
@@ -130,7 +132,7 @@ _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)")
 
 def mixed_id(s: str) -> bool:
     """Letters and digits in one identifier: two digits at least, or one in a long one that is no plain variable."""
-    if len(s) < 4 or _MIXED.fullmatch(s) is None or s in TECH_WORDS or _ORDINAL.fullmatch(s):
+    if len(s) < 4 or _MIXED.fullmatch(s) is None or _ORDINAL.fullmatch(s):
         return False
     if _LONG_RUN.search(s) is None and (CONSTANT.fullmatch(s) or name(s)) or _QUALIFIED.fullmatch(s):
         return False

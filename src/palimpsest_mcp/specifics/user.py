@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .classes import SpecificClass, UserClass
@@ -27,7 +27,7 @@ class BadUserClass(ValueError):
 class UserPattern:
     """One compiled class."""
 
-    def __init__(self, user: UserClass, *, taken: tuple[str, ...]) -> None:
+    def __init__(self, user: UserClass, *, taken: Sequence[str]) -> None:
         if _NAME.fullmatch(user.name) is None:
             raise BadUserClass(user.name, "a name is a lower-case letter, then letters, digits, - or _")
         if user.name in taken:
@@ -49,6 +49,19 @@ class UserPattern:
         for found in self._compiled.finditer(text):
             if found.end() > found.start():
                 yield found.start(), found.end(), self.described.name
+
+
+def compiled(extra: Sequence[UserClass], *, taken: Sequence[str]) -> tuple[UserPattern, ...]:
+    """All of a user's classes, in their order; `taken` are names in use.
+
+    Raises:
+        BadUserClass: for the first one that cannot be used.
+    """
+    names = [one.name for one in extra]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise BadUserClass(twice, "it is there twice")
+    return tuple(UserPattern(one, taken=taken) for one in extra)
 
 
 def _compile(user: UserClass) -> Any:

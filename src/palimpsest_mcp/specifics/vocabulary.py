@@ -106,7 +106,8 @@ TECH_WORDS = frozenset(
     utf-8 utf8 UTF-8 UTF8 utf-16 UTF-16 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64
     bfloat16 sha256 sha512 sha-256 SHA256 base64 Base64 x86_64 x86-64 amd64 arm64 i386 i686 win32 win64 linux64
     aarch64 latin-1 iso-8859-1 es2015 es2020 es2022 h264 h265 utf-8-sig u32 u64 i32 i64 f32 f64 u16 i16 usize32
-    md5sum python3.11 cp1252 ascii7 HTML5 HTTP2 CESU8 X509 base32 base58
+    md5sum python3.11 cp1252 ascii7 HTML5 HTTP2 CESU8 X509 base32 base58 SHA-1 SHA-224
+    SHA-256 SHA-384 SHA-512 SHA512 sha-1 sha1 sha224 sha384 ISO-8601 ISO-8859-1 MD5
     """
     )
 )
