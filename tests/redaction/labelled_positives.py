@@ -384,7 +384,6 @@ def _base58check(payload: bytes) -> str:
 def personal(f: Forge) -> list[Positive]:
     """Personal data with a form or a check digit."""
     o = f.of
-    grouped = lambda n: f"{n[:4]} {n[4:8]} {n[8:12]} {n[12:]}"  # noqa: E731
     return [
         *_rows("email", lambda: "maria.kowalska" + "@" + "acme-corp.io", "Reported by {} on Monday", "<mailto:{}>"),
         *_rows("email", lambda: "j.o-brien+dev" + "@" + "mail.example-company.co.uk", 'git config user.email "{}"'),
@@ -394,10 +393,10 @@ def personal(f: Forge) -> list[Positive]:
         *_rows("phone", lambda: "+1-415-" + "555-2671", "whatsapp {} please", '"phone": "{}"'),
         *_rows("phone", lambda: "+4915" + "123456789", "SMS to {} failed"),
         *_rows("phone", lambda: "(415) 555-" + "2671", "phone number: {}", "Mobile {}"),
-        *_rows("card", lambda: grouped(f.luhn("4539", 16)), "card {} exp 11/29"),
+        *_rows("card", lambda: _card_groups(f.luhn("4539", 16)), "card {} exp 11/29"),
         *_rows("card", lambda: f.luhn("5412", 16), "paid with {}", '"card_number": "{}"'),
         *_rows("card", lambda: f.luhn("3782", 15), '"pan":"{}"'),
-        *_rows("card", lambda: grouped(f.luhn("6011", 16)).replace(" ", "-"), "Visa/MC: {}"),
+        *_rows("card", lambda: _card_groups(f.luhn("6011", 16)).replace(" ", "-"), "Visa/MC: {}"),
         *_rows("iban", lambda: f.iban("DE", "50010517" + o(10, DIGITS)), "IBAN: {}", "transfer to {} today"),
         *_rows("iban", lambda: f.iban("GB", "NWBK" + o(14, DIGITS)), "pay to {} please"),
         *_rows("iban", lambda: _fours(f.iban("FR", "20041010050500013M02606")), "account {}"),
@@ -414,6 +413,10 @@ def personal(f: Forge) -> list[Positive]:
         *_rows("ip", lambda: "2a02:6b8:b010:9020:1::" + "2", "remote_addr={}"),
         *_rows("bitcoin", lambda: "bc1q" + "w508d6qejxtdg4y5r3zarvary0c5xw7k" + "v8f3t4", "send to {}"),
     ]
+
+
+def _card_groups(number: str) -> str:
+    return " ".join((number[:4], number[4:8], number[8:12], number[12:]))
 
 
 def _fours(text: str) -> str:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ..errors import InvalidSettings
 from .assignments import Assignments
-from .cookies import Cookies
 from .checks import Checks, Phones
+from .cookies import Cookies
 from .engine import RuleRedactor
 from .marks import Marker
 from .matching import BadPattern, Pattern, compiled
 from .personal import PersonalData
 from .private_keys import PrivateKeys
-from .rules import combine, default_rules, load_rules
+from .rules import RuleFile, combine, default_rules, load_rules
 from .ruleset import RuleSet
 from .scan import Detector, Scanner
 
@@ -36,12 +36,36 @@ def open_redactor(
         InvalidSettings: a rule file or a pattern cannot be used; it names file, rule and what to do.
     """
     files = [default_rules(), *(load_rules(path) for path in rule_files)]
-    names = [f"{file.name}: {len(file.rules)} rules" for file in files]
+    phones = Phones()
     detectors: list[Detector] = [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()]
     if pii:
-        detectors.append(PersonalData(Checks(), Phones()))
-    allowed = [_allowed(pattern, number) for number, pattern in enumerate(allow)]
-    return RuleRedactor(Scanner(detectors), Marker(key), allow=allowed, rules=names)
+        detectors.append(PersonalData(Checks(), phones))
+    exceptions = [_allowed(pattern, number) for number, pattern in enumerate(allow, 1)]
+    loaded = (*map(_described, files), *_further(pii=pii, phones=phones, exceptions=len(exceptions)))
+    return RuleRedactor(Scanner(detectors), Marker(key), allow=exceptions, rules=loaded)
+
+
+def _described(file: RuleFile) -> str:
+    off = f", turns off {', '.join(sorted(file.disabled))}" if file.disabled else ""
+    unusable = f", {len(file.unusable)} for file names only: not used" if file.unusable else ""
+    return f"{file.name}: {len(file.rules)} rules{off}{unusable}"
+
+
+def _further(*, pii: bool, phones: Phones, exceptions: int) -> list[str]:
+    if not pii:
+        personal = ["personal data: off (redaction_pii)"]
+    elif phones.present:
+        personal = ["personal data by form and check digits", "phone numbers by number plans"]
+    else:
+        personal = [
+            "personal data by form and check digits",
+            "phone numbers by length only: install palimpsest-mcp[pii] for number plans",
+        ]
+    return [
+        "values by their names, cookies, private keys",
+        *personal,
+        *([f"{exceptions} exceptions"] if exceptions else []),
+    ]
 
 
 def _allowed(source: str, number: int) -> Pattern:
@@ -49,6 +73,6 @@ def _allowed(source: str, number: int) -> Pattern:
         return compiled(source)
     except BadPattern as error:
         raise InvalidSettings(
-            f"Entry {number + 1} of redaction_allow is not a pattern that RE2 takes ({error}).",
+            f"Entry {number} of redaction_allow is not a pattern that RE2 takes ({error}).",
             next="Escape signs such as + and ( with a backslash, or take the entry out.",
         ) from None

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from .literals import is_secret
 from .matching import Find, Found, compiled
-from .names import Name, Proof, secret_name
+from .names import Name, secret_name
 from .scan import Ranges
 
-RANK = 5000
+_RANK = 5000
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
 
 _CORE = (
@@ -25,7 +25,8 @@ _BY_SIGN = (
     r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)"
 )
 _BY_SPACE = (
-    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
+    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)"
+    rf"(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
     r"\b(?:requirepass|masterauth)()()([ \t]+)"
 )
 _PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE))
@@ -34,7 +35,8 @@ _BEFORE = re.compile(
     rb"""(?x)
     [ \t]{0,40}
     (?: [|>][+-]?\d?[ \t]*\r?\n[ \t]+ | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
-    (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,4} | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,4} )?
+    (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,4}
+      | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,4} )?
     (?: [\[(]\s{0,40} )?
     (?P<call> [A-Za-z_][\w.]{0,40}\(\s{0,10}(?=[bru@]{0,2}["']) )?
     (?: [bBfFrRuU@$]{0,2}(?P<open> \\{0,15}(?:\"\"\"|'''|["'`]) ) )?
@@ -67,33 +69,26 @@ class Assignments:
 
 
 def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
-    group = 1 if not by_space or match.start(1) >= 0 else 4
+    group = 4 if by_space and match.start(1) < 0 else 1
     name_end, separator = match.end(group), match.group(group + 2).strip()
     name_start = _name_start(text, match.start())
     name = _name(text, name_start, name_end, match.start())
     if name is None or not _joins(text, name_start, match.group(group + 1), separator):
         return None
+    if name.proof == "signature" and separator != b"=":
+        return None
     opened = _BEFORE.match(text, match.end(), min(len(text), match.end() + _REACH))
     assert opened  # every part is optional
-    quote = opened.group("open") or b""
-    left = opened.end()
-    if quote:
-        right = _closing(text, left, quote)
-    elif name.proof == "words":
-        phrase = _PHRASE.match(text, left, left + _REACH)
-        right = phrase.end() if phrase else left
-    else:
-        right = _run(text, left, name_start, separator)
+    quote, left = opened.group("open") or b"", opened.end()
+    right = _closing(text, left, quote) if quote else _run(text, left, name_start, name, separator)
     right = _trimmed(text, left, right, quoted=bool(quote))
-    proof = _proof(name, called=bool(opened.group("call")), spelled=separator, quoted=bool(quote), by_space=by_space)
     value = text[left:right].decode("utf-8", "replace")
     if quote.endswith(b"`") and " " in value:  # a shell's command
         return None
-    if name.proof == "signature" and separator != b"=":
-        return None
     if not quote and text[right : right + 1] in (b"(", b"[") and value.replace(".", "").replace("_", "").isalpha():
-        return None
-    return Find(left, right, name.kind, RANK) if is_secret(value, proof, quoted=bool(quote)) else None
+        return None  # a call, a look-up
+    proof = "random" if opened.group("call") and name.proof == "literal" else name.proof
+    return Find(left, right, name.kind, _RANK) if is_secret(value, proof, quoted=bool(quote)) else None
 
 
 def _name_start(text: bytes, core: int) -> int:
@@ -122,13 +117,6 @@ def _joins(text: bytes, name_start: int, closers: bytes, separator: bytes) -> bo
     return separator != b"|" or b"|" in text[max(0, name_start - 4) : name_start]
 
 
-def _proof(name: Name, *, called: bool, spelled: bytes, quoted: bool, by_space: bool) -> Proof:
-    """Between a name and a word in code, prose or a call there is more chance of a mistake: ask for more."""
-    if name.proof == "literal" and (called or spelled in (b",", b"|") or (spelled.isalpha() and not quoted)):
-        return "literal"
-    return name.proof
-
-
 def _closing(text: bytes, left: int, quote: bytes) -> int:
     """Where the string ends: at its quote with no more backslashes than the opening one has, else with the line."""
     depth = len(quote) - len(quote.lstrip(b"\\"))
@@ -145,18 +133,18 @@ def _closing(text: bytes, left: int, quote: bytes) -> int:
     return run.end() if run else left
 
 
-def _run(text: bytes, left: int, name_start: int, separator: bytes) -> int:
+def _run(text: bytes, left: int, name_start: int, name: Name, separator: bytes) -> int:
     """Where a value without quotes ends."""
     limit = min(len(text), left + _REACH)
     before = text[max(0, name_start - 40) : name_start]
     exported = separator == b"=" and text[left - 1 : left] == b"=" and _EXPORTED.search(before)
-    run = (_WIDE_RUN if exported else _RUN).match(text, left, limit)
+    pattern = _PHRASE if name.proof == "words" else _WIDE_RUN if exported else _RUN
+    run = pattern.match(text, left, limit)
     if not run:
         return left
     right = run.end()
     if before[-1:] in (b"?", b"&"):
-        ends = [place for sign in (b"&", b"#") if (place := text.find(sign, left, right)) >= 0]
-        return min(ends, default=right)
+        return min((place for sign in (b"&", b"#") if (place := text.find(sign, left, right)) >= 0), default=right)
     field = _NEXT_FIELD.search(text, left, right)
     return field.start() if field else right
 

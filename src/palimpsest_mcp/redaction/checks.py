@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any
 
-# Who checks a number that its own name announces; the first whose word stands in the name.
-_NAMED = (
-    ("cpf", "br.cpf"), ("cnpj", "br.cnpj"), ("pesel", "pl.pesel"), ("bsn", "nl.bsn"), ("burger", "nl.bsn"),
-    ("aadh", "in_.aadhaar"), ("codice", "it.codicefiscale"), ("steuer", "de.idnr"), ("idnr", "de.idnr"),
-)  # fmt: skip
+# Short names that mean other things too (RFC 9110): what follows must have the check digits of one of these.
+_NEEDS_CHECK = {
+    "rfc": ("mx.rfc",), "sin": ("ca.sin",), "ein": ("us.ein",), "tin": ("us.tin",), "itin": ("us.itin",),
+    "dni": ("es.dni", "es.nie"), "nie": ("es.nie",), "nif": ("es.nif", "pt.nif", "fr.nif"), "cif": ("es.cif", "ro.cif"),
+    "nir": ("fr.nir",), "oib": ("hr.oib",), "egn": ("bg.egn",), "cnp": ("ro.cnp",), "cpr": ("dk.cpr",),
+    "ahv": ("ch.ssn",), "hetu": ("fi.hetu",),
+}  # fmt: skip
 
 
 @lru_cache(maxsize=64)
@@ -35,6 +38,11 @@ class Checks:
         lengths = next((sizes for heads, sizes in _ISSUERS if digits.startswith(heads)), ())
         return len(digits) in lengths and len(set(digits)) > 3 and _valid("luhn")(digits)
 
+    def named_card(self, text: str) -> bool:
+        """A number called a card's: Luhn's digit alone."""
+        digits = "".join(c for c in text if c.isdigit())
+        return len(set(digits)) > 3 and _valid("luhn")(digits)
+
     def iban(self, text: str) -> bool:
         """A country that has IBANs, its length, and the check digits."""
         return bool(_stdnum("iban").is_valid(text, check_country=False))
@@ -51,14 +59,13 @@ class Checks:
         return any(_valid(module)(text) for module in modules.get(len(compact), ()))
 
     def named_id(self, name: str, number: str) -> bool:
-        """An id after its name: checked where the name tells how, else by looking like a number."""
+        """An id after its name: by its check digits where the name means other things too, else by its looks."""
+        if modules := _NEEDS_CHECK.get(name.lower()):
+            return any(_valid(module)(number) for module in modules)
         digits = sum(c.isdigit() for c in number)
-        if digits < 5 or len({c for c in number if c.isalnum()}) < 3:
+        if digits < 5 or len({c for c in number if c.isalnum()}) < 3 or _DATE.fullmatch(number):
             return False
-        if name.lower() in ("ssn", "social security number"):
-            return digits == 9 and number.count("-") in (0, 2)
-        module = next((m for word, m in _NAMED if word in name.lower()), "")
-        return _valid(module)(number) if module else not _is_a_date(number)
+        return not (digits == 9 and number[3:4] == "-") or number[6:7] == "-"
 
     def wallet(self, text: str) -> bool:
         """A Bitcoin address or private key: known by its beginning and length, or by its checksum."""
@@ -68,7 +75,7 @@ class Checks:
 
 
 _ISSUERS: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = (
-    (("34", "37"), (15,)),
+    (("34", "37", "2131"), (15,)),
     (("36", "38", "39", "300", "301", "302", "303", "304", "305"), (14, 16)),
     (("4",), (13, 16, 19)),
     (("51", "52", "53", "54", "55", "22", "23", "24", "25", "26", "27"), (16,)),
@@ -113,6 +120,7 @@ class Phones:
         return False
 
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -122,7 +130,3 @@ def _base58_checks(text: str) -> bool:
         number = number * 58 + _BASE58.index(sign)
     raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
     return len(raw) > 4 and hashlib.sha256(hashlib.sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
-
-
-def _is_a_date(text: str) -> bool:
-    return len(text) == 10 and text[4] == text[7] == "-" and text.replace("-", "").isdigit()

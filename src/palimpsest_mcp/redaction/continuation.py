@@ -8,7 +8,8 @@ from .literals import is_hex, looks_random
 from .matching import Find
 
 _GAP = re.compile(
-    rb"(?P<joint>[ \t]*\\{0,3}[\"'`]?[ \t]*[+.\\]?[ \t]*\\?)\r?\n[ \t]*(?:[>|#*+]{1,2}[ \t]+)?(?:[bfru]{0,2}\\{0,3}[\"'`])?"
+    rb"(?P<joint>[ \t]*\\{0,3}[\"'`]?[ \t]*[+.\\]?[ \t]*\\?)\r?\n"
+    rb"[ \t]*(?:[>|#*+]{1,2}[ \t]+)?(?:[bfru]{0,2}\\{0,3}[\"'`])?"
 )
 _RUN = re.compile(rb"[A-Za-z0-9_+/=.~-]{4,4096}")
 _SHORTEST = 12  # what is shorter ends by itself

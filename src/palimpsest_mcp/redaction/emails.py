@@ -6,7 +6,7 @@ import re
 
 from .matching import Found
 
-# RFC 2606 and RFC 6761: domains nobody has. People do write them for real ones, so only plain stand-ins are let through.
+# RFC 2606 and RFC 6761: domains nobody has. People do write them for real ones, so only stand-ins stay.
 _RESERVED = re.compile(
     rb"(?i)(?:@|\.)(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local|internal|localdomain)$"
 )
@@ -16,6 +16,7 @@ _STAND_IN = re.compile(
     rb"eve|john|jane|joe|jdoe|(?:john|jane)[._-]?doe|[a-z]|.*no-?reply.*)$"
 )
 _NOBODY = re.compile(rb"(?i)(?:git|hg|svn|.*no-?reply|do-?not-?reply|donotreply|mailer-daemon)$")
+_PATH_FOLLOWS = re.compile(rb":[\w~./-]")
 _NOT_A_DOMAIN = re.compile(
     rb"(?i)\.(?:png|jpe?g|gif|svg|webp|ico|css|s?css|m?js|tsx?|jsx|json|py|rb|go|rs|md|txt|html?|xml|ya?ml|toml|lock|"
     rb"service|socket|timer|mount|target|conf|cfg|ini|log|length|value|name|map|filter|each|md5|sha|sh|exe|dll|so)$"
@@ -38,4 +39,4 @@ def _names_a_host(text: bytes, match: Found) -> bool:
     before = text[max(0, match.start() - 80) : match.start()].rsplit(b" ", 1)[-1]
     if b"://" in before and not re.search(rb"[?&=,]", before):
         return True
-    return text[match.end() : match.end() + 1] == b":" and re.match(rb"[\w~./-]", text[match.end() + 1 : match.end() + 2]) is not None
+    return _PATH_FOLLOWS.match(text, match.end()) is not None

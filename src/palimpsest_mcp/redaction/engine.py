@@ -57,7 +57,7 @@ class RuleRedactor:
         )
 
     def final_check(self, data: bytes | str) -> dict[str, int]:
-        """How many spans of what is about to be written would still be masked, by kind; empty when it may be written."""
+        """Spans of bytes about to be written that would still be masked, counted by kind; empty: write them."""
         text = data if isinstance(data, str) else data.decode("utf-8", "replace")
         return dict(Counter(find.kind for find in self._finds(text.encode("utf-8", "surrogatepass"))))
 
@@ -66,7 +66,7 @@ class RuleRedactor:
         found = self._scanner.finds(raw)
         if self._allow:
             found = (find for find in found if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow))
-        return _outside_marks(merged(list(found)), raw)
+        return _outside_marks(merged([_on_characters(find, raw) for find in found]), raw)
 
     def _marked(self, raw: bytes, finds: Sequence[Find]) -> list[tuple[Find, bytes]]:
         return [(find, self._marker.mark(find.kind, raw[find.start : find.end])) for find in finds]
@@ -75,10 +75,11 @@ class RuleRedactor:
         """What a further round finds around places; what touches the edge of the part looked at does not count."""
         finds: list[Find] = []
         for left, right in _joined([(max(0, p - _NEAR), min(len(raw), p + _NEAR)) for p in places]):
-            for find in self._finds(raw[left:right]):
-                start, end = find.start + left, find.end + left
-                if (start > left or left == 0) and (end < right or right == len(raw)):
-                    finds.append(find._replace(start=start, end=end))
+            finds += (
+                find
+                for find in _shifted(self._finds(raw[left:right]), left)
+                if (find.start > left or left == 0) and (find.end < right or right == len(raw))
+            )
         return self._marked(raw, finds)
 
     def _found_in_all(self, raws: Sequence[bytes]) -> list[list[tuple[Find, bytes]]]:
@@ -89,13 +90,9 @@ class RuleRedactor:
         over = self._over_seams(whole, starts[1:-1]) if whole else []
         if not over:
             return [self._marked(raw, finds) for raw, finds in zip(raws, alone, strict=True)]
-        shifted = [
-            find._replace(start=find.start + offset, end=find.end + offset)
-            for finds, offset in zip(alone, starts, strict=False)
-            for find in finds
-        ]
+        placed = [find for finds, offset in zip(alone, starts, strict=False) for find in _shifted(finds, offset)]
         out: list[list[tuple[Find, bytes]]] = [[] for _ in raws]
-        for find, mark in self._marked(whole, merged(shifted + over)):
+        for find, mark in self._marked(whole, merged(placed + over)):
             for i in range(bisect_right(starts, find.start) - 1, len(raws)):
                 left, right = max(find.start, starts[i]) - starts[i], min(find.end, starts[i + 1]) - starts[i]
                 if left < right:
@@ -107,12 +104,25 @@ class RuleRedactor:
     def _over_seams(self, whole: bytes, seams: Sequence[int]) -> list[Find]:
         """Finds that begin in one text and end in another."""
         return [
-            shifted
+            _on_characters(find, whole)
             for left, right in _joined([(max(0, seam - _SEAM), min(len(whole), seam + _SEAM)) for seam in seams])
-            for find in self._finds(whole[left:right])
-            for shifted in [find._replace(start=find.start + left, end=find.end + left)]
-            if bisect_right(seams, shifted.start) < bisect_right(seams, shifted.end - 1)
+            for find in _shifted(self._finds(whole[left:right]), left)
+            if bisect_right(seams, find.start) < bisect_right(seams, find.end - 1)
         ]
+
+
+def _on_characters(find: Find, raw: bytes) -> Find:
+    """The find widened to whole characters of UTF-8: a part looked at by itself may begin or end inside one."""
+    start, end = find.start, find.end
+    while start > 0 and raw[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(raw) and raw[end] & 0xC0 == 0x80:
+        end += 1
+    return find._replace(start=start, end=end)
+
+
+def _shifted(finds: Sequence[Find], offset: int) -> list[Find]:
+    return [find._replace(start=find.start + offset, end=find.end + offset) for find in finds]
 
 
 def _joined(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -10,15 +10,15 @@ from functools import lru_cache
 from .names import Proof
 
 _STAND_IN = re.compile(
-    r"(?i)your[-_ .]?|my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|dummy|"
-    r"insert|replace|redacted|filtered|masked|removed|hidden|censored|sample|todo|fixme|goes[-_ ]here|[-_ ]here\b|"
-    r"paste|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|not[-_ ]?(?:set|used|needed|real)|"
-    r"fake|mock|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]|lorem"
+    r"(?i)your[-_ .]?|my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|"
+    r"dummy|insert|replace|redacted|filtered|masked|removed|hidden|censored|sample|todo|fixme|goes[-_ ]here|"
+    r"[-_ ]here\b|paste|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|"
+    r"not[-_ ]?(?:set|used|needed|real)|fake|mock|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]|lorem"
 )
 _REFERENCE = re.compile(
     r"""(?x)
-    \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$ | %[A-Z_]+%$
-    | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | ~?/.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
+    \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$
+    | %[A-Z_]+%$ | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | ~?/.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
     | (?:process|import|os|env|var|vars|secrets|settings|config|cfg|self|this|System|Deno|data|local|module|args|params|
       options|opts|request|req|ctx|context|state|props|user|kwargs|event|session|app|conf|values|Values)\b(?:\?)?[.\[].*
     | arn:.* | projects/.* | vault:.* | op://.* | ssm:.* | file:.* | \w+://[^\s@]*$
@@ -32,7 +32,8 @@ _CONSTANT = re.compile(
 )
 _PLAIN = re.compile(
     r"(?x)[-+]?[\d_.,:/ eE+-]*\d[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+)+(?:[-+.][\w.+-]*)?$ | \d{4}-\d\d-\d\d.* "
-    r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$"
+    r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|"
+    r"  gz|zip|log|db|sock)$"
     r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* | [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
 )
 _MEMBER = re.compile(r"[A-Za-z_]+(?:(?:\.|->|::|\?\.)[A-Za-z_]+)+$")

@@ -24,7 +24,7 @@ class Form(NamedTuple):
     """What one sort of personal data looks like, and what must hold besides."""
 
     kind: str
-    source: str
+    gate: str
     pattern: Pattern
     check: Check
 
@@ -37,14 +37,14 @@ class PersonalData:
         known = _checks(checks, phones)
         text = resources.files(__package__ or "").joinpath("personal.toml").read_text("utf-8")
         self._forms = [
-            Form(form["kind"], form["regex"], compiled(form["regex"]), known[form["check"]])
+            Form(form["kind"], form.get("gate", form["regex"]), compiled(form["regex"]), known[form["check"]])
             for form in tomllib.loads(text)["forms"]
         ]
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """The forms themselves."""
-        return tuple(form.source for form in self._forms)
+        """The forms themselves, or what is quicker to look for."""
+        return tuple(form.gate for form in self._forms)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Personal data of one form in these ranges."""
@@ -64,6 +64,7 @@ def _checks(checks: Checks, phones: Phones) -> dict[str, Check]:
         "": lambda text, match: True,
         "email": is_a_persons,
         "card": lambda text, match: _stands_alone(text, match) and checks.card(_text(match)),
+        "named-card": lambda text, match: checks.named_card(_text(match, 1)),
         "iban": lambda text, match: checks.iban(_text(match)),
         "formed-id": lambda text, match: _stands_alone(text, match) and checks.formed_id(_text(match)),
         "named-id": lambda text, match: checks.named_id(_text(match, 1), _text(match, 2)),

@@ -13,7 +13,8 @@ _END = re.compile(rb"-----END[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]
 _LONGEST = 64 << 10
 # What stands before the body in a line: indentation, a diff's sign, a quotation mark, a line number, a string's quote.
 _LINE = re.compile(
-    rb"(?:[ \t\\\"'+>|#*-]|\d{1,6}[:|\t])*(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)"
+    rb"(?:[ \t\\\"'+>|#*-]|\d{1,6}[:|\t])*"
+    rb"(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)"
 )
 _BODY = re.compile(rb"[A-Za-z0-9+/=%_-]{16}")
 _DIGIT = re.compile(rb"\d")

@@ -17,7 +17,8 @@ from .marks import kind_of
 from .matching import BadPattern, Pattern, compiled
 
 _RULE_KEYS = frozenset(
-    "id description regex keywords entropy secretGroup allowlist allowlists reach random prefix path tags".split()  # noqa: SIM905
+    {"id", "description", "regex", "keywords", "entropy", "secretGroup", "allowlist", "allowlists", "path", "tags"}
+    | {"reach", "random", "prefix"}  # ours
 )
 _ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
 _FILE_KEYS = frozenset({"title", "description", "minVersion", "reach", "extend", "rules", "allowlist", "allowlists"})

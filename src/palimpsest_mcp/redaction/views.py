@@ -27,7 +27,7 @@ def views(raw: bytes) -> list[View]:
     """The text with escapes undone, and, where it has some, the neighbourhood of percent escapes undone as well.
 
     Half surrogates become U+FFFD, terminal colours and written-out line breaks white space, written-out quotes and
-    separators (JSON, HTML) the sign itself after spaces. Backslashes before quotes stay: they tell how deep a string is.
+    separators (JSON, HTML) the sign itself after spaces. Backslashes before quotes stay: they tell a string's depth.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
     slashes = b"\\" in text
