@@ -19,7 +19,7 @@ from palimpsest_mcp.errors import (
     WindowUnknown,
 )
 from palimpsest_mcp.hosts.validity import check_messages
-from palimpsest_mcp.models.events import SummarizationEvent
+from palimpsest_mcp.models.events import SessionKey, SummarizationEvent
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
@@ -170,8 +170,6 @@ async def test_a_second_pass_at_the_same_time_is_told_so(p: Palimpsest, session:
     messages = session()
     await p.compact_messages(messages, session_id="s1", window_tokens=10**6, dry_run=True)
     info = await p.session("s1")
-    from palimpsest_mcp.models.events import SessionKey
-
     async with p.store.ledger.pass_lock(SessionKey(info.session_id)):
         with pytest.raises(PassInProgress):
             await p.compact_messages(messages, session_id="s1", target=0.4, force=True)

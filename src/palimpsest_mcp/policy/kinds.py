@@ -16,9 +16,11 @@ CONVERSATION = frozenset(
         "image",
         "document",
         "host_block",
+        "digest_part",
     }
 )
-"""What carries the conversation itself: it stays, so that calls stay paired and turns readable."""
+"""What carries the conversation itself, and stays so that calls stay paired and turns readable; and digests that came
+with a parent session: none is digested again (L16)."""
 
 LEAVING = frozenset({"tool_result", "evidence", "restored_copy"})
 """What a pass may take. Another kind may leave only where it is the result of a call."""
