@@ -19,7 +19,7 @@ async def test_a_forks_digests_resolve_through_its_parent(p: Palimpsest, session
     first = await p.compact_messages(messages[:29], session_id="parent", target=0.4, force=True)
     forked = [*first.messages, *messages[29:]]
     done = await p.compact_messages(forked, session_id="fork", parent="parent", target=0.4, force=True)
-    assert done.report.status == "compacted"
+    assert done.report.batches
     inherited = first.report.batches[0]
     one = await p.restore("fork", inherited.batch_id, inherited.item_ids[0])
     assert one.text == messages[2]["content"][0]["content"]
