@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from .literals import is_secret
+from .literals import is_conspicuous, is_secret
 from .matching import Find, Found, compiled
 from .names import Name, secret_name
 from .scan import Ranges
@@ -21,19 +22,26 @@ _CORE = (
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
 _BY_SIGN = (
     rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
-    rf"(\s{{0,12}}[,;]?\s{{0,40}}-?\s{{0,40}}\\{{0,15}}[\"']?\b(?:value|val|content|default)\\{{0,15}}[\"']?\s{{0,6}}[:=]|"
+    rf"(\s{{0,12}}[,;{{]?\s{{0,40}}-?\s{{0,40}}\\{{0,15}}[\"']?\b(?:value|val|content|default)\\{{0,15}}[\"']?\s{{0,6}}[:=]|"
     r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)"
 )
 _BY_SPACE = (
-    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define)[ \t]+\w{{0,40}}|\blogin\s+\S{{1,64}}\s+)"
+    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define|set)[ \t]+[\w.]{{0,40}}|\blogin\s+\S{{1,64}}\s+)"
     rf"(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
     r"\b(?:requirepass|masterauth)()()([ \t]+)"
 )
-_PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE))
+_IN_PROSE = (
+    r"(?i)\b(?:password|passwd|passphrase|pass phrase|passcode|passwort|kennwort|mot de passe|contrase(?:n|ñ)a|"
+    r"(?:auth|access|api|bot|bearer)[ _-]?token|(?:api|access|secret|private|signing)[ _-]?key)s?"
+    r"(?:[ \t]*\([\w -]{1,20}\))?:?[ \t]"
+)
+_PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE))
+_SENTENCE = re.compile(rb"[^\n\r(){}\[\]<>;=|]{0,72}")
+_WORD = re.compile(rb"[^\s\"'`]+")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
     rb"""(?x)
-    [ \t]{0,40}
+    [ \t]{0,40} (?: !!(?:str|binary)[ \t]+ )?
     (?: [|>][+-]?\d?[ \t]*\r?\n[ \t]+ | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
     (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,4}
       | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,4} )?
@@ -58,13 +66,14 @@ _EXPORTED = re.compile(
 class Assignments:
     """Finds values by their names."""
 
-    gates = (_BY_SIGN, _BY_SPACE)
+    gates = (_BY_SIGN, _BY_SPACE, _IN_PROSE)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Values whose names stand in these ranges, in order."""
         for start, end in ranges:
             for match in _PATTERNS[gate].finditer(text, start, end):
-                if find := _value(text, match, by_space=gate == 1):
+                find = _told(text, match.end()) if gate == 2 else _value(text, match, by_space=gate == 1)
+                if find:
                     yield find
 
 
@@ -89,6 +98,20 @@ def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
         return None  # a call, a look-up
     proof = "random" if opened.group("call") and name.proof == "literal" else name.proof
     return Find(left, right, name.kind, _RANK) if is_secret(value, proof, quoted=bool(quote)) else None
+
+
+def _told(text: bytes, place: int) -> Find | None:
+    """The password or key that the rest of a sentence tells (`the password for bob has been set to …`)."""
+    sentence = _SENTENCE.match(text, place)
+    limit = sentence.end() if sentence else place
+    for word in islice(_WORD.finditer(text, place, limit), 7):
+        if word.end() == place + 72:  # cut
+            return None
+        right = _trimmed(text, word.start(), word.end(), quoted=False)
+        left = word.start() + len(word.group()) - len(word.group().lstrip(b":,"))
+        if is_conspicuous(text[left:right].decode("utf-8", "replace")):
+            return Find(left, right, "password", _RANK + 1)
+    return None
 
 
 def _name_start(text: bytes, core: int) -> int:

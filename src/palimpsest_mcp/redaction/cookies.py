@@ -10,7 +10,10 @@ from .matching import Find, compiled
 from .names import secret_name
 from .scan import Ranges
 
-_HEADER = compiled(r"\b(?:set-)?cookies?[\"'\]\\]{0,6}\s{0,4}[:=,]\s{0,4}[\[(]?[bf]?[\"'\\]{0,6}", any_case=True)
+_HEADER = compiled(
+    r"(?i)\b(?:set-)?cookies?[\"'\]\\]{0,6}\s{0,4}[:=,]\s{0,4}[\[(]?[bf]?[\"'\\]{0,6}|"
+    r"\bcurl\b.{0,300}?\s(?:-b|--cookie)[ =][\"']?"
+)
 _PAIR = re.compile(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
 _RANK = 4900
 

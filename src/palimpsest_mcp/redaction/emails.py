@@ -19,7 +19,7 @@ _NOBODY = re.compile(rb"(?i)(?:git|hg|svn|.*no-?reply|do-?not-?reply|donotreply|
 _PATH_FOLLOWS = re.compile(rb":[\w~./-]")
 _NOT_A_DOMAIN = re.compile(
     rb"(?i)\.(?:png|jpe?g|gif|svg|webp|ico|css|s?css|m?js|tsx?|jsx|json|py|rb|go|rs|md|txt|html?|xml|ya?ml|toml|lock|"
-    rb"service|socket|timer|mount|target|conf|cfg|ini|log|length|value|name|map|filter|each|md5|sha|sh|exe|dll|so)$"
+    rb"service|socket|timer|mount|target|conf|cfg|ini|log|length|value|name|map|filter|each|md5|sha|sh|exe|dll|so|t?gz|zip|tar|whl|jar|deb|rpm)$"
 )
 
 

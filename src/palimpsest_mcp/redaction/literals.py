@@ -7,7 +7,7 @@ import binascii
 import re
 from functools import lru_cache
 
-from .names import Proof
+from .names import COMMON_PASSWORDS, Proof
 
 _STAND_IN = re.compile(
     r"(?i)your[-_ .]?|my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|"
@@ -48,6 +48,8 @@ _ODD = re.compile(
     r"q[abcdefghijklmnopqrstvwxyz]|r[hjqxz]|s[bjxz]|t[jqvxz]|u[hjquvwyz]|v[bcdfghjklnpqrtuvwxyz]|"
     r"w[bcfgjkpquvwxyz]|x[ghjknquvwxyz]|y[bdfghjkqruvxy]|z[bcdfghjklmnpqrstuvwxyz]|[bcdfghjklmnpqrstvwxz]{5,}"
 )
+_SIGN = re.compile(r"[!#$%^&*~+=?@]")
+_BOTH = re.compile(r"(?:[A-Za-z].*\d|\d.*[A-Za-z])")
 _VOWEL = re.compile(r"[aeiouy]")
 
 
@@ -82,6 +84,13 @@ def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
     if proof == "strong":
         return len(value) >= 20 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
     return looks_random(value)
+
+
+def is_conspicuous(word: str) -> bool:
+    """Whether a word in a sentence about a password or key can hardly be anything else than that."""
+    if len(word) < 6 or is_stand_in(word) or _PLAIN.match(word) or _REFERENCE.match(word) or not _BOTH.search(word):
+        return False
+    return bool(_SIGN.search(word)) or looks_random(word)
 
 
 @lru_cache(maxsize=4096)
@@ -124,7 +133,7 @@ def _is_password(value: str, quoted: bool) -> bool:
         return quoted and value[-1].isdigit() and value.islower() and len(words) <= 8
     if any(part in value.lower() for part in ("passw", "secret", "token", "api_key", "apikey", "pwd")):
         return looks_random(value)
-    if looks_random(value):
+    if looks_random(value) or value.lower() in COMMON_PASSWORDS:
         return True
     has_digit = any(c.isdigit() for c in value)
     has_sign = any(not c.isalnum() and c not in "-_. :/,?" for c in value)

@@ -32,6 +32,7 @@ _PASSWORD, _SHORT_PASSWORD = frozenset(_LISTS["password"]), frozenset(_LISTS["sh
 _NOT_PASSWORD, _NOT_TOKEN = frozenset(_LISTS["not_password"]), frozenset(_LISTS["not_token"])
 _SUFFIXES, _KEY_OF = frozenset(_LISTS["suffixes"]), frozenset(_LISTS["key_of"])
 _CSRF, _SESSION = frozenset(_LISTS["csrf"]), frozenset(_LISTS["session"])
+COMMON_PASSWORDS = frozenset(_LISTS["common_passwords"])
 _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "privatekey": "private"}
 _SIGNATURES = frozenset({"sig", "signature"})
 
@@ -90,6 +91,10 @@ def _key_like(before: list[str], last: str, name: str) -> Name | None:
 def _split_glued(words: list[str]) -> list[str]:
     out: list[str] = []
     for word in words:
+        owner = next((o for o in _LISTS["owners"] if word in (f"{o}pass", f"{o}pw", f"{o}pwd")), "")
+        if owner:
+            out += [owner, word[len(owner) :]]
+            continue
         tail = next((g for g in _LISTS["glued"] if word.endswith(g)), "")
         if not tail:
             out.append(word)

@@ -63,7 +63,9 @@ def _checks(checks: Checks, phones: Phones) -> dict[str, Check]:
     return {
         "": lambda text, match: True,
         "email": is_a_persons,
-        "card": lambda text, match: _stands_alone(text, match) and checks.card(_text(match)),
+        "card": lambda text, match: (
+            _stands_alone(text, match) and not _counts(text, match) and checks.card(_text(match))
+        ),
         "named-card": lambda text, match: checks.named_card(_text(match, 1)),
         "iban": lambda text, match: checks.iban(_text(match)),
         "formed-id": lambda text, match: _stands_alone(text, match) and checks.formed_id(_text(match)),
@@ -86,6 +88,10 @@ def _around(text: bytes, match: Found) -> tuple[bytes, bytes]:
 
 _GOES_ON = re.compile(rb"[-_/.][0-9A-Za-z]|[_/=%]")
 _COUNTS_ON = re.compile(rb"[.,:/_-]\d|[A-Za-z_%]")
+_COUNTER = re.compile(
+    rb"(?i)(?:id|ts|time|timestamp|seq|no|nr|trace|span|order|offset|size|count|bytes|[nmu]s|index|rows?|hash|#)"
+    rb"[\"']?[ \t]{0,3}[=:#]?[ \t]{0,3}[\"']?$"
+)
 _FIRST_PIECE = re.compile(rb"\+?[A-Za-z0-9]+")
 
 
@@ -93,6 +99,11 @@ def _stands_alone(text: bytes, match: Found) -> bool:
     """Not a part of a longer number, identifier, path or version."""
     before, after = _around(text, match)
     return before not in (b".", b"-", b"/", b"_", b"+", b"#", b"$") and not _GOES_ON.match(after)
+
+
+def _counts(text: bytes, match: Found) -> bool:
+    """Whether a number without gaps is called an id, a time, a size."""
+    return match.group().isdigit() and bool(_COUNTER.search(text, max(0, match.start() - 32), match.start()))
 
 
 def _is_dialled(text: bytes, match: Found) -> bool:
