@@ -134,7 +134,11 @@ class Appender:
         writer = f"{pid}-{self._random_hex(8)}"
         path = os.path.join(self._folder, segment_name(self._clock(), writer))
         fd = self._disk.create(path)
-        return Segment(path, fd, self._disk.found(fd).identity, writer, pid)
+        try:
+            return Segment(path, fd, self._disk.found(fd).identity, writer, pid)
+        except OSError:
+            self._disk.close(fd)
+            raise
 
     def _close(self, segment: Segment) -> None:
         with suppress(OSError):  # everything acknowledged was flushed before

@@ -73,6 +73,10 @@ class Disk(Protocol):
         """Flush an open file. A failure is final: a second try proves nothing."""
         ...
 
+    def flush_others(self, path: str) -> None:
+        """Flush a file that another process writes or wrote."""
+        ...
+
     def flush_folder(self, path: str) -> None:
         """Flush the names in a folder."""
         ...
@@ -156,6 +160,9 @@ class RealDisk:
 
     def flush(self, fd: int) -> None:
         self._flush.file(fd)
+
+    def flush_others(self, path: str) -> None:
+        self._flush.others_file(path)
 
     def flush_folder(self, path: str) -> None:
         self._flush.folder(path)

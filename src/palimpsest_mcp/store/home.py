@@ -120,17 +120,18 @@ class Home:
             self.replace(self._version_path, b"%d\n" % FORMAT_VERSION)
 
     def _make_upward(self, folder: str) -> None:
-        """The root, and what is missing above it."""
+        """The root and all levels above it: whoever made them may have died before their names were safe."""
         above = os.path.dirname(folder)
-        if above in self._unflushed or self.disk.look(above) is None:
-            self._make_upward(above)
+        if above == folder:
+            return
+        self._make_upward(above)
         self._make_level(folder)
         try:
             self.disk.flush_folder(above)
         except PermissionError:
             if folder in self._unflushed:
                 raise
-            return  # it was there before us, in a folder that we may not open
+            return  # it was there before us, in a folder that is not ours to open
         self._unflushed.discard(folder)
 
     def _make_level(self, folder: str) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import msgspec
 
 from ..errors import InvalidArgument, LockTimeout, PassInProgress
-from ..models.events import Decision, Observation, Opened, SessionInfo, SessionKey
+from ..models.events import Decision, Observation, Opened, Replaced, SessionInfo, SessionKey
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import LedgerPage
 from .appender import ROLL_BYTES, Shelf
@@ -62,6 +62,8 @@ class LedgerFiles:
             known = self._opened(log)
             if known is None:
                 log.observe([Opened(info=info, ts=info.created)], durable=True)
+            else:
+                log.secure()  # whoever wrote it may have died before it was safe
             self._sessions.cache(log.folder, known or info)
         self._shelf.used(log.appender, log.writing)
         return known or info
@@ -118,6 +120,8 @@ class LedgerFiles:
     def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
         self._home.check()
         log = self._log(key)
+        if any(isinstance(decision, Replaced) for decision in decisions):
+            log.secure_archive()
         with self._commit_lock(log):
             rev = log.decide(decisions, after_rev=after_rev)
         self._shelf.used(log.appender, log.writing)

@@ -22,6 +22,10 @@ class Flush(Protocol):
         """Flush an open file. An OSError is final: asking again proves nothing."""
         ...
 
+    def others_file(self, path: str) -> None:
+        """Flush a file that another process writes or wrote, as far as the platform can."""
+        ...
+
     def folder(self, path: str) -> None:
         """Flush the names in a folder, as far as the platform can."""
         ...
@@ -32,6 +36,13 @@ class PosixFlush:
 
     def file(self, fd: int) -> None:
         os.fsync(fd)
+
+    def others_file(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            self.file(fd)
+        finally:
+            os.close(fd)
 
     def folder(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -64,10 +75,14 @@ class FullFlush(PosixFlush):
 
 
 class WindowsFlush:
-    """`FlushFileBuffers` for files. A folder cannot be opened for flushing there; NTFS journals names by itself."""
+    """`FlushFileBuffers` for files that are open for writing. Nothing else can be flushed there: no folder, whose names
+    NTFS journals by itself, and no file of another process."""
 
     def file(self, fd: int) -> None:
         os.fsync(fd)
+
+    def others_file(self, path: str) -> None:
+        return
 
     def folder(self, path: str) -> None:
         return

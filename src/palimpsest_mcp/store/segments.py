@@ -87,6 +87,21 @@ class SegmentFolder:
                 break
         return news
 
+    def secure(self, places: Places) -> dict[str, Place]:
+        """Flush segments that grew since `places`, whoever wrote them, and their names. Returns the places now.
+
+        What a process reads may still be in memory only: its writer may have died before its flush.
+
+        Raises:
+            OSError: one of them cannot be flushed.
+        """
+        grown = [(name, found) for name, found in self.changed(places) if found.kind == "file"]
+        for name, _ in grown:
+            self._disk.flush_others(os.path.join(self._folder, name))
+        if grown:
+            self._disk.flush_folder(self._folder)
+        return {**places, **{name: Place(found.size, found.size) for name, found in grown}}
+
     def where(self, name: str, offset: int) -> str:
         """A place, as damage reports name it."""
         return f"{self._label}/{name} at byte {offset}"

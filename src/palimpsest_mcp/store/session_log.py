@@ -15,7 +15,7 @@ from ..ports.clock import Clock, RandomHex
 from ..ports.store import Damage
 from .appender import Appender
 from .failures import unreadable, write_failed
-from .home import LEDGER, Home
+from .home import ARCHIVE, LEDGER, Home
 from .lines import Line, Reader, encode_all
 from .segments import Place, Places, SegmentFolder
 
@@ -40,10 +40,14 @@ class SessionLog:
     def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
         self.pid = home.disk.pid()
         self.folder = home.session_folder(key)
-        ledger = os.path.join(self.folder, LEDGER)
+        self._ledger = os.path.join(self.folder, LEDGER)
+        self._archive_path = os.path.join(self.folder, ARCHIVE)
         self._home = home
-        self._segments = SegmentFolder(home.disk, ledger, f"{os.path.basename(self.folder)}/{LEDGER}")
-        self.appender = Appender(home, ledger, clock, random_hex, roll_bytes=roll_bytes)
+        self._archive = SegmentFolder(home.disk, self._archive_path, ARCHIVE)
+        self._archived: Places = {}
+        """How far the archive is known to be flushed."""
+        self._segments = SegmentFolder(home.disk, self._ledger, f"{os.path.basename(self.folder)}/{LEDGER}")
+        self.appender = Appender(home, self._ledger, clock, random_hex, roll_bytes=roll_bytes)
         self.writing = threading.Lock()
         self.deciding = threading.Lock()
         """The commit lock's part inside this process."""
@@ -53,6 +57,8 @@ class SessionLog:
         self._read_once = False
         self._clock = 0
         self._rev = 0
+        self._newest = ""
+        """Segment of the decision with that revision, until it is known to be flushed."""
 
     def is_unchanged(self, places: Places) -> bool:
         """Whether there is nothing new since `places`: one look at the folder.
@@ -87,7 +93,7 @@ class SessionLog:
             except ValueError as error:
                 what = f"not an event: {error}"
                 news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
-        self._count(max((event.clock for event in events), default=0), 0)
+        self._count(max((event.clock for event in events), default=0))
         return events, news.places, news.damage
 
     def observe(self, events: Sequence[Observation], *, durable: bool) -> None:
@@ -116,12 +122,39 @@ class SessionLog:
                     next="Read the session again and decide anew.",
                     rev=self._rev,
                 )
+            self._secure_newest()
             revised = [
                 msgspec.structs.replace(decision, rev=after_rev + step) for step, decision in enumerate(decisions, 1)
             ]
             self._append(revised, durable=True, as_one=True)
             self._rev += len(revised)
+            self._newest = ""
             return self._rev
+
+    def secure(self) -> None:
+        """Flush every segment that is there.
+
+        Raises:
+            WriteFailed: one cannot be flushed.
+        """
+        try:
+            self._home.make(self._ledger)
+            self._segments.secure({})
+        except OSError as error:
+            raise write_failed(error, "the ledger") from error
+
+    def secure_archive(self) -> None:
+        """Flush what is in the archive, before a decision may speak of it: a pass may adopt a dead one's records (L10).
+
+        Raises:
+            WriteFailed: it cannot be flushed.
+        """
+        try:
+            if self._home.disk.look(self._archive_path) is not None:
+                self._home.make(self._archive_path)
+                self._archived = self._archive.secure(self._archived)
+        except OSError as error:
+            raise write_failed(error, "the archive") from error
 
     def _catch_up(self, *, skip_unreadable: bool) -> None:
         """Read the order of all events to every segment's end."""
@@ -129,22 +162,37 @@ class SessionLog:
             news = self._segments.news(self._places, skip_unreadable=skip_unreadable)
         except OSError as error:
             raise unreadable(error, "the ledger") from error
-        for _, line in news.lines:
-            self._take_order(line)
+        for segment, line in news.lines:
+            self._take_order(segment, line)
         self._places = news.places
         self._read_once = True
 
-    def _take_order(self, line: Line) -> None:
+    def _take_order(self, segment: str, line: Line) -> None:
         try:
             order = _ORDERS.decode(line.raw) if line.whole else _Order()
         except ValueError:
             return
-        self._count(order.clock, order.rev)
+        self._count(order.clock)
+        if order.rev > self._rev:
+            self._rev, self._newest = order.rev, segment
 
-    def _count(self, clock: int, rev: int) -> None:
+    def _count(self, clock: int) -> None:
         with self._counting:
             self._clock = max(self._clock, clock)
-            self._rev = max(self._rev, rev)
+
+    def _secure_newest(self) -> None:
+        """Flush the decision that ours will follow: its writer may have died, or be about to, before its own flush.
+
+        Whoever wrote it did the same with the one before, so all of them are safe.
+        """
+        if not self._newest:
+            return
+        try:
+            self._home.disk.flush_others(os.path.join(self._ledger, self._newest))
+            self._home.disk.flush_folder(self._ledger)
+        except OSError as error:
+            raise write_failed(error, "the ledger") from error
+        self._newest = ""
 
     def _append(self, events: Sequence[Event], *, durable: bool, as_one: bool = False) -> None:
         if not events:

@@ -18,7 +18,9 @@ from ..store.disk import Found, Release
 
 BLOCK = 64
 """Bytes that stay or vanish together; small, so that short lines tear too."""
-CHANGES = frozenset({"create", "write", "truncate", "flush", "flush_folder", "mkdir", "replace", "remove"})
+CHANGES = frozenset(
+    {"create", "write", "truncate", "flush", "flush_others", "flush_folder", "mkdir", "replace", "remove"}
+)
 """Calls after which a crash finds another disk than before."""
 
 
@@ -133,10 +135,18 @@ class SimulatedDisk:
         del self._open[fd].data[size:]
 
     def flush(self, fd: int) -> None:
-        node = self._open[fd]
+        self._flush(self._open[fd], "flush")
+
+    def flush_others(self, path: str) -> None:
+        node = self._node(path)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file")
+        self._flush(node, "flush_others")
+
+    def _flush(self, node: Node, call: str) -> None:
         if isinstance(self._faults.get(len(self.calls) + 1), OSError):
             node.doubtful = len(node.data) > len(node.safe)
-        self._call("flush")
+        self._call(call)
         if node.doubtful and len(node.data) > len(node.safe):
             return  # the system takes the bytes for clean, and says yes
         node.safe = bytes(node.data)
@@ -149,8 +159,8 @@ class SimulatedDisk:
         node.safe_names = dict(node.names)
 
     def close(self, fd: int) -> None:
+        del self._open[fd]  # also when it fails, as Linux does
         self._call("close")
-        del self._open[fd]
 
     def replace(self, source: str, target: str) -> None:
         self._call("replace")
@@ -178,8 +188,8 @@ class SimulatedDisk:
         return lambda: self._locked.discard(path)
 
     def killed(self) -> SimulatedDisk:
-        """The disk as another process finds it after a kill: nothing is lost, locks are free."""
-        return SimulatedDisk(_copy(self.root), process=self.process + 1)
+        """The disk as another process finds it after a kill: nothing is lost or safer, locks are free."""
+        return SimulatedDisk(_copy(self.root, {}), process=self.process + 1)
 
     def power_cuts(self, random: Random, count: int) -> Iterator[SimulatedDisk]:
         """Disks that a power cut may leave: first what is safe and no more, then everything, then mixtures."""
@@ -228,9 +238,15 @@ def _found(node: Node) -> Found:
     return Found(node.kind, len(node.data), (1, node.number), 0o700 if node.kind == "folder" else 0o600)
 
 
-def _copy(node: Node) -> Node:
-    """Everything as it looks now, and safe."""
-    return _settled(node, bytes(node.data), {name: _copy(child) for name, child in node.names.items()})
+def _copy(node: Node, copies: dict[int, Node]) -> Node:
+    """Everything as it is, what is safe and what is not included."""
+    if (copy := copies.get(node.number)) is not None:
+        return copy
+    copy = copies[node.number] = Node(node.kind)
+    copy.data, copy.safe, copy.doubtful = bytearray(node.data), node.safe, node.doubtful
+    copy.names = {name: _copy(child, copies) for name, child in node.names.items()}
+    copy.safe_names = {name: _copy(child, copies) for name, child in node.safe_names.items()}
+    return copy
 
 
 def _settled(node: Node, data: bytes, names: dict[str, Node]) -> Node:
