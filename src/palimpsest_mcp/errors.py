@@ -4,9 +4,10 @@
     ├── InputError            what was handed in cannot be used
     │   ├── InvalidArgument · InvalidItem · InvalidPolicy · InvalidSettings
     │   ├── FileMissing · FileEmpty · FileNotJson · FileWrongShape · LineNeeded
+    │   ├── InvalidEvent · SkillAmbiguous · HandWrittenTooLong
     │   └── WindowUnknown
-    ├── UnknownName           a session, batch or item that the store does not have
-    │   ├── SessionUnknown · BatchUnknown · ItemUnknown
+    ├── UnknownName           a session, batch, item, skill or rule that nobody has
+    │   ├── SessionUnknown · BatchUnknown · ItemUnknown · SkillUnknown · RuleUnknown
     ├── NotRestorable · Purged    known, but there is no text to give back
     ├── StoreError            the disk or the store refused
     │   ├── StoreUnusable · StoreNewer · WriteFailed · RecordDamaged · LockTimeout
@@ -269,3 +270,46 @@ class NotYetAvailable(PassError):
 
     code = "not_yet_available"
     exit_status = 44
+
+
+class InvalidEvent(InputError):
+    """`record_experience` refused an event; nothing was written.
+
+    Attributes:
+        field: the field that is wrong.
+    """
+
+    code = "invalid_event"
+    exit_status = 60
+
+    def __init__(self, message: str, *, next: str, field: str) -> None:
+        super().__init__(message, next=next)
+        self.field = field
+
+
+class SkillUnknown(UnknownName):
+    """No folder of this name has experience under the skills roots."""
+
+    code = "skill_unknown"
+    exit_status = 61
+
+
+class SkillAmbiguous(InputError):
+    """Several folders under the skills roots have this name."""
+
+    code = "skill_ambiguous"
+    exit_status = 62
+
+
+class RuleUnknown(UnknownName):
+    """No digest has a rule of this id, or several have."""
+
+    code = "rule_unknown"
+    exit_status = 63
+
+
+class HandWrittenTooLong(InputError):
+    """The lines of `experience.md` that people wrote leave no room under its ceiling; nothing was written."""
+
+    code = "hand_written_too_long"
+    exit_status = 64

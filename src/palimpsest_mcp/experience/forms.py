@@ -1,0 +1,142 @@
+"""The normal form of a pattern: two wordings with one form are one rule. No model, and linear in the text.
+
+Numbers, quotes, case, white space, punctuation, filler words, spelling and plural do not count. Polarity does: "use X"
+and "do not use X" have different forms, but each knows the other as its opposite.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+_QUOTES = str.maketrans({**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'")})
+_QUOTED = re.compile(r"\"[^\"]*\s[^\"]*\"|(?<!\w)'[^']*\s[^']*'(?!\w)")
+"""Several words in quotes are an example, which stands for any other; one word is a term."""
+_SHORTENED = re.compile(r"\b(?:can't|cannot)\b|\bwon't\b|n't\b")
+_NEGATED_CJK = re.compile(r"不要|不用|不能|不可|不应该?|不该|不得|请勿|切勿|禁止|避免|勿|(?<![^\W])别(?!的)")
+_TOKEN = re.compile(
+    rf"(?<!\S)-[a-z]\w*|(?P<number>\d[\d.,:/-]*)|[{_CJK}]+|(?:(?![{_CJK}])[^\W\d_])(?:(?![{_CJK}])\w)*(?:\+\+|#)?|%"
+)
+_LIST = re.compile(rf"\s\+\s|(?<=[{_CJK}])\+(?=[{_CJK}])")
+_STANDING_NUMBER = re.compile(r"(?<![\w-])\d[\d.,:]*")
+
+_FILLERS = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "those", "it", "you", "we", "i", "your", "our"),
+        *("is", "are", "was", "were", "be", "been", "being", "should", "must", "do", "does", "did"),
+        *("please", "just", "simply", "always", "usually", "generally", "often", "really", "very", "also"),
+    )
+)
+_NEGATIONS = frozenset(("not", "never", "avoid", "avoids", "avoiding"))
+_NUMBERS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))
+_ORDERLESS = frozenset(("in", "on", "at", "from", "of", "for"))
+_OPPOSITES = {
+    "exclud": "includ", "disabl": "enabl", "without": "with", "decreas": "increas", "disallow": "allow",
+    "deny": "allow", "forbid": "allow", "fewer": "more", "less": "more", "after": "before", "last": "first",
+    "descend": "ascend", "short": "long", "stop": "go", "remov": "add", "reject": "accept",
+}  # fmt: skip
+"""Stem -> the stem whose opposite it is."""
+_PREFIXES = ("un", "in", "dis", "non", "ir", "im")
+
+
+class Form(NamedTuple):
+    """What is left of a wording."""
+
+    key: str
+    """Equal for two wordings of one rule; empty for a text without a word."""
+    opposite: str
+    """The `stance` of a rule that says the contrary."""
+    stance: str
+    """Like `key`, with antonyms and prepositions out of the way."""
+
+
+def form_of(text: str) -> Form:
+    """The normal form of a pattern, a failure, a query or a correction."""
+    said = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
+    said = _SHORTENED.sub(_written_out, _QUOTED.sub(" quotedwords ", said))
+    said, negated = _NEGATED_CJK.subn(" ", said)
+    parts = _LIST.split(said)
+    tokens = [_tokens(part) for part in parts]
+    negative = bool((negated + sum(word == "not" for part in tokens for word in part)) % 2)
+    kept = [[word for word in part if word != "not"] for part in tokens]
+    if not any(kept):
+        return Form("", "", "")
+    body = "+".join(sorted("".join(part) for part in kept))
+    stance, flips = _stance([word for part in sorted(kept) for word in part])
+    sign, other = ("-+" if negative else "+-") if flips % 2 == 0 else ("+-" if negative else "-+")
+    return Form(("-" if negative else "+") + body, other + stance, sign + stance)
+
+
+def quick_form(text: str) -> str:
+    """A cheap form: where it is equal the normal form is too, so that one computation serves all of them."""
+    return _STANDING_NUMBER.sub("0", text)
+
+
+def key_hash(kind: str, key: str) -> str:
+    """What the side file keeps of a normal form: it cannot be read back."""
+    return hashlib.sha256(f"{kind}:{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _written_out(match: re.Match[str]) -> str:
+    return {"can't": "can not", "cannot": "can not", "won't": "will not"}.get(match[0], " not")
+
+
+def _tokens(text: str) -> list[str]:
+    """Stems in order; a negation is `not`, a number `N`."""
+    found: list[str] = []
+    for match in _TOKEN.finditer(text):
+        word = "N" if match["number"] else match[0]
+        if word in _NEGATIONS:
+            found.append("not")
+            if word != "not" and word != "never":
+                found.append("us")  # "avoid X" is "do not use X"
+        elif word in _NUMBERS:
+            found.append("N")
+        elif word not in _FILLERS:
+            stem = _stem(word)
+            if not (stem == "us" and found[-1:] == ["us"]):
+                found.append(stem)
+    return found
+
+
+@lru_cache(maxsize=10_000)
+def _stem(word: str) -> str:
+    """Plural, tense and British spelling off; crude, and the same for every form of a word."""
+    if word in ("use", "uses", "using", "used"):
+        return "us"
+    if not word.isascii() or not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is", "news")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+    word = word.removesuffix("e")
+    if word.endswith("is") and len(word) > 6:
+        word = word[:-2] + "iz"
+    return word[:-3] + "or" if word.endswith("our") and len(word) > 4 else word
+
+
+def _stance(words: list[str]) -> tuple[str, int]:
+    """Words with each antonym in the place of its partner, and how many were turned."""
+    out: list[str] = []
+    flips = 0
+    for word in words:
+        turned = _OPPOSITES.get(word) or _without_prefix(word)
+        flips += turned is not None
+        if word not in _ORDERLESS:
+            out.append(turned or word)
+    return " ".join(out), flips
+
+
+def _without_prefix(word: str) -> str | None:
+    """`unreliabl` -> `reliabl`: only of long words, so that `index` and `into` stay."""
+    prefix = next((start for start in _PREFIXES if word.startswith(start)), "")
+    rest = word[len(prefix) :]
+    return rest if prefix and len(rest) >= 5 else None
