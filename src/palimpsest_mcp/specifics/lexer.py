@@ -52,7 +52,7 @@ _GROUPED = re.compile(
     rf"(?:[%\u20ac\u00a3\u00a5]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?(?![{WORD}])"
 )
 _ATOM = re.compile(
-    rf"(?:>=|<=|~=|\^)?[{WORD}.\-+/:@#%$\u20ac\u00a3\u00a5~\u00b0\u00b5]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
+    rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%$\u20ac\u00a3\u00a5~\u00b0\u00b5]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
 _COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
 _LEVELS = (
@@ -61,7 +61,7 @@ _LEVELS = (
     re.compile(rf"[{WORD}]+"),
 )
 _LAST = len(_LEVELS)
-_STAMP = re.compile(rf"(?<![{WORD}])(?:19|20)\d\d-[01]\d-[0-3]\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
+_STAMP = re.compile(rf"(?<![{WORD}])\d{{4}}-\d\d-\d\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
 
 
 def lex(token: str) -> tuple[Hit, ...]:
@@ -188,9 +188,6 @@ _BY_PATTERN = re.compile(
     "|".join(
         f"(?P<{cls}>{pattern.pattern})"
         for cls, pattern in (
-            ("integer", shapes.INTEGER),
-            ("score", shapes.SCORE),
-            ("number", shapes.NUMBER),
             ("issue", shapes.ISSUE),
             ("uuid", shapes.UUID),
             ("hash", shapes.HASH),
@@ -198,7 +195,11 @@ _BY_PATTERN = re.compile(
             ("host", shapes.IP),
             ("version", shapes.VERSION),
             ("money", shapes.MONEY),
+            ("score", shapes.SCORE),
             ("quantity", shapes.QUANTITY),
+            ("number", shapes.NUMBER),
+            ("integer", shapes.INTEGER),
+            ("id", shapes.DASHED),
         )
     )
 )
@@ -230,6 +231,8 @@ def _by_form(text: str, *, has_digit: bool) -> str | None:
         return "path"
     if (":" in text or "." in text) and shapes.host(text):
         return "host"
+    if text.startswith(("arn:", "urn:")) and shapes.RESOURCE.fullmatch(text):
+        return "id"
     if has_digit and text in TECH_WORDS:
         return _HIDDEN
     if has_digit and shapes.mixed_id(text):

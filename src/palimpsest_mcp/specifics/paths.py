@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .vocabulary import FILE_NAMES, FILE_SUFFIXES, FOLDERS
+from .vocabulary import DOMAINS, FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
 _PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
 _WINDOWS = re.compile(
@@ -13,6 +13,7 @@ _WINDOWS = re.compile(
 _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
 _VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
+_HOSTED = re.compile(r"//[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+/")
 _LETTER = re.compile(r"[^\W\d_]")
 _ALL_DIGITS = re.compile(r"[\d./+-]+")
 
@@ -35,7 +36,7 @@ def path(s: str) -> bool:
         return False
     if "/" not in body:
         return body in FILE_NAMES or _has_suffix(body)
-    return _slashed(body)
+    return _slashed(body) or bool(colon)
 
 
 def _has_suffix(last: str) -> bool:
@@ -44,12 +45,16 @@ def _has_suffix(last: str) -> bool:
 
 
 def _slashed(body: str) -> bool:
-    if body.startswith("//") or "@" in body and "/" not in body[: body.index("@")] and not body.startswith("@"):
+    if body.startswith("//"):
+        return _HOSTED.match(body) is not None
+    if "@" in body and "/" not in body[: body.index("@")] and not body.startswith("@"):
         return False
     if body.startswith(("./", "../", "~/")):
         return len(body) > 3
     first, _, rest = body.partition("/")
     if not first:
         return len(rest) >= 2
+    if first.rpartition(".")[2] in DOMAINS and "." in first:
+        return True
     last = body.rstrip("/").rpartition("/")[2]
     return rest.strip("/").count("/") >= 1 or first in FOLDERS or _has_suffix(last) or last in FILE_NAMES

@@ -17,12 +17,6 @@ _STATUS = re.compile(
     r"|[Ee]rrno|[Ee]rror(?: code)?|[Ss]ignal)"
     rf":? -?\d{{1,10}}(?![{WORD}/%-]|[.,:]\d)"
 )
-_MONTH = (
-    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    "|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
-_MONTH_FIRST = re.compile(rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? (?:1[89]|20|21)\d\d(?![{WORD}])")
-_MONTH_AFTER = re.compile(rf" {_MONTH}\.? (?:1[89]|20|21)\d\d(?![{WORD}])")
 _CURRENCY = re.compile(
     rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN) {shapes.PLAIN_NUMBER.pattern}(?![{WORD}])"
 )
@@ -43,10 +37,10 @@ def after_word(text: str, start: int, word: str) -> tuple[int, str]:
     """End and class of the phrase that begins at a trigger word, or `(-1, "")`."""
     if word in "$\u276f":
         return _command(text, start)
-    for pattern, cls in ((_STATUS, "status"), (_MONTH_FIRST, "date"), (_CURRENCY, "money")):
+    for pattern, cls in ((_STATUS, "status"), (shapes.MONTH_FIRST, "date"), (_CURRENCY, "money")):
         found = pattern.match(text, start)
         if found:
-            return found.end(), cls
+            return (after_date(text, start, found.end()) if cls == "date" else found.end()), cls
     return -1, ""
 
 
@@ -72,15 +66,16 @@ def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
     if found is None and (next_char.isupper() or next_char in "\u20ac\u00a3\u00a5"):
         found, grown = shapes.CURRENCY_AFTER.match(text, end), "money"
         if found is None and next_char in _MONTH_INITIALS:
-            found, grown = _MONTH_AFTER.match(text, end), "date"
+            found, grown = shapes.MONTH_AFTER.match(text, end), "date"
     return (found.end(), grown) if found else (end, cls)
 
 
 def after_date(text: str, start: int, end: int) -> int:
-    """A calendar date may go on with a space and a time of day."""
-    if text[end : end + 1] != " " or end - start < 8 or text.find(":", start, end) >= 0:
+    """A calendar date may go on with a space and a time of day, a time with its zone."""
+    if text[end : end + 1] != " ":
         return end
-    found = shapes.TIME_AFTER.match(text, end)
+    timed = text.find(":", start, end) >= 0
+    found = (shapes.ZONE_AFTER if timed else shapes.TIME_AFTER).match(text, end)
     return found.end() if found else end
 
 

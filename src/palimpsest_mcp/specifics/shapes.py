@@ -44,20 +44,30 @@ _BLOB = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[0-9A-Za-z+
 HASH = re.compile(
     r"sha(?:1|256|384|512)-[0-9A-Za-z+/]{20,100}={0,2}"
     r"|(?:sha(?:1|256|384|512)[:-]|0x)?(?=\d+[a-f]|[a-f]+\d)[0-9a-f]{7,128}"
-    r"|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}"
+    r"|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}|[0-9A-Za-z][0-9A-Za-z._/:-]{0,200}@sha256:[0-9a-f]{7,64}"
 )
-_TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?"
+MONTH = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    "|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+# Shapes, not calendars: `2026-02-31` is no day, but whoever reads it in a result must find it in the digest.
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
+_TIME = rf"{_CLOCK}(?:am|pm|AM|PM)?"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
+_ZONE_NAME = r"(?:AM|PM|am|pm|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|BST|IST|JST)"
 DATE = re.compile(
-    rf"(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:[T_]{_TIME}{_ZONE}?)?)?"
-    r"|(?:1[89]|2[01])\d\d/(?:0?[1-9]|1[0-2])/(?:0?[1-9]|[12]\d|3[01])"
-    r"|(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])[/.](?:1[89]|2[01])\d\d"
-    rf"|(?:19|20)\d\d[01]\d[0-3]\dT\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|{_TIME}{_ZONE}?"
+    rf"\d{{4}}-\d\d-\d\d(?:[T_]{_TIME}{_ZONE}?)?|(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])"
+    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
+    rf"|\d{{1,2}}[-/]{MONTH}[-/]\d{{4}}(?::\d\d:\d\d:\d\d)?"
+    rf"|\d{{8}}T\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|{_TIME}{_ZONE}?"
 )
-TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE})?(?![{WORD}])")
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE}| {_ZONE_NAME})?(?![{WORD}])")
+ZONE_AFTER = re.compile(rf" (?:{_ZONE}|{_ZONE_NAME})(?![{WORD}])")
+_STAMPED = rf" ?\d{{1,2}} \d\d:\d\d:\d\d(?: [A-Z]{{3,4}})?(?: \d{{4}})?(?: {_ZONE})?"  # syslog, ctime, git
+MONTH_FIRST = re.compile(rf"{MONTH} (?:\d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_STAMPED})(?![{WORD}])")
+MONTH_AFTER = re.compile(rf" {MONTH}\.? \d{{4}}(?![{WORD}])")
 IP = re.compile(
-    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/\d{{1,2}})?(?::\d{{1,5}}){{0,2}}"
+    r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5}){0,2}|(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
     r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:/\d{1,3})?"
 )
 _HOST = re.compile(
@@ -72,10 +82,11 @@ _PRE_TAIL = rf"(?:{_PRE}){{0,3}}{_TAIL}"
 _RANGED = rf"v?\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}"
 VERSION = re.compile(
     rf"(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}{_PRE_TAIL}"
-    rf"|(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}(?:{_PRE}|[-+~][0-9A-Za-z.+~-]{{1,80}})|~[0-9A-Za-z.+~-]{{1,80}})"
+    rf"|(?!\d+\.\d+-\d+\.\d+$)(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}(?:{_PRE}|[-+~][0-9A-Za-z.+~-]{{1,80}})|~[0-9A-Za-z.+~-]{{1,80}})"
     rf"|[vV]\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}|(?:>=|<=|~=|\^|~){_RANGED}"
     rf"|@?[A-Za-z][0-9A-Za-z._-]{{0,80}}(?:/[0-9A-Za-z._-]{{1,80}})?@[\^~]?{_RANGED}"
     r"|[A-Za-z][0-9A-Za-z-]{1,40}/v?\d{1,4}(?:\.\d{1,8}){1,5}"
+    rf"|[0-9a-z][0-9a-z.-]{{0,60}}(?:/[0-9a-z._-]{{1,60}}){{0,5}}:v?\d{{1,4}}(?:\.\d{{1,8}}){{1,5}}{_PRE_TAIL}"
 )
 _NUM = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)(?:\.\d+)?"
 MONEY = re.compile(
@@ -83,7 +94,9 @@ MONEY = re.compile(
 )
 SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}/\d{{1,7}}")
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
-QUANTITY = re.compile(rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})")
+QUANTITY = re.compile(
+    rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})|PT(?:\d{{1,6}}[HMS]){{1,3}}"
+)
 UNIT_AFTER = re.compile(
     " (?:"
     + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u)))
@@ -96,8 +109,11 @@ CURRENCY_AFTER = re.compile(
 PLAIN_NUMBER = re.compile(rf"[-+]?{_NUM}")
 NUMBER = re.compile(
     rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+)"
+    r"|\d+\.\d+-\d+\.\d+|\d{5,}-\d+|\d+-\d{5,}"
 )
-INTEGER = re.compile(r"[-+~]?\d{2,4}")
+INTEGER = re.compile(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
+DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}")
+RESOURCE = re.compile(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
 CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
 _CAMEL = re.compile(r"_?[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*")
 _SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+){2,}_{0,2}")

@@ -40,7 +40,7 @@ FOLDERS = frozenset(
     src lib libs test tests spec specs doc docs app apps bin etc usr var tmp home opt dist build out packages
     package pkg cmd internal examples scripts tools config configs conf public static assets node_modules .github
     .git .venv venv vendor server client api core modules components pages utils services plugins skills workspace
-    data refs origin
+    data refs origin upstream feature fix bugfix hotfix release chore feat heads remotes tags
     """
     )
 )
