@@ -210,8 +210,10 @@ def whole(text: str) -> str | None:
     """The class of a string as a whole: `None` when it is none, `""` for a lone digit, `-` for what hides its parts."""
     if text.isalpha() and text.islower():
         return None
+    if text.isdigit() and text.isascii():
+        return ("", "integer", "integer", "integer", "number")[min(len(text), 5) - 1]
     if len(text) == 1:
-        return "" if text.isdigit() and text.isascii() else None
+        return None
     if "@" in text and shapes.EMAIL.fullmatch(text):
         return "email"
     if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
