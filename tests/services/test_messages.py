@@ -251,3 +251,26 @@ async def test_an_endless_session_stays_possible_by_digests_of_level_two(p: Pali
     one = await p.restore("s1", oldest.batch_id, oldest.item_ids[0])
     assert one.text == results_of(messages)[oldest.item_ids[0]]
     assert (await p.verify()).ok
+
+
+async def test_a_keep_last_under_the_floor_is_raised_and_said(p: Palimpsest, session: MakeSession) -> None:
+    messages = session()
+    done = await p.compact_messages(messages, session_id="s1", target=0.1, keep_last=1, force=True)
+    assert any("raised to 3" in note for note in done.report.notes)
+    newest = list(results_of(messages))[-3:]
+    assert all(results_of(done.messages)[call] == results_of(messages)[call] for call in newest)
+
+
+async def test_evidence_without_title_is_kept_as_a_plain_result_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[policy]\nkind_by_tool = {run_channel = "evidence"}\n')
+    messages: Messages = [{"role": "user", "content": "Look it up."}]
+    for n in range(2):
+        call = {"type": "tool_use", "id": f"c{n}", "name": "run_channel", "input": {"channel": "web"}}
+        messages.append({"role": "assistant", "content": [call]})
+        found = json.dumps([{"url": f"https://a.example/{n}", "text": "no title here"}])
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"c{n}", "content": found}]}
+        )
+    async with Palimpsest.open(tmp_path) as p:
+        done = await p.compact_messages(messages, session_id="s1", window_tokens=10**6, dry_run=True)
+        assert any("plain tool result" in note and "2 times" in note for note in done.report.notes)

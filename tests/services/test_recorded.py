@@ -42,7 +42,7 @@ async def test_a_recorded_session_is_measured_compacted_and_restored(p: Palimpse
     assert written.handle.startswith("s") and len(written.item_ids) == 29
     usage = await p.check_context_ratio(written.handle, window_tokens=written.tokens + 1)
     assert usage.ratio is not None and usage.ratio > 0.9
-    report = await p.compact_session(written.session_id)
+    report = await p.compact_session(written.session_id, target=0.4)
     assert report.status == "compacted" and report.after.ratio is not None and report.after.ratio <= 0.4
     assert "unchanged" in report.how_to_apply
     one = await p.restore(written.handle, report.batches[0].batch_id, "call_0")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,7 @@ class Messages:
             )
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
         answer = report(info, situation, request, result, host="messages" if told.host == "" else told.host)
+        answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes))
         contents = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
         if not emitted:
@@ -178,3 +180,9 @@ class Messages:
         if content is None or content_sha256(content) != sha256:
             raise NotRestorable("An item of the list is not in the ledger.", next="Run `palimpsest-mcp verify`.")
         return content
+
+
+def _warnings(context: HostContext) -> tuple[str, ...]:
+    """What reading the list had to say, the same words once with their count."""
+    said = Counter([*context.warnings, *(warning for item in context.items for warning in item.warnings)])
+    return tuple(text if count == 1 else f"{text} ({count} times)" for text, count in said.items())

@@ -9,6 +9,7 @@ import msgspec
 
 from ..hosts.host_table import host_note
 from ..models.events import SessionInfo
+from ..models.policies import HARD_FLOOR_TOOL_RESULTS
 from ..models.records import ClassCount, SpecificCounts
 from ..models.reports import BatchReport, Report, Status
 from ..models.usage import Measured, Usage
@@ -75,7 +76,7 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
         how_to_apply=host_note(host).how_to_apply,
         plan_id=result.plan_id if request.dry_run else "",
         slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.dry_run else (),
-        notes=_notes(situation, result, pressed.note),
+        notes=_notes(situation, request, result, pressed.note),
     )
 
 
@@ -132,8 +133,10 @@ def _why_above(result: PassResult) -> str:
     return f"Everything that may leave has left. Tokens that stay, by reason: {words}."
 
 
-def _notes(situation: Situation, result: PassResult, pressed: str) -> tuple[str, ...]:
+def _notes(situation: Situation, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
     notes = [*result.plan.notes]
+    if request.keep_last is not None and 0 <= request.keep_last < HARD_FLOOR_TOOL_RESULTS:
+        notes.append(f"keep_last {request.keep_last} was raised to {HARD_FLOOR_TOOL_RESULTS}, the floor")
     if result.refused:
         notes.append(f"{len(result.refused)} items were left whole: no digest of them is smaller; not tried again")
     if result.copies:
