@@ -10,10 +10,11 @@ from .matching import Find, compiled
 from .names import secret_name
 from .scan import Ranges
 
-_HEADER = compiled(
+_HEADER_SOURCE = (
     r"(?i)\b(?:set-)?cookies?[\"'\]\\]{0,6}\s{0,4}[:=,]\s{0,4}[\[(]?[bf]?[\"'\\]{0,6}|"
     r"\bcurl\b.{0,300}?\s(?:-b|--cookie)[ =][\"']?"
 )
+_HEADER = compiled(_HEADER_SOURCE)
 _PAIR = re.compile(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
 _RANK = 4900
 
@@ -21,7 +22,7 @@ _RANK = 4900
 class Cookies:
     """Finds the values of `Cookie` and `Set-Cookie`, each pair by itself."""
 
-    gates = ("(?i)cookies?[\"'\\]\\\\]{0,6}\\s{0,4}[:=,]",)
+    gates = (_HEADER_SOURCE,)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Secret cookie values of the headers in these ranges."""
