@@ -199,6 +199,7 @@ def main() -> int:
     options = parser.parse_args()
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
+    machine += f", load {os.getloadavg()[0]:.1f} before the first measurement"
     page = [f"# Results\n\nWritten by `make bench` on {when}: {machine}.\n\n{READING}"]
     failed = 0
     for name, (title, section) in SECTIONS.items():
