@@ -15,7 +15,7 @@ from .manifest import header, item_note
 from .ranking import Rank, worth
 from .selection import Plan, Selector, plans_for
 from .survey import survey
-from .verify import CHECKS, SLACK, PartCheck, check_part, counted, settle, shown_specifics, violations
+from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
 
 _ROUNDS = 4
 """Times that a selection is corrected until the tokens counted meet the budget."""
@@ -53,9 +53,10 @@ class Attempt:
         self._name = name
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
-        self._worth = [worth(one.specs, ranks) for one in self._surveys]
+        rated = [worth(one.specs, ranks) for one in self._surveys]
+        self._worth = [one.gain for one in rated]
         fixed = request.ceiling_tokens <= request.budget_tokens
-        self._weight = self._worth if fixed else [[1.0] * len(one.specs) for one in self._surveys]
+        self._weight = [one.share if fixed else [1.0] * len(one.share) for one in rated]
         self._redacted = sum(source.redacted for source in request.sources)
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._add_focus()
@@ -81,28 +82,27 @@ class Attempt:
     # -- selection ---------------------------------------------------------------------------------------------------
 
     def _selected(self) -> _Draft | None:
-        """Select; items that stay under `min_shown` become pointers, and what they free is spent on the others."""
+        """Select; an item that stays under `min_shown` gives up its content lines for its ledger, and where even that
+        does not suffice it becomes a pointer, and what it frees is spent on the others."""
         pointers: frozenset[int] = frozenset()
+        bare: frozenset[int] = frozenset()
         notes: list[str] = []
-        for _ in range(len(self._surveys)):
-            draft = self._filled(pointers)
+        while len(pointers) < len(self._surveys):
+            draft = self._filled(pointers, bare)
             if draft is None:
                 return None
-            poor = {
-                n
-                for n, check in enumerate(draft.checks)
-                if n not in pointers and self._in_view(n, check) < self._request.min_shown
-            }
+            least = self._request.min_shown
+            poor = {n for n, check in enumerate(draft.checks) if n not in pointers and self._in_view(n, check) < least}
             if not poor:
                 draft.notes = notes + draft.notes
                 return draft
-            notes += [f"item {n + 1} became a pointer: too little of it would be in view" for n in sorted(poor)]
-            pointers |= poor
-            if len(pointers) == len(self._surveys):
-                return None
+            lost = poor & bare
+            notes += [f"item {n + 1} became a pointer: too little of it would be in view" for n in sorted(lost)]
+            pointers |= lost
+            bare |= poor
         return None
 
-    def _filled(self, pointers: frozenset[int]) -> _Draft | None:
+    def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> _Draft | None:
         """Fill the budget; then, up to the ceiling, what is of the first rank and still left out."""
         request = self._request
         plans, seen = plans_for(
@@ -112,6 +112,8 @@ class Attempt:
             request.visible.holders,
         )
         live = [plan for n, plan in enumerate(plans) if n not in pointers]
+        for n in bare:
+            plans[n].bare = True
         selector = Selector(live, seen, self._count, request.min_shown)
         empty = self._printed([[] for _ in plans], pointers)
         room = request.budget_tokens - empty.tokens
@@ -165,8 +167,8 @@ class Attempt:
         return grown
 
     def _in_view(self, number: int, check: PartCheck) -> float:
-        """Share of an item's specifics in view. Where no budget may grow, each counts by its worth: then two hundred
-        time stamps that cannot all stay do not make a pointer of an item whose other specifics are all there."""
+        """Share of an item's specifics in view. Where no budget may grow, each family of like ones counts once: then two
+        hundred time stamps that cannot all stay do not make a pointer of an item whose other specifics are there."""
         weight = self._weight[number]
         total = sum(weight)
         return sum(weight[n] for n in (*check.shown, *check.elsewhere)) / total if total else 1.0

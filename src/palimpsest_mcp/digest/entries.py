@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..models.specifics import Specific
@@ -13,8 +14,10 @@ from .units import Survey
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{2,30}")
 _BETWEEN = " | "
 _APART = "  "
-_JOINING = frozenset({"date", "status", "error", "money"})
-"""Classes whose values may go on over one space (a day and a time): two spaces keep two values two."""
+_JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity", "score", "status"})
+"""Classes whose values may go on over one space (a day and a time, 12 and its unit): two spaces keep two values two."""
+_SAME_JOINS = frozenset({"date", "error", "money", "status"})
+"""Those of them whose values may go on with one of their own class."""
 _OWN_LINE = 3
 """Values from which a class has a line of its own in the ledger."""
 _NEAR = " … "
@@ -25,7 +28,7 @@ _LONGEST_KEY = 40
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
 ALSO = "also"
-NEAR = "near"
+NEAR = "-"
 _LED = re.compile(r"[a-z][\w-]*: ")
 
 
@@ -55,11 +58,11 @@ def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, s
     """The ledger of one item, values in source order.
 
     `number: size=4200 5100 | 17` for each class with several values, `also: HAT069 | price=1.10` for the rest; then
-    `near: libfoo … 1.2.3-4  08:15:47 | 512  setup.py`, where the values of one group stand in one line of the source,
-    beside its rarest word; then commands, each on its own line.
+    `- libfoo … 1.2.3-4  08:15:47`, whose values stand in one line of the source, beside its rarest word; then commands,
+    each on its own line.
     """
     by_class: dict[str, dict[str, list[str]]] = {}
-    beside: dict[int, list[str]] = {}
+    beside: dict[int, list[Specific]] = {}
     commands: list[str] = []
     lonely = _lonely(survey, entries, labels)
     for number in sorted(entries):
@@ -69,7 +72,7 @@ def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, s
         if spec.cls == _COMMAND:
             commands.append(spec.text)
         elif not key and home not in lonely:
-            beside.setdefault(home, []).append(spec.text)
+            beside.setdefault(home, []).append(spec)
         else:
             by_class.setdefault(spec.cls, {}).setdefault(key, []).append(spec.text)
     lines: list[str] = []
@@ -82,9 +85,8 @@ def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, s
             rest += shown
     if rest:
         lines.append(f"{ALSO}: {_BETWEEN.join(rest)}")
-    if beside:
-        lines.append(f"{NEAR}: {_BETWEEN.join(_row(labels.get(home, ''), values) for home, values in beside.items())}")
-    return lines + commands
+    rows = [f"{NEAR} {_row(labels.get(home, ''), specs)}" for home, specs in beside.items()]
+    return lines + rows + commands
 
 
 def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> set[int]:
@@ -93,8 +95,10 @@ def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str])
     return {home for home, times in counts.items() if times == 1 and not labels.get(home)}
 
 
-def _row(label: str, values: list[str]) -> str:
-    joined = _APART.join(values)
+def _row(label: str, specs: Sequence[Specific]) -> str:
+    joined = specs[0].text
+    for before, spec in pairwise(specs):
+        joined += (_APART if before.cls in _JOINING else " ") + spec.text
     return f"{label}{_NEAR}{joined}" if label else joined
 
 
@@ -116,22 +120,21 @@ class Group(NamedTuple):
 
 def entry_groups(line: str) -> list[Group]:
     """The groups of a ledger line, read back from its text."""
+    if line.startswith(f"{NEAR} "):
+        word, mark, _ = line.partition(_NEAR)
+        return [Group(len(word) if mark else 0, len(line), word[len(NEAR) + 1 :] if mark else "", True)]
     groups: list[Group] = []
     at = line.find(": ") + 2 if _LED.match(line) else 0
-    near = line.startswith(f"{NEAR}: ")
     for piece in line[at:].split(_BETWEEN):
-        word, mark, _ = piece.partition(_NEAR) if near else ("", "", piece)
-        found = None if near else _KEY.match(piece)
-        key = word if mark else found.group(1) if found else ""
-        groups.append(
-            Group(at + (len(word) if mark else len(found.group()) if found else 0), at + len(piece), key, near)
-        )
+        found = _KEY.match(piece)
+        start = at + (found.end() if found else 0)
+        groups.append(Group(start, at + len(piece), found.group(1) if found else "", False))
         at += len(piece) + len(_BETWEEN)
     return groups
 
 
 def _group(cls: str, key: str, values: list[str]) -> str:
-    joined = (_APART if cls in _JOINING else " ").join(values)
+    joined = (_APART if cls in _SAME_JOINS else " ").join(values)
     return f"{key}={joined}" if key else joined
 
 

@@ -13,8 +13,6 @@ A line of a source that fits this grammar, or carries its restore phrase, is dat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
 from ..models.digests import DigestRequest, DigestSource
 from ..models.records import SpecificCounts
 from .plain import plain
@@ -99,19 +97,15 @@ def prose_note(author: str) -> str:
 
 
 def _clean(text: str, width: int) -> str:
+    """One line, no square brackets, at most about `width` characters: words from the front, or the end of a path."""
     text = _SPACE.sub(" ", plain(text)).strip().replace("[", "(").replace("]", ")")
     if len(text) <= width:
         return text
-    head = text[:width].rsplit(" ", 1)[0] if " " in text[:width] else ""
-    return f"{head} …" if head else "…"
+    head, space, _ = text[:width].rpartition(" ")
+    if space:
+        return f"{head} …"
+    _, slash, tail = text[-width:].partition("/")
+    return f"…/{tail}" if slash and tail else "…"
 
 
-def holders_of(pairs: Iterable[str]) -> dict[str, int]:
-    """Counts by holder, sorted by name."""
-    found: dict[str, int] = {}
-    for holder in sorted(pairs):
-        found[holder] = found.get(holder, 0) + 1
-    return found
-
-
-__all__ = ["ESCAPE", "count_note", "escaped", "header", "holders_of", "is_note", "item_note", "left_out", "prose_note"]
+__all__ = ["ESCAPE", "count_note", "escaped", "header", "is_note", "item_note", "left_out", "prose_note"]

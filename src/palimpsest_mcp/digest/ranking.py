@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -12,7 +13,12 @@ from ..specifics.classes import CLASSES, SpecificClass
 _CROWD = 0.5
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
-_UNKNOWN_WEIGHT = 3.0
+_HASH_INSIDE = 4.0
+_WITHOUT_LINE = 0.6
+_HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
+"""A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
+_PLACE = re.compile(r":\d+$|:\d+:")
 
 
 class Rank(NamedTuple):
@@ -22,17 +28,43 @@ class Rank(NamedTuple):
     first: bool
 
 
+_UNKNOWN = Rank(3.0, False)
+
+
 def ranks_of(classes: Iterable[SpecificClass] = CLASSES) -> dict[str, Rank]:
     """Ranks by class name."""
     return {c.name: Rank(c.weight, c.first_rank) for c in classes}
 
 
-def worth(specs: Iterable[Specific], ranks: Mapping[str, Rank]) -> list[float]:
-    """Per specific of one source, more is better."""
+class Worth(NamedTuple):
+    """Per specific of one source, in its order."""
+
+    gain: list[float]
+    """What showing it is worth: by class, less for one of a crowd."""
+    share: list[float]
+    """What it counts toward the item's share in view, where each family of like specifics counts once."""
+
+
+def worth(specs: Iterable[Specific], ranks: Mapping[str, Rank]) -> Worth:
+    """Rate the specifics of one source."""
     listed = list(specs)
-    crowd = Counter((spec.cls, spec.key) for spec in listed)
-    unknown = Rank(_UNKNOWN_WEIGHT, False)
-    return [ranks.get(spec.cls, unknown).weight / crowd[spec.cls, spec.key] ** _CROWD for spec in listed]
+    families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in listed]
+    crowd = Counter(families)
+    alone = [_alone(spec, ranks) for spec in listed]
+    return Worth(
+        [value / crowd[family] ** _CROWD for value, family in zip(alone, families, strict=True)],
+        [value / crowd[family] for value, family in zip(alone, families, strict=True)],
+    )
 
 
-__all__ = ["Rank", "ranks_of", "worth"]
+def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
+    """By class; an address that carries a hash is both, and a path with its line says where to look."""
+    weight = ranks.get(spec.cls, _UNKNOWN).weight
+    if spec.cls == "url":
+        return weight + _HASH_INSIDE if _HEX.search(spec.text) else weight
+    if spec.cls == "path":
+        return weight if _PLACE.search(spec.text) else weight * _WITHOUT_LINE
+    return weight
+
+
+__all__ = ["Rank", "Worth", "ranks_of", "worth"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .units import Unit
+from .units import Line, Unit
 
 _LOUD = re.compile(
     r"\b(?:error|fatal|panic|fail(?:ed|ure)?|exception|critical|denied|refused|timed? ?out|abort(?:ed)?)\b",
@@ -14,6 +14,7 @@ _LOUD = re.compile(
 _WARN = re.compile(r"\bwarn(?:ing)?\b", re.IGNORECASE)
 _COMMIT = re.compile(r"commit [0-9a-f]{7,64}|[0-9a-f]{7,40} \S")
 _STAT = re.compile(r" \d+ files? changed")
+_TRAILER = re.compile(r"\s*[A-Z][\w-]+-[Bb]y: |\s*[-.]{2,}$|\s*[a-z-]+: ")
 _SUBJECT = re.compile(r"    \S")
 _VARIABLE = re.compile(r"[0-9a-f]{6,}|\d+|\"[^\"]*\"|'[^']*'|(?<=[\s=:/])[\w.+-]*\d[\w.+~-]*|[\w-]+(?:[/.][\w-]+)+")
 _FAMILY = 4
@@ -25,16 +26,34 @@ def log_gist(text: str) -> float:
     return 1.4 if _LOUD.search(text) else 0.8 if _WARN.search(text) else 0.5
 
 
-def history_gist(text: str) -> float:
-    """Commits and their subjects, then how much they changed."""
-    if _COMMIT.match(text):
-        return 1.6
-    return 1.4 if _SUBJECT.match(text) else 0.8 if _STAT.match(text) else 0.1
+def history_gists(lines: Sequence[Line]) -> list[float]:
+    """A commit's subject says most, then the commit itself and how much it changed; trailers say nothing."""
+    gists: list[float] = []
+    subject_next = False
+    for line in lines:
+        text = line.text
+        if _COMMIT.match(text):
+            gists.append(1.2)
+            subject_next = True
+        elif subject_next and _SUBJECT.match(text):
+            gists.append(1.8)
+            subject_next = False
+        elif _STAT.match(text):
+            gists.append(0.5)
+        else:
+            gists.append(0.1 if _SUBJECT.match(text) and not _TRAILER.match(text) else 0.0)
+    return gists
 
 
-def search_gist(text: str) -> float:
-    """Hits are equals."""
-    return 0.7 if text else 0.0
+def search_gists(lines: Sequence[Line]) -> list[float]:
+    """The first hit in each file, then the others, which are equals."""
+    seen: set[str] = set()
+    gists: list[float] = []
+    for line in lines:
+        file = line.text.partition(":")[0]
+        gists.append(0.5 if file in seen else 1.0)
+        seen.add(file)
+    return gists
 
 
 def templates(units: Sequence[Unit]) -> None:
@@ -50,4 +69,4 @@ def templates(units: Sequence[Unit]) -> None:
             family[0].gist += 0.6
 
 
-__all__ = ["history_gist", "log_gist", "search_gist", "templates"]
+__all__ = ["history_gists", "log_gist", "search_gists", "templates"]

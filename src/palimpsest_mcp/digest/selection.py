@@ -17,18 +17,23 @@ from typing import NamedTuple
 from ..models.specifics import Specific
 from .coverage import Candidate, choose
 from .entries import label_of, shown_key
-from .units import Survey, Unit
+from .units import FORCED, Survey, Unit
 
 LINES = 10
 """Content lines an item, at most, before only what adds a specific may follow; a table counts as one (design §9.1)."""
-_LEAST_LINES, _MOST_LINES = 0.12, 0.5
-"""Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger."""
+_LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.04, 0.08, 0.5
+"""Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
+what comes on top the nearer the budget is to holding all specifics, and the most."""
 _TABLE_ROWS = 4
 """Rows of one table that step 1 takes."""
 _SMOOTH = 12
 """Added to a line's tokens before dividing, so that a short line does not win by being short."""
+_FRESH = 0.3
+"""What a line's new specifics add to what it tells: in step 1 it is chosen for what it says, step 2 sees to the rest."""
 _LEAST = 0.3
 """A line whose whole gain is below this says nothing: never padded (D11)."""
+_MOST_OF_ITEM = 0.2
+"""Of an item's own tokens, for giving its entries back their lines: a digest that is nearly the item is none."""
 _NOTE_COST = 8
 
 
@@ -44,6 +49,8 @@ class Plan:
     shared: list[int]
     """Per specific: its number in the batch; equal (class, text, key) share one."""
     tokens: int
+    bare: bool = False
+    """No lines but those that are forced: everything for the ledger."""
     picked: set[int] = field(default_factory=set[int])
     """Units shown."""
     tables: set[int] = field(default_factory=set[int])
@@ -88,7 +95,8 @@ class Selector:
             if plan.shared[spec] not in self._seen
         )
         self._credit = min(1.0, available / max(1, need))
-        extra = max(_LEAST_LINES * available, min(_MOST_LINES * available, available - need))
+        least = _LEAST_LINES + _MORE_LINES * self._credit
+        extra = max(least * available, min(_MOST_LINES * available, available - need))
         for plan in self.plans:
             self._lines(plan, extra * plan.tokens / total)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in self.plans]
@@ -169,7 +177,7 @@ class Selector:
                 continue
             cost = self._cost(plan, unit)
             extra = self._extra(plan, unit, cost)
-            if spent + extra > budget:
+            if (plan.bare or spent + extra > budget) and unit.gist < FORCED:
                 continue
             spent += extra
             if unit.kind == "quote" or unit.table < 0 or unit.table not in rows:
@@ -179,10 +187,8 @@ class Selector:
             self._take(plan, index, cost)
 
     def _gain(self, plan: Plan, unit: Unit, *, rough: bool = False) -> float:
-        value = unit.gist + unit.words
-        for spec in unit.specs:
-            if plan.shared[spec] not in self._seen:
-                value += plan.worth[spec]
+        fresh = sum(plan.worth[spec] for spec in unit.specs if plan.shared[spec] not in self._seen)
+        value = unit.gist + unit.words + _FRESH * fresh
         if value < _LEAST:
             return 0.0
         cost = len(unit.text) / 12 if rough else self._extra(plan, unit, self._cost(plan, unit))
@@ -290,16 +296,18 @@ class Selector:
                 if index not in plan.picked and any(spec in plan.entries for spec in unit.specs):
                     heap.append((-self._benefit(plan, unit)[0], number, index))
         heapq.heapify(heap)
+        room = [_MOST_OF_ITEM * plan.tokens for plan in self.plans]
         while heap and self.spent < available:
             _, number, index = heapq.heappop(heap)
             plan = self.plans[number]
             unit = plan.survey.reduced.units[index]
             ratio, extra = self._benefit(plan, unit)
-            if ratio <= 0 or self.spent + extra > available:
+            if ratio <= 0 or self.spent + extra > available or extra > room[number]:
                 continue
             if heap and ratio < -heap[0][0] - 1e-9:
                 heapq.heappush(heap, (-ratio, number, index))
                 continue
+            room[number] -= extra
             self._take(plan, index, self._cost(plan, unit))
 
     def _benefit(self, plan: Plan, unit: Unit) -> tuple[float, int]:

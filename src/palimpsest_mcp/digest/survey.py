@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ..models.digests import DigestSource
@@ -13,8 +14,9 @@ from .plain import plain
 from .reduce_records import reduce_records
 from .reducers import reduce_lines
 from .routing import stretches
-from .units import Line, Mark, Reduced, Route, Survey, Table
+from .units import FORCED, Line, Mark, Reduced, Route, Survey, Table
 
+_NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{64}\]$")
 _LONG_CELL = 300
 """Characters from which a JSON string is read as a text of its own."""
 
@@ -45,10 +47,24 @@ class _Reader:
                 if span.end <= end:
                     number = self._number(span, keys[index] if keys else "", len(self.lines) + index)
                     marks.append(Mark(span.start - position, span.end - position, number))
-            lines.append(Line(text, tuple(marks)))
+            lines.append(Line(text.rstrip(), tuple(marks)))
             position = end + 1
         self.lines += lines
         return lines
+
+    def gather(self, lines: Sequence[Line], owners: Sequence[int]) -> None:
+        """Make the cells of one record one place, so that its values can stand together: lines just read, and whose."""
+        first = len(self.lines) - len(lines)
+        place: dict[int, int] = {}
+        texts: dict[int, list[str]] = {}
+        marks: dict[int, list[Mark]] = {}
+        for owner, line in zip(owners, lines, strict=True):
+            shift = sum(len(text) + 3 for text in texts.setdefault(owner, []))
+            texts[owner].append(line.text)
+            marks.setdefault(owner, []).extend(Mark(m.start + shift, m.end + shift, m.spec) for m in line.marks)
+            place.setdefault(owner, len(self.lines) + len(place))
+        self.home = [place[owners[home - first]] if first <= home < first + len(lines) else home for home in self.home]
+        self.lines += [Line(" | ".join(texts[owner]), tuple(marks[owner])) for owner in texts]
 
     def _number(self, span: Span, key: str, home: int) -> int:
         key = span.key or key
@@ -70,11 +86,15 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     documents = parse_json(text)
     records = records_of(documents) if documents else None
     reduced, routes = _records(records, reader) if records else _text(text.split("\n"), reader)
+    if source.binary:
+        for unit in reduced.units:
+            if _NAMED_BINARY.match(unit.text):
+                unit.gist = FORCED
     return Survey(reader.specs, reader.lines, reader.home, reader.pairs, reduced, routes)
 
 
 def _text(texts: Iterable[str], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
-    lines = reader.read([text.rstrip() for text in texts])
+    lines = reader.read(list(texts))
     reduced = Reduced()
     parts = stretches([line.text for line in lines])
     for part in parts:
@@ -93,16 +113,20 @@ def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Rou
     names = list(dict.fromkeys(name for name in (*columns, *(record.path for record in records)) if name))
     titles = dict(zip(names, reader.read(names), strict=True))
     cells: list[Cell] = []
+    owners: list[int] = []
     long_texts: list[tuple[str, str]] = []
-    for record in records:
+    for number, record in enumerate(records):
         if record.label:
+            owners.append(number)
             cells.append(Cell("", record.label_key, record.label))
         for cell in record.cells:
             if len(cell.text) > _LONG_CELL or "\n" in cell.text:
                 long_texts.append((cell.column or record.path, cell.text))
             else:
+                owners.append(number)
                 cells.append(cell)
     lines = reader.read([cell.text for cell in cells], [cell.key for cell in cells])
+    reader.gather(lines, owners)
     reduced = reduce_records(records, titles, lines, _LONG_CELL)
     routes: list[Route] = ["json"]
     for column, text in long_texts:

@@ -14,6 +14,10 @@ Route: TypeAlias = Literal[
 """What a stretch of text is, judged by its content."""
 
 
+FORCED = 50.0
+"""A unit that tells this much is shown whatever the budget."""
+
+
 class Mark(NamedTuple):
     """A specific inside one line: characters `start` up to `end`, and its number in the survey."""
 

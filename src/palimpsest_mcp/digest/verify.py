@@ -79,7 +79,9 @@ def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str, f
     for group in entry_groups(text):
         values = [span.text for span in found if group.start <= span.start < group.end]
         if group.together:
-            shared = set.intersection(*(set(homes.get(value, ())) for value in values)) if values else set[int]()
+            shared = set(homes.get(values[0], ())) if values else set[int]()
+            for value in values[1:]:
+                shared &= set(homes.get(value, ()))
             if values and not any(group.key in survey.lines[home].text for home in shared):
                 return False
         elif group.key and any((group.key, value) not in survey.pairs for value in values):
