@@ -11,7 +11,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from zlib import crc32
 
 import msgspec
@@ -455,3 +455,38 @@ async def test_a_segment_that_got_shorter_is_damage_and_no_reason_to_stop(tmp_pa
     page = await store.ledger.read(S1, page.cursor)
     assert page.events == () and "shorter" in page.damage[0].what
     assert (await store.ledger.read(S1, page.cursor)).damage == ()
+
+
+async def test_a_hard_link_to_a_foreign_file_is_only_read(tmp_path: Path) -> None:
+    """Nothing is ever written to a file that was there before, so the other name is safe."""
+    store = DiskStore(tmp_path / "home")
+    await store.ledger.observe(S1, [applied(1)])
+    (tmp_path / "foreign").write_text("precious, and no JSON")
+    (folder(tmp_path / "home") / "x.jsonl").hardlink_to(tmp_path / "foreign")
+    page = await store.ledger.read(S1)
+    await store.ledger.observe(S1, [applied(2)])
+    assert len(page.damage) == 0 and numbers(page.events) == [1]
+    assert (tmp_path / "foreign").read_text() == "precious, and no JSON"
+
+
+def test_two_processes_that_decide_at_once_never_share_a_revision(tmp_path: Path) -> None:
+    """Each of them reads, decides, is refused and tries again, on the real disk."""
+
+    def decide(number: int) -> None:
+        ledger, rev = ledger_on(RealDisk(), tmp_path), 0
+        for step in range(15):
+            while True:
+                try:
+                    rev = ledger.decide(S1, [pinned(100 * number + step)], after_rev=rev)
+                    break
+                except RevConflict as conflict:
+                    rev = conflict.rev
+
+    threads = [Thread(target=decide, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    events = ledger_on(RealDisk(), tmp_path).read(S1).events
+    assert sorted(getattr(event, "rev", 0) for event in events) == list(range(1, 46))
+    assert len(set(numbers(events))) == 45

@@ -90,6 +90,8 @@ class Appender:
         start = segment.size
         segment.size += len(data)
         segment.lines += lines
+        if durable:
+            self._home.flushed[segment.path] = segment.size
         return start
 
     def abandon(self, size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -47,6 +48,10 @@ class Disk(Protocol):
 
     def create(self, path: str) -> int:
         """A new file for the owner only, open for writing; fails when the name is taken."""
+        ...
+
+    def extend(self, path: str) -> int:
+        """Open a file that is there for appending; one with a second name is refused, since that may be anywhere."""
         ...
 
     def open(self, path: str) -> int:
@@ -98,6 +103,7 @@ class Disk(Protocol):
 
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_EXTEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
@@ -135,6 +141,14 @@ class RealDisk:
 
     def create(self, path: str) -> int:
         return os.open(path, _CREATE | _ALWAYS, 0o600)
+
+    def extend(self, path: str) -> int:
+        fd = os.open(path, _EXTEND | _ALWAYS)
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            os.close(fd)
+            raise OSError(errno.EINVAL, "not a plain file with one name")
+        return fd
 
     def open(self, path: str) -> int:
         return os.open(path, _READ | _ALWAYS)

@@ -39,6 +39,8 @@ class Home:
         self._unflushed: set[str] = set()
         """Made by us, but their names are not safe yet."""
         self._checked = False
+        self.flushed: dict[str, int] = {}
+        """Segments that this process wrote -> how many bytes of them it has flushed."""
 
     def session_folder(self, key: SessionKey) -> str:
         """Path of a session's folder, whether it exists or not."""

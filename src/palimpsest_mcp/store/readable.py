@@ -6,7 +6,8 @@ import codecs
 import os
 import secrets
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from pathlib import Path
 
 import aiofiles
@@ -21,10 +22,11 @@ CHUNK_BYTES = 1 << 18
 _GZIP = b"\x1f\x8b"
 
 
-async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncIterator[bytes]:
+async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncGenerator[bytes]:
     """The bytes of a file, in pieces of about `chunk_bytes`; a gzipped file's content, recognised by its first bytes.
 
-    Memory stays at a few pieces, whatever a gzipped file unfolds to.
+    Memory stays at a few pieces, whatever a gzipped file unfolds to. Who stops before the end closes it
+    (`contextlib.aclosing`).
 
     Raises:
         FileMissing: it is not there or cannot be read.
@@ -52,7 +54,7 @@ async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncIte
         raise _bad_gzip() from error
 
 
-async def read_text_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncIterator[str]:
+async def read_text_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncGenerator[str]:
     """The same as text, decoded from UTF-8; a byte order mark is dropped.
 
     Raises:
@@ -61,9 +63,10 @@ async def read_text_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> Asy
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
-        async for chunk in read_stream(path, chunk_bytes=chunk_bytes):
-            if text := decoder.decode(chunk):
-                yield text
+        async with aclosing(read_stream(path, chunk_bytes=chunk_bytes)) as chunks:
+            async for chunk in chunks:
+                if text := decoder.decode(chunk):
+                    yield text
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise FileNotJson("The file is not UTF-8 text.", next="Convert it to UTF-8.") from error

@@ -87,18 +87,23 @@ class SegmentFolder:
                 break
         return news
 
-    def secure(self, places: Places) -> dict[str, Place]:
+    def secure(self, places: Places, flushed: Mapping[str, int]) -> dict[str, Place]:
         """Flush segments that grew since `places`, whoever wrote them, and their names. Returns the places now.
 
         What a process reads may still be in memory only: its writer may have died before its flush.
+
+        Args:
+            flushed: path -> size up to which a segment needs no flush.
 
         Raises:
             OSError: one of them cannot be flushed.
         """
         grown = [(name, found) for name, found in self.changed(places) if found.kind == "file"]
-        for name, _ in grown:
-            self._disk.flush_others(os.path.join(self._folder, name))
-        if grown:
+        paths = [(os.path.join(self._folder, name), found.size) for name, found in grown]
+        unsafe = [path for path, size in paths if flushed.get(path) != size]
+        for path in unsafe:
+            self._disk.flush_others(path)
+        if unsafe:
             self._disk.flush_folder(self._folder)
         return {**places, **{name: Place(found.size, found.size) for name, found in grown}}
 

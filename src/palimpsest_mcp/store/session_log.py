@@ -139,7 +139,7 @@ class SessionLog:
         """
         try:
             self._home.make(self._ledger)
-            self._segments.secure({})
+            self._segments.secure({}, self._home.flushed)
         except OSError as error:
             raise write_failed(error, "the ledger") from error
 
@@ -152,7 +152,7 @@ class SessionLog:
         try:
             if self._home.disk.look(self._archive_path) is not None:
                 self._home.make(self._archive_path)
-                self._archived = self._archive.secure(self._archived)
+                self._archived = self._archive.secure(self._archived, self._home.flushed)
         except OSError as error:
             raise write_failed(error, "the archive") from error
 
