@@ -9,22 +9,18 @@ level reads each character once.
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
 from . import shapes
 from .paths import WINDOWS, path
 from .shapes import WORD
 from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS
 
+Hit = tuple[int, int, str, int]
+"""A find inside a token: start, end, class, and how it may go on after the token (`phrases.py`).
 
-class Hit(NamedTuple):
-    """A find inside a token; `reach` says how it may go on after the token (`phrases.py`)."""
-
-    start: int
-    end: int
-    cls: str
-    reach: int = 0
-
+A plain tuple: there are hundreds of thousands, and the collector lets go of these at once.
+"""
 
 NO_REACH: Final = 0
 REACH_URL: Final = 1
@@ -67,14 +63,14 @@ _STAMP = re.compile(rf"(?<![{WORD}])\d{{4}}-\d\d-\d\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d
 def lex(token: str) -> tuple[Hit, ...]:
     """Finds of one token, in order, not overlapping."""
     if token in TRIGGERS:
-        return (Hit(0, len(token), "version" if "." in token else "", REACH_WORD),)
+        return ((0, len(token), "version" if "." in token else "", REACH_WORD),)
     if "=" not in token and "file" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
         return ()
     out: list[Hit] = []
     last = token.rfind("=") + 1
     if last and token[last:] in TRIGGERS:
         _urls(token[:last], out)
-        out.append(Hit(last, len(token), "version" if "." in token[last:] else "", REACH_WORD))
+        out.append((last, len(token), "version" if "." in token[last:] else "", REACH_WORD))
     else:
         _urls(token, out)
     return tuple(out)
@@ -90,7 +86,7 @@ def _urls(token: str, out: list[Hit]) -> None:
             done = mark + 3
             continue
         _plain_run(token[done : head.start()], done, out)
-        out.append(Hit(head.start(), body.end(), "url", REACH_URL))
+        out.append((head.start(), body.end(), "url", REACH_URL))
         done = body.end()
     _plain_run(token[done:], done, out)
 
@@ -106,7 +102,7 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
             _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
             text = found[0].rstrip(".!\\")
             if len(text) > 3:
-                out.append(Hit(at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
+                out.append((at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
             done = found.end()
         run, at = _ESCAPES.sub(_blank, run[done:]), at + done
     if "</" in run:
@@ -119,7 +115,7 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
         cls = whole(found[0]) if found.end() - found.start() <= LONGEST else None
         if cls:
             _atoms(run[done : found.start()], at + done, out)
-            out.append(Hit(at + found.start(), at + found.end(), cls, _REACH.get(cls, 0)))
+            out.append((at + found.start(), at + found.end(), cls, _REACH.get(cls, NO_REACH)))
             done = found.end()
     _atoms(run[done:], at + done, out)
 
@@ -143,15 +139,16 @@ def _atom(atom: str, at: int, out: list[Hit]) -> None:
     stamp = _STAMP.search(core) if "T" in core and "-" in core else None
     if stamp and shapes.DATE.fullmatch(stamp[0]):
         _joints(core[: stamp.start()], at + lead, out)
-        out.append(Hit(at + lead + stamp.start(), at + lead + stamp.end(), "date"))
+        out.append((at + lead + stamp.start(), at + lead + stamp.end(), "date", REACH_DATE))
         _joints(core[stamp.end() :], at + lead + stamp.end(), out)
         return
     if ":" not in core:
         _joints(core, at + lead, out)
         return
     for part in _COLONS.finditer(core):
-        if not _take(part[0], at + lead + part.start(), out):
-            _joints(part[0], at + lead + part.start(), out)
+        text = part[0].rstrip(".")
+        if text and not _take(text, at + lead + part.start(), out):
+            _joints(text, at + lead + part.start(), out)
 
 
 def _joints(run: str, at: int, out: list[Hit], level: int = 0) -> None:
@@ -171,7 +168,7 @@ def _take(text: str, at: int, out: list[Hit]) -> bool:
     if cls is None:
         return False
     if cls != _HIDDEN:
-        out.append(Hit(at, at + len(text), cls, _REACH.get(cls, NO_REACH)))
+        out.append((at, at + len(text), cls, _REACH.get(cls, NO_REACH)))
     return True
 
 
@@ -220,6 +217,8 @@ def whole(text: str) -> str | None:
         return _HIDDEN
     if "/" in text and path(text):
         return "path"
+    if not _SPEAKING.search(text) and "file" not in text:
+        return None
     digit = _DIGIT.search(text)
     found = _BY_PATTERN.fullmatch(text) if digit else None
     return found.lastgroup if found else _by_form(text, has_digit=digit is not None)

@@ -70,13 +70,12 @@ class DefaultRegistry:
         done = 0
         for nth, without_blanks, token, hits in zip(*speaking, strict=True):
             at = without_blanks - len(token) + nth
-            for hit in hits:
-                start = at + hit[0]
+            for begin, stop, cls, reach in hits:
+                start, end = at + begin, at + stop
                 if start < done:
                     continue
-                end, cls = at + hit[1], hit[2]
-                if hit[3]:
-                    end, cls = _reach(text, start, end, hit)
+                if reach:
+                    end, cls = _reach(text, start, end, cls, reach)
                 if cls:
                     done = end
                     yield start + offset, end + offset, cls
@@ -113,28 +112,28 @@ def _blanked(text: str) -> str:
     return text
 
 
-def _reach(text: str, start: int, end: int, hit: Hit) -> tuple[int, str]:
+def _reach(text: str, start: int, end: int, cls: str, reach: int) -> tuple[int, str]:
     """Where a find ends, and its class, once what follows its token is seen; class `""`: it is none."""
-    match hit.reach:
+    match reach:
         case lexer.REACH_NUMBER:
-            return (end, "") if _in_gutter(text, start, end) else phrases.after_number(text, end, hit.cls)
+            return (end, "") if _in_gutter(text, start, end) else phrases.after_number(text, end, cls)
         case lexer.REACH_PATH:
             return phrases.after_path(text, start, end)
         case lexer.REACH_URL:
             return phrases.after_scheme(text, start, end)
         case lexer.REACH_DATE:
-            return phrases.after_date(text, start, end), hit.cls
+            return phrases.after_date(text, start, end), cls
         case lexer.REACH_ERROR:
-            return phrases.after_error(text, end), hit.cls
+            return phrases.after_error(text, end), cls
         case _:
-            far, cls = phrases.after_word(text, start, text[start:end])
-            return (far, cls) if cls else (end, hit.cls)
+            far, grown = phrases.after_word(text, start, text[start:end])
+            return (far, grown) if grown else (end, cls)
 
 
 def _in_gutter(text: str, start: int, end: int) -> bool:
     """Line numbers of a listing, as `cat -n` (padded, then a tab) and editors (an arrow) print them, are layout."""
     after = text[end : end + 1]
-    if not after or after not in "\t\u2192":
+    if not after or after not in "\t\u2192" or not text[start:end].isdigit():
         return False
     padding = text[max(0, start - _GUTTER) : start]
     at_start = start <= _GUTTER or "\n" in padding
