@@ -12,6 +12,7 @@ from .names import Name, secret_name
 from .scan import Ranges
 
 _RANK = 5000
+_JUDGED = 512  # bytes of a value that are enough to tell what it is
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
 
 _CORE = (
@@ -36,7 +37,8 @@ _IN_PROSE = (
     r"(?:[ \t]*\([\w -]{1,20}\))?:?[ \t]"
 )
 _PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE))
-_SENTENCE = re.compile(rb"[^\n\r(){}\[\]<>;=|]{0,72}")
+_TOLD = 72  # bytes of a sentence behind the name in which its value is looked for
+_SENTENCE = re.compile(rb"[^\n\r(){}\[\]<>;=|]{0,%d}" % _TOLD)
 _WORD = re.compile(rb"[^\s\"'`]+")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -70,14 +72,36 @@ class Assignments:
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Values whose names stand in these ranges, in order."""
+        runs, told = _Runs(text), 0
         for start, end in ranges:
             for match in _PATTERNS[gate].finditer(text, start, end):
-                find = _told(text, match.end()) if gate == 2 else _value(text, match, by_space=gate == 1)
+                if gate == 2:
+                    find, told = _told(text, max(told, match.end()))
+                else:
+                    find = _value(text, match, runs, by_space=gate == 1)
                 if find:
                     yield find
 
 
-def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
+class _Runs:
+    """Where values without quotes end. Inside a run that was measured it is known: a row of names costs its length."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._known: dict[re.Pattern[bytes], tuple[int, int]] = {}
+
+    def end(self, pattern: re.Pattern[bytes], left: int) -> int:
+        """The end of the run of the pattern that stands at `left`; `left` itself where there is none."""
+        start, end = self._known.get(pattern, (0, 0))
+        was_cut = end == start + _REACH and end - left < _REACH // 4
+        if not start <= left < end or was_cut:
+            run = pattern.match(self._text, left, left + _REACH)
+            end = run.end() if run else left
+            self._known[pattern] = (left, end)
+        return end
+
+
+def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | None:
     group = 4 if by_space and match.start(1) < 0 else 1
     name_end, separator = match.end(group), match.group(group + 2).strip()
     name_start = _name_start(text, match.start())
@@ -86,12 +110,12 @@ def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
         return None
     if name.proof == "signature" and separator != b"=":
         return None
-    opened = _BEFORE.match(text, match.end(), min(len(text), match.end() + _REACH))
+    opened = _BEFORE.match(text, match.end(), match.end() + _REACH)
     assert opened  # every part is optional
     quote, left = opened.group("open") or b"", opened.end()
-    right = _closing(text, left, quote) if quote else _run(text, left, name_start, name, separator)
+    right = _closing(text, left, quote) if quote else _run(text, left, name_start, name, separator, runs)
     right = _trimmed(text, left, right, quoted=bool(quote))
-    value = text[left:right].decode("utf-8", "replace")
+    value = text[left : min(right, left + _JUDGED)].decode("utf-8", "replace")
     if quote.endswith(b"`") and " " in value:  # a shell's command
         return None
     if not quote and text[right : right + 1] in (b"(", b"[") and value.replace(".", "").replace("_", "").isalpha():
@@ -100,18 +124,20 @@ def _value(text: bytes, match: Found, *, by_space: bool) -> Find | None:
     return Find(left, right, name.kind, _RANK) if is_secret(value, proof, quoted=bool(quote)) else None
 
 
-def _told(text: bytes, place: int) -> Find | None:
-    """The password or key that the rest of a sentence tells (`the password for bob has been set to …`)."""
+def _told(text: bytes, place: int) -> tuple[Find | None, int]:
+    """The password or key that the rest of a sentence tells (`the password for bob has been set to …`), and how far
+    that was read."""
     sentence = _SENTENCE.match(text, place)
     limit = sentence.end() if sentence else place
     for word in islice(_WORD.finditer(text, place, limit), 7):
-        if word.end() == place + 72:  # cut
-            return None
+        if word.end() == place + _TOLD:  # cut
+            break
         right = _trimmed(text, word.start(), word.end(), quoted=False)
         left = word.start() + len(word.group()) - len(word.group().lstrip(b":,"))
         if is_conspicuous(text[left:right].decode("utf-8", "replace")):
-            return Find(left, right, "password", _RANK + 1)
-    return None
+            return Find(left, right, "password", _RANK + 1), right
+        place = word.end()
+    return None, place
 
 
 def _name_start(text: bytes, core: int) -> int:
@@ -148,7 +174,7 @@ def _closing(text: bytes, left: int, quote: bytes) -> int:
     limit = min(len(text), left + _REACH) if line_end < 0 else line_end
     place = left
     while (place := text.find(sign, place, limit)) >= 0:
-        slashes = place - len(text[left:place].rstrip(b"\\")) - left
+        slashes = place - left - len(text[max(left, place - 64) : place].rstrip(b"\\")) - max(0, place - 64 - left)
         if slashes <= depth or (depth == 0 and slashes % 2 == 0):
             return place - slashes
         place += 1
@@ -156,16 +182,14 @@ def _closing(text: bytes, left: int, quote: bytes) -> int:
     return run.end() if run else left
 
 
-def _run(text: bytes, left: int, name_start: int, name: Name, separator: bytes) -> int:
+def _run(text: bytes, left: int, name_start: int, name: Name, separator: bytes, runs: _Runs) -> int:
     """Where a value without quotes ends."""
-    limit = min(len(text), left + _REACH)
+    if name.proof == "words":
+        phrase = _PHRASE.match(text, left)
+        return phrase.end() if phrase else left
     before = text[max(0, name_start - 40) : name_start]
     exported = separator == b"=" and text[left - 1 : left] == b"=" and _EXPORTED.search(before)
-    pattern = _PHRASE if name.proof == "words" else _WIDE_RUN if exported else _RUN
-    run = pattern.match(text, left, limit)
-    if not run:
-        return left
-    right = run.end()
+    right = runs.end(_WIDE_RUN if exported else _RUN, left)
     if before[-1:] in (b"?", b"&"):
         return min((place for sign in (b"&", b"#") if (place := text.find(sign, left, right)) >= 0), default=right)
     field = _NEXT_FIELD.search(text, left, right)
@@ -173,9 +197,14 @@ def _run(text: bytes, left: int, name_start: int, name: Name, separator: bytes) 
 
 
 def _trimmed(text: bytes, left: int, right: int, *, quoted: bool) -> int:
+    """The end without what closes the sentence or the brackets around a value."""
     value = text[left:right].rstrip(b" \t\r\\" if quoted else b" \t\r\\.,;:")
-    if not quoted:
-        for opening, closing in ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"<", b">")):
-            while value.endswith(closing) and value.count(closing) > value.count(opening):
-                value = value[:-1].rstrip(b".,;:")
+    for _ in range(0 if quoted else 4):
+        opening = _OPENING.get(value[-1:])
+        if opening is None or value.count(value[-1:]) <= value.count(opening):
+            break
+        value = value[:-1].rstrip(b".,;:")
     return left + len(value)
+
+
+_OPENING = {b")": b"(", b"]": b"[", b"}": b"{", b">": b"<"}

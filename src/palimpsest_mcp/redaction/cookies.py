@@ -16,6 +16,7 @@ _HEADER_SOURCE = (
 )
 _HEADER = compiled(_HEADER_SOURCE)
 _PAIR = re.compile(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
+_LONGEST = 8192
 _RANK = 4900
 
 
@@ -26,14 +27,16 @@ class Cookies:
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Secret cookie values of the headers in these ranges."""
+        done = 0
         for start, end in ranges:
             for header in _HEADER.finditer(text, start, end):
-                yield from _values(text, header.end())
+                place = max(done, header.end())
+                line_end = text.find(b"\n", place, place + _LONGEST)
+                done = min(len(text), place + _LONGEST) if line_end < 0 else line_end
+                yield from _values(text, place, done)
 
 
-def _values(text: bytes, place: int) -> Iterator[Find]:
-    line_end = text.find(b"\n", place, place + 8192)
-    limit = min(len(text), place + 8192) if line_end < 0 else line_end
+def _values(text: bytes, place: int, limit: int) -> Iterator[Find]:
     for pair in _PAIR.finditer(text, place, limit):
         value = pair.group(2).decode("utf-8", "replace")
         known = secret_name(pair.group(1).decode("utf-8", "replace"))

@@ -28,19 +28,19 @@ class Exemption(msgspec.Struct, frozen=True, kw_only=True):
     """What a file lets through (`allowlists`)."""
 
     target: Literal["secret", "match", "line"] = "secret"
-    patterns: tuple[Pattern, ...] = ()
+    pattern: Pattern | None = None
     words: tuple[bytes, ...] = ()
     every: bool = False
     """A pattern and a word must both fit; else one of them is enough."""
 
     def lets_through(self, secret: bytes, match: bytes, line: bytes) -> bool:
-        text = {"secret": secret, "match": match, "line": line}[self.target]
-        by_pattern = any(p.search(text) for p in self.patterns)
+        text = secret if self.target == "secret" else match if self.target == "match" else line
+        by_pattern = self.pattern is not None and self.pattern.search(text) is not None
+        if by_pattern and not (self.every and self.words):
+            return True
         lowered = secret.lower()
         by_word = any(word in lowered for word in self.words)
-        if self.every:
-            return (by_pattern or not self.patterns) and (by_word or not self.words)
-        return by_pattern or by_word
+        return by_word and (by_pattern or not self.every or self.pattern is None)
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,10 +195,15 @@ class _Reader:
             self.refuse("regexTarget must be secret, match or line", "Correct regexTarget.", rule_id)
         return Exemption(
             target=target,
-            patterns=tuple(self._pattern(p, "allowlist", rule_id) for p in self._strings(raw, "regexes", rule_id)),
+            pattern=self._any_of(self._strings(raw, "regexes", rule_id), rule_id),
             words=tuple(word.lower().encode() for word in self._strings(raw, "stopwords", rule_id)),
             every=_every(raw),
         )
+
+    def _any_of(self, sources: list[str], rule_id: str) -> Pattern | None:
+        for source in sources:
+            self._pattern(source, "allowlist", rule_id)
+        return compiled("|".join(f"(?:{source})" for source in sources)) if sources else None
 
     def _pattern(self, source: str, where: str, rule_id: str) -> Pattern:
         try:

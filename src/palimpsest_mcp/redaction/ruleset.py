@@ -120,9 +120,13 @@ def _secret(rule: Rule, match: Found) -> tuple[int, int]:
 
 
 def _is_let_through(rule: Rule, text: bytes, match: Found, secret: bytes) -> bool:
-    start, end = match.span()
+    whole = match.group()
+    line = _line(text, *match.span()) if any(exemption.target == "line" for exemption in rule.exemptions) else b""
+    return any(exemption.lets_through(secret, whole, line) for exemption in rule.exemptions)
+
+
+def _line(text: bytes, start: int, end: int) -> bytes:
+    """The match's line, up to 500 bytes on both sides."""
     line_start = max(text.rfind(b"\n", max(0, start - 500), start) + 1, start - 500, 0)
     line_end = text.find(b"\n", end, end + 500)
-    line = text[line_start : line_end if line_end >= 0 else end + 500]
-    whole = match.group()
-    return any(exemption.lets_through(secret, whole, line) for exemption in rule.exemptions)
+    return text[line_start : line_end if line_end >= 0 else end + 500]
