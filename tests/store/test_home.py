@@ -157,3 +157,12 @@ async def test_a_store_that_is_removed_while_open_is_made_anew_and_keeps_what_co
     assert len((await other.ledger.read(S1)).events) == 1
     assert await other.archive.get(S1, "offload_0002") == record("offload_0002")
     assert await DiskStore(tmp_path / "moved").archive.get(S1, "offload_0001") == record("offload_0001")
+
+
+async def test_a_home_that_a_newer_program_makes_after_we_looked_is_refused(tmp_path: Path) -> None:
+    store = DiskStore(tmp_path / "home")
+    await store.check()
+    (tmp_path / "home").mkdir(mode=0o700)
+    (tmp_path / "home" / "VERSION").write_text("2\n")
+    with pytest.raises(StoreNewer):
+        await store.ledger.observe(S1, [applied(1)])

@@ -62,7 +62,7 @@ class Home:
                 self._refuse_newer()
         except OSError as error:
             raise unreadable(error, "the store's folder") from error
-        self._checked = True
+        self._checked = found is not None  # one that does not exist yet may be made by a newer program
 
     def stands(self, folder: str) -> bool:
         """Whether a session's folder is there. A link, file or pipe in its place is refused, never followed.
