@@ -8,7 +8,7 @@ from .vocabulary import DOMAINS, FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
 _PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
 _WINDOWS = re.compile(
-    r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,(){}\[\]]+"
+    r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,=(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,=(){}\[\]]+"
 )
 _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
