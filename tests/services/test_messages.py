@@ -13,7 +13,6 @@ import pytest
 from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.errors import (
     InvalidArgument,
-    NotYetAvailable,
     PassInProgress,
     SessionUnknown,
     WindowUnknown,
@@ -157,11 +156,10 @@ async def test_an_unknown_window_names_what_to_give(p: Palimpsest, session: Make
         await p.compact_messages(session(), session_id="s1")
 
 
-async def test_strategies_of_later_versions_are_refused_by_name(p: Palimpsest, session: MakeSession) -> None:
-    with pytest.raises(NotYetAvailable):
-        await p.compact_messages(session(), force=True, strategy="opaque")
-    with pytest.raises(InvalidArgument):
+async def test_an_unknown_strategy_is_refused_by_naming_those_there_are(p: Palimpsest, session: MakeSession) -> None:
+    with pytest.raises(InvalidArgument) as refused:
         await p.compact_messages(session(), force=True, strategy="magic")
+    assert "sliding_window" in refused.value.next
     with pytest.raises(SessionUnknown):
         await p.expand_messages(session(), session_id="nobody")
 
