@@ -16,6 +16,7 @@ from .scan import Scanner
 _ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round hardly ever finds anything
 _NEAR = 2048  # bytes around a new mark that the next round looks at
 _SEAM = 8192  # bytes on both sides of where two texts meet, in which a secret that runs over the seam lies
+_LINK = 16  # bytes between a seam and a value whose name ends the text before
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
 
@@ -102,13 +103,21 @@ class RuleRedactor:
         return out
 
     def _over_seams(self, whole: bytes, seams: Sequence[int]) -> list[Find]:
-        """Finds that begin in one text and end in another."""
+        """Finds that begin in one text and end in another, or that what ends the text before makes a secret."""
         return [
             _on_characters(find, whole)
             for left, right in _joined([(max(0, seam - _SEAM), min(len(whole), seam + _SEAM)) for seam in seams])
             for find in _shifted(self._finds(whole[left:right]), left)
-            if bisect_right(seams, find.start) < bisect_right(seams, find.end - 1)
+            if _begins_at_a_seam(find, whole, seams)
         ]
+
+
+def _begins_at_a_seam(find: Find, whole: bytes, seams: Sequence[int]) -> bool:
+    before = bisect_right(seams, find.start)
+    if before < bisect_right(seams, find.end - 1):
+        return True
+    seam = seams[before - 1] if before else find.start
+    return find.start - seam <= _LINK and b"\n" not in whole[seam : find.start] and before > 0
 
 
 def _on_characters(find: Find, raw: bytes) -> Find:

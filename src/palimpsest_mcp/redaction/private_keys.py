@@ -39,9 +39,8 @@ class PrivateKeys:
 
 def block_end(text: bytes, place: int) -> int:
     """Where the body that begins at `place` ends: behind END, else behind its last line of base64."""
-    end = _END.search(text, place, place + _LONGEST)
-    begin = text.find(b"-----BEGIN", place, place + _LONGEST)
-    if end and not 0 <= begin < end.start():
+    next_block = text.find(b"-----BEGIN", place, place + _LONGEST)
+    if end := _END.search(text, place, next_block if next_block >= 0 else place + _LONGEST):
         return end.end()
     last = place
     while (line := _LINE.match(text, place)) and line.end() > place:

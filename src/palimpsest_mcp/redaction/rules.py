@@ -63,7 +63,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     prefix: bool
     """A match begins with one of the keywords, in front of which stands no letter, digit or underscore."""
     reach: int
-    """Bytes around a keyword in which a match begins; 0: anywhere in the text."""
+    """Bytes on both sides of a keyword's beginning in which a match lies; 0: anywhere in the text."""
 
 
 class RuleFile(msgspec.Struct, frozen=True, kw_only=True):
