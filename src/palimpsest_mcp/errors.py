@@ -10,7 +10,7 @@
     │   ├── SessionUnknown · BatchUnknown · ItemUnknown · SkillUnknown · RuleUnknown
     ├── NotRestorable · Purged    known, but there is no text to give back
     ├── StoreError            the disk or the store refused
-    │   ├── StoreUnusable · StoreNewer · WriteFailed · RecordDamaged · LockTimeout
+    │   ├── StoreUnusable · StoreNewer · WriteFailed · RecordDamaged · LockTimeout · SummaryChanged
     └── PassError             a compaction pass could not go on
         ├── PassInProgress · RevConflict · PlanStale · DigestRefused · NotYetAvailable
 
@@ -223,6 +223,13 @@ class LockTimeout(StoreError):
 
     code = "lock_timeout"
     exit_status = 34
+
+
+class SummaryChanged(StoreError):
+    """Somebody wrote the session's summary since it was read; nothing was overwritten."""
+
+    code = "summary_changed"
+    exit_status = 35
 
 
 class PassError(PalimpsestError):

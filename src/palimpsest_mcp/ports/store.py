@@ -10,6 +10,7 @@ import msgspec
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
+from .summaries import Summaries
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +179,7 @@ class DiskUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store(Protocol):
-    """The three together, and what only a whole store can say."""
+    """Ledger, archive, search and summaries together, and what only a whole store can say."""
 
     @property
     def ledger(self) -> Ledger: ...
@@ -186,6 +187,8 @@ class Store(Protocol):
     def archive(self) -> Archive: ...
     @property
     def search(self) -> Search: ...
+    @property
+    def summaries(self) -> Summaries: ...
 
     @property
     def location(self) -> str:

@@ -24,6 +24,7 @@ from .hop import hop
 from .index_search import IndexSearch
 from .ledger_files import LedgerFiles
 from .secret import Secret
+from .summary_files import DiskSummaries, SummaryFiles
 
 
 class DiskLedger:
@@ -113,6 +114,9 @@ class DiskStore:
         self.ledger = DiskLedger(self._ledger)
         self.archive = DiskArchive(self._archive)
         self.search = IndexSearch(FtsIndex(self._home, self._store_id))
+        self.summaries = DiskSummaries(
+            SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
+        )
 
     @property
     def location(self) -> str:

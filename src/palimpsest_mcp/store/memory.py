@@ -18,6 +18,7 @@ from ..ports.clock import RandomHex
 from ..ports.store import Damage, DiskUse, LedgerPage
 from .lines import Reader, encode
 from .memory_search import MemorySearch
+from .memory_summaries import MemorySummaries
 from .names import folder_name
 from .records import batch_order, flaw
 from .sessions import first_opened, oldest_first, refuse_other_key, spare_info
@@ -156,6 +157,7 @@ class MemoryStore:
         self.ledger = MemoryLedger(random_hex)
         self.archive = MemoryArchive(self.ledger)
         self.search = MemorySearch()
+        self.summaries = MemorySummaries()
         self._secret = bytes.fromhex(random_hex(32))
 
     @property

@@ -1,0 +1,212 @@
+"""The anchored summary of a session: sections that every compaction keeps (seed 003 and its template)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+SUMMARY_SCHEMA = 1
+"""Version of `summary.md`. A reader refuses a higher one and keeps reading every lower one."""
+
+Verb: TypeAlias = Literal[
+    "created", "written", "appended", "edited", "deleted", "moved", "copied", "reverted", "unconfirmed"
+]
+"""What became of a file. `unconfirmed`: a call that changes it failed half-way or has no result."""
+
+Section: TypeAlias = Literal[
+    "session_intent",
+    "files_modified",
+    "decisions_made",
+    "technical_context",
+    "current_state",
+    "blockers",
+    "errors_encountered",
+    "next_steps",
+    "key_artifacts",
+]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One kind of change to a file, as often as it came in a row: taken from tool calls by code."""
+
+    verb: Verb
+    times: int = 1
+    other: str = ""
+    """Where it was moved to, or what it was copied from, as the call named it."""
+    names: tuple[str, ...] = ()
+    """What the edits define that was not defined in what they replace, in order: functions, classes, types."""
+    more_names: int = 0
+    """Further names that had to be left out here."""
+
+
+class ChangedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One file with its changes, oldest first."""
+
+    path: str
+    """As the call named it."""
+    folder: str = ""
+    """Where a shell stood when it named a relative path; empty where nothing is known or needed."""
+    steps: tuple[Step, ...] = ()
+    """The artifact trail: found in the ledger by code."""
+    changes: tuple[str, ...] = ()
+    """What somebody said of the changes."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that was settled."""
+
+    decision: str
+    rationale: str = ""
+    superseded: bool = False
+    superseded_by: str = ""
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A blocker or open question; only somebody's word closes it."""
+
+    text: str
+    closed: bool = False
+
+
+class ErrorMet(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An error, where it came up, and what resolved it."""
+
+    error: str
+    """A line of the result, verbatim."""
+    where: str = ""
+    """Command, path or tool."""
+    resolution: str = ""
+    """Empty: not resolved, as far as anybody said or a later result showed."""
+    times: int = 1
+
+
+class Todo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An open entry of a todo list or plan file."""
+
+    text: str
+    in_progress: bool = False
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a person's own in `summary.md`, kept as it is."""
+
+    heading: str
+    text: str
+
+
+class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What must survive any number of compactions. Everything in it is redacted before it is kept.
+
+    Two hands fill it. Stated: `session_intent`, `changes`, decisions, `technical_context`, `current_state`, blockers,
+    `next_steps`, `key_artifacts`. From the ledger, by code: `steps`, todos, what was asked and said last, the activity
+    counts, and quotes where nobody stated anything.
+    """
+
+    schema: int = SUMMARY_SCHEMA
+    session: str = ""
+    """The session's handle."""
+    compression_count: int = 0
+    """How many passes have committed; nothing else raises it."""
+    timestamp: str = ""
+    """ISO-8601 with offset."""
+    first_message: int = 0
+    """Range of messages in which something was compressed, counted from 1; 0 for none."""
+    last_message: int = 0
+
+    session_intent: str = ""
+    files_modified: tuple[ChangedFile, ...] = ()
+    decisions_made: tuple[Decision, ...] = ()
+    technical_context: tuple[str, ...] = ()
+    current_state: str = ""
+    todos_done: int = 0
+    todos_total: int = 0
+    last_asked: str = ""
+    """The newest request of the user, verbatim."""
+    last_said: str = ""
+    """How the agent's newest message begins, verbatim."""
+    blockers: tuple[Blocker, ...] = ()
+    errors_encountered: tuple[ErrorMet, ...] = ()
+    next_steps: tuple[str, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    key_artifacts: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    left_out: dict[Section, int] = {}
+    """Entries that did not fit, by section; the ledger gives them again."""
+    files_read: int = 0
+    """Different files and pages that were read."""
+    commands_run: int = 0
+    searches: int = 0
+    probes_passed: int | None = None
+    """Of the last pass; None: not validated."""
+    probes_total: int | None = None
+    tokens_before: int | None = None
+    """Of the last pass."""
+    tokens_after: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Compression of the last pass, 1 - after/before; None when unknown."""
+        if not self.tokens_before or self.tokens_after is None:
+            return None
+        return 1 - self.tokens_after / self.tokens_before
+
+    @property
+    def open_blockers(self) -> tuple[str, ...]:
+        """Blockers that nobody closed."""
+        return tuple(blocker.text for blocker in self.blockers if not blocker.closed)
+
+    def file(self, path: str) -> ChangedFile | None:
+        """The file of this path, as it was named."""
+        return next((one for one in self.files_modified if one.path == path), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every section by the seed's names, the empty ones too; files with their folder, steps and changes."""
+        data = {name: msgspec.to_builtins(getattr(self, name)) for name in self.__struct_fields__}
+        data["files_modified"] = {
+            self._key(one): [*map(step_words, one.steps), *one.changes] for one in self.files_modified
+        }
+        data["decisions_made"] = [_whole(one) for one in self.decisions_made]
+        data["blockers"] = list(self.open_blockers)
+        data["closed_blockers"] = [one.text for one in self.blockers if one.closed]
+        data["errors_encountered"] = [_whole(one) for one in self.errors_encountered]
+        data["todos"] = [_whole(one) for one in self.todos]
+        data["compression_ratio"] = None if self.ratio is None else round(self.ratio, 4)
+        return data
+
+    @staticmethod
+    def _key(one: ChangedFile) -> str:
+        return f"{one.path} in {one.folder}" if one.folder else one.path
+
+
+def _whole(one: msgspec.Struct) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__struct_fields__}
+
+
+def step_words(step: Step) -> str:
+    """A step as a person reads it: `edited 12 times: setModel, cycleModel and 3 more`."""
+    words = step.verb + (f" {step.times} times" if step.times > 1 else "")
+    if step.other:
+        words += f" {'from' if step.verb == 'copied' else 'to'} {step.other}"
+    if step.names or step.more_names:
+        more = f"{step.more_names} more" if step.more_names else ""
+        names = ", ".join(step.names)
+        words += ": " + (f"{names} and {more}" if names and more else names or more)
+    return words
+
+
+__all__ = [
+    "SUMMARY_SCHEMA",
+    "AnchoredSummary",
+    "Blocker",
+    "ChangedFile",
+    "Decision",
+    "ErrorMet",
+    "Note",
+    "Section",
+    "Step",
+    "Todo",
+    "Verb",
+    "step_words",
+]

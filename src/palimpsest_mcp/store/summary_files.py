@@ -1,0 +1,148 @@
+"""`session/<id>/summary.md`: read as it is, replaced as a whole, and only by one that was read back from the disk."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from ..errors import LockTimeout, StoreUnusable, SummaryChanged, WriteFailed
+from ..models.events import SessionKey
+from ..models.summaries import AnchoredSummary
+from ..ports.summaries import StoredSummary
+from .failures import unreadable, write_failed
+from .home import Home
+from .hop import hop
+from .ledger_files import LedgerFiles
+from .summary_bytes import decoded, encoded, version_of
+from .whole_files import read_from, remove_if_there, write_all
+
+SUMMARY_NAME = "summary.md"
+LOCK_NAME = "summary.lock"
+
+
+class SummaryFiles:
+    """Step by step what `ports.summaries.Summaries` promises.
+
+    Args:
+        ledger: knows which sessions there are.
+        lock_timeout_s: how long a put waits for another one.
+    """
+
+    def __init__(
+        self, home: Home, ledger: LedgerFiles, random_hex: Callable[[int], str], *, lock_timeout_s: float = 10.0
+    ) -> None:
+        self._home = home
+        self._ledger = ledger
+        self._random_hex = random_hex
+        self._lock_timeout_s = lock_timeout_s
+        self._writing = threading.Lock()
+
+    def get(self, key: SessionKey) -> StoredSummary:
+        self._home.check()
+        return decoded(self._read(self._home.session_folder(key)))
+
+    def put(self, key: SessionKey, summary: AnchoredSummary, *, after: str) -> str:
+        data = encoded(summary)
+        self._home.check()
+        folder = self._home.session_folder(key)
+        try:
+            self._home.make(folder)
+            with self._locked(folder):
+                kept = self._read(folder)
+                if version_of(kept) != after:
+                    raise SummaryChanged(
+                        "The session's summary was changed since it was read.", next="Read it again and merge anew."
+                    )
+                if kept is not None and decoded(kept).note:
+                    self._replace(os.path.join(folder, f"summary-{after[:8]}.unreadable.md"), kept)
+                self._replace(os.path.join(folder, SUMMARY_NAME), data)
+        except OSError as error:
+            raise write_failed(error, "the session's summary") from error
+        return version_of(data)
+
+    def list(self, principal: str) -> tuple[str, ...]:
+        keys = [SessionKey(info.session_id, principal) for info in self._ledger.sessions(principal)]
+        return tuple(sorted(key.session_id for key in keys if self._stands(self._home.session_folder(key))))
+
+    def _stands(self, folder: str) -> bool:
+        found = self._home.disk.look(os.path.join(folder, SUMMARY_NAME))
+        return found is not None and found.kind == "file"
+
+    def _read(self, folder: str) -> bytes | None:
+        """The bytes of the file; None without one. A link, folder or pipe in its place is refused."""
+        if not self._home.stands(folder):
+            return None
+        path = os.path.join(folder, SUMMARY_NAME)
+        try:
+            found = self._home.disk.look(path)
+            if found is None:
+                return None
+            if found.kind != "file":
+                raise StoreUnusable(
+                    "Something that is no file stands in the place of summary.md.", next="Move it away, then try again."
+                )
+            return read_from(self._home.disk, path)
+        except OSError as error:
+            raise unreadable(error, "the session's summary") from error
+
+    def _replace(self, path: str, data: bytes) -> None:
+        """Put a whole file in its place, after what the disk gives back was compared.
+
+        Raises:
+            WriteFailed, OSError: the old file, if any, is still there; only its name's flush may have failed.
+        """
+        disk = self._home.disk
+        spare = f"{path}.{disk.pid()}-{self._random_hex(4)}.tmp"
+        try:
+            fd = disk.create(spare)
+            try:
+                write_all(disk, fd, data)
+                disk.flush(fd)
+            finally:
+                disk.close(fd)
+            if read_from(disk, spare) != data:
+                raise WriteFailed(
+                    "The disk gave the summary back with other bytes.", next="Check the disk; the old summary stays."
+                )
+            disk.replace(spare, path)
+        except (OSError, WriteFailed):
+            remove_if_there(disk, spare)
+            raise
+        disk.flush_folder(os.path.dirname(path))
+
+    @contextmanager
+    def _locked(self, folder: str) -> Generator[None]:
+        """One put at a time, over threads and processes.
+
+        Raises:
+            LockTimeout: somebody holds it for too long.
+        """
+        with self._writing:
+            release = self._home.disk.lock(os.path.join(folder, LOCK_NAME), self._lock_timeout_s)
+            if release is None:
+                raise LockTimeout(
+                    "Another process holds the lock of this session's summary.",
+                    next="Try again; if it stays, look for a stopped process.",
+                )
+            try:
+                yield
+            finally:
+                release()
+
+
+class DiskSummaries:
+    """See `ports.summaries.Summaries`. Each call is one hop to a thread."""
+
+    def __init__(self, files: SummaryFiles) -> None:
+        self._files = files
+
+    async def get(self, key: SessionKey) -> StoredSummary:
+        return await hop(self._files.get, key)
+
+    async def put(self, key: SessionKey, summary: AnchoredSummary, *, after: str) -> str:
+        return await hop(self._files.put, key, summary, after=after)
+
+    async def list(self, principal: str = "") -> tuple[str, ...]:
+        return await hop(self._files.list, principal)

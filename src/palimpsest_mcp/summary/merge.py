@@ -1,0 +1,194 @@
+"""How summaries grow: nothing that was said goes away unless somebody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from ..models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet
+from .arranging import arranged
+from .naming import fold_text, joined_path, pick
+
+T = TypeVar("T")
+
+
+def merge(
+    old: AnchoredSummary,
+    new: AnchoredSummary,
+    *,
+    intent_changed: bool = False,
+    close_blockers: Sequence[str] = (),
+    supersede: Sequence[str] = (),
+) -> AnchoredSummary:
+    """What somebody states, on top of what stands.
+
+    The intent stays unless `intent_changed`; state and next steps are replaced where `new` has any; everything else is
+    a union. A section that `new` leaves out stays as it is. The compression count never changes here.
+
+    Args:
+        close_blockers: open blockers by text, part of the text, or number.
+        supersede: standing decisions by the same; a single new decision is named as what took their place.
+
+    Raises:
+        InvalidArgument: a name fits no blocker or decision, or several.
+    """
+    closed = {pick(name, old.open_blockers, "open blocker") for name in close_blockers}
+    standing = tuple(one.decision for one in old.decisions_made if not one.superseded)
+    given_up = {pick(name, standing, "standing decision") for name in supersede}
+    by = new.decisions_made[0].decision if len(new.decisions_made) == 1 else ""
+    return msgspec.structs.replace(
+        old,
+        session_intent=new.session_intent if new.session_intent and intent_changed else _first(old, new),
+        files_modified=_files(old.files_modified, new.files_modified),
+        decisions_made=_decisions(old.decisions_made, new.decisions_made, given_up, by),
+        technical_context=_texts(old.technical_context, new.technical_context),
+        current_state=new.current_state or old.current_state,
+        blockers=_blockers(old.blockers, new.blockers, closed),
+        errors_encountered=_stated_errors(old.errors_encountered, new.errors_encountered),
+        next_steps=new.next_steps or old.next_steps,
+        key_artifacts=_texts(old.key_artifacts, new.key_artifacts),
+        notes=_union(old.notes, new.notes, lambda one: one, lambda one, _: one),
+    )
+
+
+def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
+    """What code found in the whole ledger, under what somebody stated.
+
+    It fills what is empty and brings trail, errors, todos and counts up to date. It never replaces a statement, never
+    takes anything away, and revives no superseded decision.
+    """
+    whole = {one.path for one in found.files_modified}
+    kept = [one for one in old.files_modified if one.changes or not _named_whole(one, whole)]
+    has_todos = bool(found.todos_total)
+    return msgspec.structs.replace(
+        old,
+        session=found.session or old.session,
+        session_intent=_first(old, found),
+        files_modified=_files(kept, found.files_modified),
+        decisions_made=_union(old.decisions_made, found.decisions_made, _decision_key, _with_rationale),
+        technical_context=_texts(old.technical_context, found.technical_context),
+        todos=found.todos if has_todos else old.todos,
+        todos_done=found.todos_done if has_todos else old.todos_done,
+        todos_total=found.todos_total if has_todos else old.todos_total,
+        last_asked=found.last_asked or old.last_asked,
+        last_said=found.last_said or old.last_said,
+        errors_encountered=_found_errors(old.errors_encountered, found.errors_encountered),
+        key_artifacts=_texts(old.key_artifacts, found.key_artifacts),
+        left_out={},
+        files_read=max(old.files_read, found.files_read),
+        commands_run=max(old.commands_run, found.commands_run),
+        searches=max(old.searches, found.searches),
+    )
+
+
+def after_pass(
+    summary: AnchoredSummary, *, timestamp: str, messages: tuple[int, int], tokens_before: int, tokens_after: int
+) -> AnchoredSummary:
+    """The summary with the facts of one committed pass: the only thing that raises the compression count.
+
+    Args:
+        messages: first and last message in which something is compressed now, from 1; zeros for none.
+    """
+    return msgspec.structs.replace(
+        summary,
+        compression_count=summary.compression_count + 1,
+        timestamp=timestamp,
+        first_message=messages[0],
+        last_message=messages[1],
+        probes_passed=None,
+        probes_total=None,
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+    )
+
+
+def _named_whole(one: ChangedFile, whole: set[str]) -> bool:
+    """Whether a file that a shell named inside its folder is known by its whole path meanwhile."""
+    return bool(one.folder) and joined_path(one.folder, one.path) in whole
+
+
+def _first(old: AnchoredSummary, new: AnchoredSummary) -> str:
+    return old.session_intent or new.session_intent
+
+
+def _union(
+    old: Iterable[T], new: Iterable[T], key: Callable[[T], Hashable], both: Callable[[T, T], T]
+) -> tuple[T, ...]:
+    """All of the old in their order, then what is new; `both` settles what two of one key become."""
+    found: dict[Hashable, T] = {}
+    for one in (*old, *new):
+        name = key(one)
+        found[name] = both(found[name], one) if name in found else one
+    return tuple(found.values())
+
+
+def _texts(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    return _union(old, new, fold_text, lambda one, _: one)
+
+
+def _files(old: Iterable[ChangedFile], new: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
+    return arranged(_union(old, new, lambda one: (one.path, one.folder), _both_trails))
+
+
+def _both_trails(old: ChangedFile, new: ChangedFile) -> ChangedFile:
+    """Statements of both in order; of the trails the one that counts more: they are of one ledger, which only grows."""
+    longer = new.steps if steps_total(new) >= steps_total(old) else old.steps
+    changes = tuple(dict.fromkeys((*old.changes, *new.changes)))
+    return msgspec.structs.replace(old, steps=longer, changes=changes)
+
+
+def steps_total(one: ChangedFile) -> int:
+    """How many changes a file's trail counts."""
+    return sum(step.times for step in one.steps)
+
+
+def _decision_key(one: Decision) -> str:
+    return fold_text(one.decision)
+
+
+def _with_rationale(old: Decision, new: Decision) -> Decision:
+    return old if old.rationale or not new.rationale else msgspec.structs.replace(old, rationale=new.rationale)
+
+
+def _stated_again(old: Decision, new: Decision) -> Decision:
+    """A statement counts: what was superseded and is decided again stands again."""
+    return msgspec.structs.replace(
+        _with_rationale(old, new), superseded=new.superseded, superseded_by=new.superseded_by
+    )
+
+
+def _decisions(old: Sequence[Decision], new: Sequence[Decision], given_up: set[str], by: str) -> tuple[Decision, ...]:
+    marked = [
+        msgspec.structs.replace(one, superseded=True, superseded_by=by) if one.decision in given_up else one
+        for one in old
+    ]
+    return _union(marked, new, _decision_key, _stated_again)
+
+
+def _blockers(old: Sequence[Blocker], new: Sequence[Blocker], closed: set[str]) -> tuple[Blocker, ...]:
+    shut = [msgspec.structs.replace(one, closed=True) if one.text in closed else one for one in old]
+    return _union(shut, new, lambda one: fold_text(one.text), lambda _, one: one)
+
+
+def _stated_errors(old: Sequence[ErrorMet], new: Sequence[ErrorMet]) -> tuple[ErrorMet, ...]:
+    """An error that is stated without its place is the known one of the same words."""
+    places = {fold_text(one.error): one.where for one in old}
+    placed = [
+        one if one.where else msgspec.structs.replace(one, where=places.get(fold_text(one.error), "")) for one in new
+    ]
+    return _union(old, placed, _error_key, lambda one, other: _both_errors(one, other, other.resolution))
+
+
+def _found_errors(old: Sequence[ErrorMet], new: Sequence[ErrorMet]) -> tuple[ErrorMet, ...]:
+    return _union(old, new, _error_key, lambda one, other: _both_errors(one, other, one.resolution))
+
+
+def _error_key(one: ErrorMet) -> tuple[str, str]:
+    return fold_text(one.error), one.where
+
+
+def _both_errors(old: ErrorMet, new: ErrorMet, resolution: str) -> ErrorMet:
+    resolution = resolution or new.resolution or old.resolution
+    return msgspec.structs.replace(old, resolution=resolution, times=max(old.times, new.times))
