@@ -19,29 +19,36 @@ from ..models.reports import BatchView, ContextView, Hit, Recorded, Report, Rest
 from ..models.usage import Usage
 from ..policy.zones import ratio_of, triggers
 from ..ports.clock import Clock, RandomHex
+from ..ports.experience import Experience
 from ..ports.store import Store
 from ..services import checkup, context, files, policies, record, reporting
 from ..services.compact import PassRequest, run_pass
 from ..services.dependencies import Dependencies, Progress
+from ..services.experience_views import ExperienceViews
 from ..services.importing import import_context
+from ..services.learn import Learn
 from ..services.measure import Situation, Told, situate, tell
 from ..services.messages import CompactedMessages, Messages
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
 from ..services.sessions import Sessions
 from ..settings.settings import Settings
+from .experience import ExperienceMethods, learning_means, open_experience
 from .wiring import dependencies, open_store
 
 
-class Palimpsest:
+class Palimpsest(ExperienceMethods):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
-    def __init__(self, given: Dependencies, settings: Settings) -> None:
+    def __init__(self, given: Dependencies, settings: Settings, experience: Experience | None = None) -> None:
         self.settings = settings
         self._given = given
         self._sessions = Sessions(given)
         self._offloaded = Offloaded(given, self._sessions)
         self._messages = Messages(given, self._sessions, self._offloaded)
+        means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
+        self._learn = Learn(means)
+        self._experience_views = ExperienceViews(means)
 
     @classmethod
     @asynccontextmanager
@@ -54,6 +61,7 @@ class Palimpsest:
         clock: Clock | None = None,
         random_hex: RandomHex | None = None,
         store: Store | None = None,
+        experience: Experience | None = None,
     ) -> AsyncGenerator[Palimpsest]:
         """Open a store for as long as the block runs.
 
@@ -62,6 +70,7 @@ class Palimpsest:
             settings: None reads environment and settings file.
             principal: whose sessions; empty is the local user.
             store: another backend than the folder.
+            experience: another backend for the experience of skills than their folders.
 
         Raises:
             StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
@@ -71,7 +80,7 @@ class Palimpsest:
         chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)
         try:
-            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen)
+            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen, experience)
         finally:
             if store is None:
                 await opened.aclose()
@@ -287,7 +296,8 @@ class Palimpsest:
 
         Raises:
             SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
-            NotYetAvailable: `digests`, and strategies other than `anchored`.
+            NotYetAvailable: `digests`.
+            InvalidArgument: there is no such strategy.
         """
         policies.check_strategy(strategy)
         if digests:

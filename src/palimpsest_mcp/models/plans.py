@@ -31,6 +31,15 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True):
     """Batch and item, `offload_0007 toolu_1`, when this is a fetched copy of what the archive has (L13)."""
 
 
+class Gate(msgspec.Struct, frozen=True):
+    """Through which of seed 004's gates an item goes, and what shows it."""
+
+    name: Literal["forget", "preserve", "verbatim"]
+    """`forget`: leaves first, as a pointer. `preserve`: may leave as a digest. `verbatim`: stays whole."""
+    evidence: str
+    """One sentence that names ids, paths or commands of the session; unredacted."""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What the rules say of one item."""
 
@@ -42,6 +51,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """`protected`: never leaves in this pass. `keep`: only when a target cannot be met otherwise (soft K). `free`."""
     reason: str
     """Stable name of the rule that fitted first: `original_query`, `newest_3_tool_results`, `small`, `pinned` …"""
+    gate: Gate | None = None
+    """None where the policy has no gates, or the item is no longer there as it was."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +62,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     budget_tokens: int
     ceiling_tokens: int
+    pointer: bool = False
+    """A pointer is wanted, no digest: what it stands for may be forgotten."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

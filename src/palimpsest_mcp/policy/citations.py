@@ -10,6 +10,8 @@ _TRACKING = frozenset({"gclid", "fbclid", "ref", "source", "mc_cid", "mc_eid", "
 """Query parameters that say where a reader came from, not what is read; and every `utm_…`."""
 _ARXIV_VERSION = re.compile(r"^(/(?:abs|pdf|html)/.+?)v\d+(\.pdf)?$")
 _SLASHES = re.compile(r"/{2,}")
+_AROUND = re.compile(r"^[\s\x00-\x20]+|[\s\x00-\x20]+$")
+"""Blanks and control characters: `urlsplit` drops the latter, and what then stands outside would be blank again."""
 _LINE = re.compile(r"\[(\d+)\] (\S+)")
 
 
@@ -19,7 +21,7 @@ def canonical_url(url: str) -> str:
     Tracking parameters, fragment, arXiv version and trailing slash go; scheme and host become lower case. What cannot
     be parsed is its own canonical form. Idempotent.
     """
-    text = url.strip()
+    text = _AROUND.sub("", url)
     try:
         parts = urlsplit(text)
         host = parts.hostname or ""

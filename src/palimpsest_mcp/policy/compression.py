@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ..models.policies import Policy
+from .strategies import STRATEGIES
 
 
 class Compressed(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,22 +20,34 @@ class Compressed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compression(
-    batches: Iterable[tuple[int, int, str]], policy: Policy, *, strategy: str = "anchored", kept_specifics: bool = True
+    batches: Iterable[tuple[int, int, str]],
+    policy: Policy,
+    *,
+    strategy: str = "anchored",
+    kept_specifics: bool = True,
+    left_out: int = 0,
 ) -> Compressed:
     """Judge the batches of a pass by the policy's range.
 
+    Above the policy's own limit a pass is refused whatever it kept; above the strategy's (95 %) where specifics were
+    left out. A log that only repeats itself may well become a twentieth of its size and lose nothing.
+
     Args:
         batches: original tokens, digest tokens and mode of each; pointers and copies are not counted.
-        strategy: `opaque` is never refused.
+        strategy: `opaque` is never refused, and its pointers are what it compresses by: they count.
         kept_specifics: specifics are in view and probes passed (or were not run): then a high compression is praise.
+        left_out: specifics that are not in view any more.
     """
-    sizes = [(before, after) for before, after, mode in batches if mode == "digest"]
+    counted = ("digest", "pointer") if strategy == "opaque" else ("digest",)
+    sizes = [(before, after) for before, after, mode in batches if mode in counted]
     before = sum(size for size, _ in sizes)
     if before <= 0:
         return Compressed(share=None)
     share = 1 - sum(size for _, size in sizes) / before
-    limit = policy.refuse_compression_above
-    if limit is not None and share > limit and strategy != "opaque":
+    how = STRATEGIES[strategy]
+    limits = (policy.refuse_compression_above if how.refuse_above else None, how.refuse_above if left_out else None)
+    limit = min((one for one in limits if one is not None), default=None)
+    if limit is not None and share > limit:
         return Compressed(share=share, refused=True, note=f"{share:.1%} compression is above the limit of {limit:.0%}")
     usual = policy.expected_compression
     if usual is not None and share < usual[0]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..models.plans import ContextItem, Slot, Verdict
+from ..models.plans import ContextItem, Gate, Slot, Verdict
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
-from .judging import judge, newest_kept
+from .importance import scores
+from .judging import gates_of, judge, newest_kept
 from .slots import Sizing, batches, gain_of, units_of
+from .strategies import DEFAULT, STRATEGIES, Strategy
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +28,14 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     taken: frozenset[str] = frozenset()
     """Ids of items that are not to be offered (again)."""
+    strategy: Strategy = STRATEGIES[DEFAULT]
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What is found out once about a context, whatever K and budgets are tried."""
+
+    gates: Mapping[str, Gate]
+    scores: Mapping[str, float] | None
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,28 +62,35 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         pointers=not policy.prefer_compact_over_drop,
         batch_items=policy.batch_items,
     )
-    best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing)
+    scorer = wish.strategy.scorer
+    known = _Known(gates_of(items, policy), None if scorer is None else scores(items, policy, scorer))
+    best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing, known)
     if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
-        best = _shrink_k(items, policy, wish, wanted, sizing)
+        best = _shrink_k(items, policy, wish, wanted, sizing, known)
     if best.predicted > wish.goal and wish.explicit_target and not sizing.pointers:
-        best = _shrink_share(items, policy, wish, best, sizing)
+        best = _shrink_share(items, policy, wish, best, sizing, known)
     return best
 
 
-def _at(items: Sequence[ContextItem], policy: Policy, wish: Wish, newest: int, sizing: Sizing) -> Fit:
+def _at(items: Sequence[ContextItem], policy: Policy, wish: Wish, newest: int, sizing: Sizing, known: _Known) -> Fit:
     # The last messages give way only to a K that the caller named, not to one that was found here.
-    verdicts = judge(items, policy, keep_last=newest, force=wish.force and wish.keep_last is not None)
-    slots = batches(units_of(items, verdicts, wish.taken), excess=wish.used - wish.goal, sizing=sizing)
+    loose = wish.force and wish.keep_last is not None
+    verdicts = judge(items, policy, keep_last=newest, force=loose, known_gates=known.gates)
+    units = units_of(items, verdicts, wish.taken, known.scores)
+    excess = None if wish.strategy.takes_all else wish.used - wish.goal
+    slots = batches(units, excess=excess, sizing=sizing)
     return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=max(0, wish.used - gain_of(slots)))
 
 
-def _shrink_k(items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing) -> Fit:
+def _shrink_k(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing, known: _Known
+) -> Fit:
     """Halve the range between the floor, which may meet the goal, and K as wanted, which does not."""
-    best = _at(items, policy, wish, HARD_FLOOR_TOOL_RESULTS, sizing)
+    best = _at(items, policy, wish, HARD_FLOOR_TOOL_RESULTS, sizing, known)
     low, high = HARD_FLOOR_TOOL_RESULTS, min(wanted, len(items))
     while best.predicted <= wish.goal and high - low > 1:
         middle = (low + high) // 2
-        found = _at(items, policy, wish, middle, sizing)
+        found = _at(items, policy, wish, middle, sizing, known)
         if found.predicted <= wish.goal:
             best, low = found, middle
         else:
@@ -83,13 +100,15 @@ def _shrink_k(items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: 
     return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
 
 
-def _shrink_share(items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing) -> Fit:
+def _shrink_share(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
+) -> Fit:
     leaving = sum(slot.tokens for slot in best.slots)
     if not leaving:
         return best
     # One token a slot goes to rounding up.
     room = wish.goal - (wish.used - leaving) - len(best.slots)
     share = max(policy.min_budget_share, min(sizing.share, room / leaving))
-    tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share))
+    tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share), known)
     note = f"budgets were lowered from {sizing.share:.0%} to {share:.1%} of their batches"
     return msgspec.structs.replace(tighter, notes=(*best.notes, note))

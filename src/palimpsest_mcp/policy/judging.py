@@ -10,8 +10,9 @@ import msgspec
 
 from ..errors import InvalidArgument
 from ..models.items import Item
-from ..models.plans import ContextItem, Verdict
+from ..models.plans import ContextItem, Gate, Verdict
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
+from .gates import gates
 from .kinds import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
@@ -31,6 +32,7 @@ BINDING = frozenset(
         "call_open",
         "newest_k_tool_results",
         "newest_k_evidence",
+        "verbatim",
     }
 )
 """Rules that hold a whole unit when they hold one item of it. The others speak of one item only: what carries the
@@ -47,17 +49,26 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     rank: Mapping[str, int]
     """Item id -> place among the tool results (or the evidence), 1 is the newest."""
     last_rows: frozenset[int]
+    gates: Mapping[str, Gate] = {}
+    loose: bool = False
+    """Nothing is held word for word: a `keep_last` that was given and forced wins over that gate."""
 
 
 def judge(
-    items: Sequence[ContextItem], policy: Policy, *, keep_last: int | None = None, force: bool = False
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    keep_last: int | None = None,
+    force: bool = False,
+    known_gates: Mapping[str, Gate] | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge every item of one agent's context; one verdict an item, in the order given.
 
     Rules in order: gone; kinds that never leave; system prompt, original query, clarify verification, newest user
     request; pinned; restored a short while ago; newest 3 tool results (and newest 3 pieces of evidence) whatever K;
     the policy's last messages; units with an open call; what is replaced already; what carries the conversation; what
-    has no text to restore; what was found unshrinkable; newest K (`keep`); small. The rest is `free`.
+    has no text to restore; what was found unshrinkable; the gates, where the policy has them (`verbatim` stays; what
+    may be forgotten is `forget`); newest K (`keep`); small. The rest is `free`.
 
     Units are whole: when a rule of `BINDING` holds one item of a unit, its other items that could leave get the same
     verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
@@ -65,15 +76,23 @@ def judge(
 
     Args:
         keep_last: K for this call, instead of the policy's; -1 keeps all, below 3 counts as 3.
-        force: with `keep_last`, the policy's last messages are no longer protected.
+        force: with `keep_last`, neither the policy's last messages nor the verbatim gate protect any more.
+        known_gates: what `gates` says of these items, where it was asked before; None asks it.
 
     Raises:
         InvalidArgument: `keep_last` is below -1.
     """
     newest = newest_kept(policy, keep_last)
-    marks = survey(items, policy, rows=0 if force and keep_last is not None else policy.keep_last_messages)
+    loose = force and keep_last is not None
+    found = gates_of(items, policy) if known_gates is None else known_gates
+    marks = survey(items, policy, rows=0 if loose else policy.keep_last_messages, gates=found, loose=loose)
     single = [_first_rule(entry, marks, policy, newest) for entry in items]
-    return _whole_units(items, single)
+    return _whole_units(items, single, found)
+
+
+def gates_of(items: Sequence[ContextItem], policy: Policy) -> Mapping[str, Gate]:
+    """Item id -> its gate; empty under a policy without gates."""
+    return gates(items, policy) if policy.gates else {}
 
 
 def newest_kept(policy: Policy, keep_last: int | None) -> int | None:
@@ -91,7 +110,14 @@ def newest_kept(policy: Policy, keep_last: int | None) -> int | None:
     return None if wanted == -1 else max(wanted, HARD_FLOOR_TOOL_RESULTS)
 
 
-def survey(items: Sequence[ContextItem], policy: Policy, *, rows: int) -> Marks:
+def survey(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    rows: int,
+    gates: Mapping[str, Gate] | None = None,
+    loose: bool = False,
+) -> Marks:
     """Find the items that are special by their place.
 
     Args:
@@ -105,6 +131,8 @@ def survey(items: Sequence[ContextItem], policy: Policy, *, rows: int) -> Marks:
         named=_named(present, kinds),
         rank=_ranks(present),
         last_rows=frozenset(messages[:rows]),
+        gates=gates or {},
+        loose=loose,
     )
 
 
@@ -161,9 +189,15 @@ def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | 
         return "protected", "call_open"
     if (reason := _stays(entry, kind)) is not None:
         return "protected", reason
-    if rank and (newest is None or rank <= newest):
+    gate = marks.gates.get(item.id)
+    if gate is not None and gate.name == "verbatim" and not marks.loose:
+        return "protected", "verbatim"
+    forgotten = gate is not None and gate.name == "forget"
+    if rank and (newest is None or rank <= newest) and not forgotten:
         return "keep", f"newest_k_{sort}"
-    return ("protected", "small") if entry.tokens < policy.min_item_tokens else ("free", "older")
+    if entry.tokens < policy.min_item_tokens:
+        return "protected", "small"
+    return "free", "forget" if forgotten else "older"
 
 
 def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str | None:
@@ -192,7 +226,9 @@ def _stays(entry: ContextItem, kind: str) -> str | None:
     return "unshrinkable" if entry.unshrinkable else None
 
 
-def _whole_units(items: Sequence[ContextItem], single: Sequence[tuple[Grade, str]]) -> tuple[Verdict, ...]:
+def _whole_units(
+    items: Sequence[ContextItem], single: Sequence[tuple[Grade, str]], gates: Mapping[str, Gate]
+) -> tuple[Verdict, ...]:
     """Give every item of a unit that could leave the strictest verdict that binds one of the unit's items."""
     held: dict[str, tuple[Grade, str]] = {}
     for entry, (grade, reason) in zip(items, single, strict=True):
@@ -204,7 +240,10 @@ def _whole_units(items: Sequence[ContextItem], single: Sequence[tuple[Grade, str
         unit = unit_of(entry)
         if grade == "free" or (grade == "keep" and unit in held):
             grade, reason = held.get(unit, (grade, reason))
-        verdicts.append(Verdict(item_id=entry.item.id, unit=unit, tokens=entry.tokens, verdict=grade, reason=reason))
+        name = entry.item.id
+        verdicts.append(
+            Verdict(item_id=name, unit=unit, tokens=entry.tokens, verdict=grade, reason=reason, gate=gates.get(name))
+        )
     return tuple(verdicts)
 
 

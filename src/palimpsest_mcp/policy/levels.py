@@ -28,7 +28,12 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def level2_groups(
-    items: Sequence[ContextItem], policy: Policy, *, window_tokens: int | None, excess: int
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    window_tokens: int | None,
+    excess: int,
+    all_of_them: bool = False,
 ) -> tuple[Group, ...]:
     """Which digests of earlier passes become level 2, oldest first; none unless the rule allows it.
 
@@ -37,17 +42,19 @@ def level2_groups(
 
     Args:
         excess: tokens above the target after everything else was tried; 0 or less when it is met.
+        all_of_them: the strategy remakes digests (`regenerative`): whoever chose it wants them rewritten, whatever the
+            rule.
     """
     by_batch = _first_level(items, policy)
     total = sum(one.tokens for one in items if one.state == "replaced")
     crowded = window_tokens is not None and total > policy.level2_share * window_tokens
-    if excess <= 0:
+    if excess <= 0 and not all_of_them:
         return ()
     names = list(by_batch)
     groups: list[Group] = []
     gained = 0
     for start in range(0, len(names) - 1, BATCHES_A_GROUP):
-        if gained >= excess:
+        if gained >= excess and not all_of_them:
             break
         chosen = names[start : start + BATCHES_A_GROUP]
         if len(chosen) < 2:
@@ -64,7 +71,7 @@ def level2_groups(
             )
         )
         gained += tokens - budget
-    return tuple(groups) if crowded or gained >= excess else ()
+    return tuple(groups) if all_of_them or crowded or gained >= excess else ()
 
 
 def _first_level(items: Sequence[ContextItem], policy: Policy) -> dict[str, list[ContextItem]]:

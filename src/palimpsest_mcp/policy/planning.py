@@ -15,6 +15,7 @@ from .economics import DEFAULT_PRICES, Prices, cache_cost
 from .fitting import Fit, Wish, fit
 from .judging import judge
 from .occasion import Occasion, messages_since, why_not
+from .strategies import DEFAULT, STRATEGIES, Strategy
 from .zones import triggers
 
 
@@ -40,6 +41,7 @@ def plan(
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
+    strategy: Strategy = STRATEGIES[DEFAULT],
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -62,13 +64,19 @@ def plan(
         messages_since_pass: None counts those behind the newest replaced item.
         ratio: as measured, for the trigger and the critical zone; None divides used by window. Give it where those two
             were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
+        strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
     """
     used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force)
     wish = Wish(
-        used=used, goal=goal_tokens(share, window), explicit_target=target is not None, keep_last=keep_last, force=force
+        used=used,
+        goal=goal_tokens(share, window),
+        explicit_target=target is not None,
+        keep_last=keep_last,
+        force=force,
+        strategy=strategy,
     )
     occasion = Occasion(
         used=used,
@@ -104,6 +112,7 @@ def replan(
     target: float | None = None,
     force: bool = False,
     keep_last: int | None = None,
+    strategy: Strategy = STRATEGIES[DEFAULT],
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -129,6 +138,7 @@ def replan(
         keep_last=keep_last,
         force=force,
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
+        strategy=strategy,
     )
     return _planned(fit(items, policy, wish), wish, window)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,13 @@ class Unit(msgspec.Struct, frozen=True):
     tokens: int
     copy: bool
     """A fetched copy of what the archive has: it becomes a pointer and is never mixed with originals."""
+    forget: bool = False
+    """All of it may be forgotten: it leaves first, and as a pointer."""
+
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """Only units of one kind share a batch."""
+        return self.copy, self.forget
 
 
 class Sizing(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,8 +44,15 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     batch_items: int
 
 
-def units_of(items: Sequence[ContextItem], verdicts: Iterable[Verdict], taken: frozenset[str]) -> list[Unit]:
-    """The free units, oldest first: a unit is as old as its first item that would leave.
+def units_of(
+    items: Sequence[ContextItem],
+    verdicts: Iterable[Verdict],
+    taken: frozenset[str],
+    scores: Mapping[str, float] | None = None,
+) -> list[Unit]:
+    """The free units: what may be forgotten first, then the others, each by score (the least first) or oldest first.
+
+    A unit is as old as its first item that would leave, and as important as its most important one.
 
     Args:
         taken: ids of items that are no longer to be had: digested already in this pass, or refused.
@@ -48,29 +62,34 @@ def units_of(items: Sequence[ContextItem], verdicts: Iterable[Verdict], taken: f
     for verdict in verdicts:
         if verdict.verdict == "free" and verdict.item_id not in taken:
             groups.setdefault(verdict.unit, []).append(verdict)
-    return [
+    units = [
         Unit(
             item_ids=tuple(verdict.item_id for verdict in group),
             tokens=sum(verdict.tokens for verdict in group),
             copy=any(verdict.item_id in copies for verdict in group),
+            forget=all(verdict.reason == "forget" for verdict in group),
         )
         for group in groups.values()
     ]
+    if scores is None:
+        return sorted(units, key=lambda unit: not unit.forget)
+    best = {unit: max(scores.get(item_id, 0.0) for item_id in unit.item_ids) for unit in units}
+    return sorted(units, key=lambda unit: (not unit.forget, best[unit]))
 
 
-def batches(units: Iterable[Unit], *, excess: int, sizing: Sizing) -> list[Slot]:
-    """Put units into slots, oldest first, and stop as soon as the slots' gains cover the excess.
+def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> list[Slot]:
+    """Put units into slots, in the order given, and stop as soon as the slots' gains cover the excess.
 
     Args:
-        excess: tokens above the target; 0 or less takes nothing.
+        excess: tokens above the target; 0 or less takes nothing, None takes all.
     """
     done: list[Slot] = []
     gained = 0
     waiting: list[Unit] = []
     for unit in units:
-        if gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
+        if excess is not None and gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
             break
-        if waiting and (waiting[0].copy != unit.copy or _count(waiting) >= sizing.batch_items):
+        if waiting and (waiting[0].kind != unit.kind or _count(waiting) >= sizing.batch_items):
             gained += _gain(waiting, sizing)
             done.append(_slot(waiting, sizing))
             waiting = []
@@ -92,10 +111,10 @@ def gain_of(slots: Iterable[Slot]) -> int:
 def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
     ids = tuple(item_id for unit in units for item_id in unit.item_ids)
     tokens = sum(unit.tokens for unit in units)
-    pointers = sizing.pointers or units[0].copy
+    pointers = sizing.pointers or units[0].copy or units[0].forget
     budget = budget_of(tokens, len(ids), pointers=pointers, share=sizing.share)
     ceiling = min(GROWTH * budget, max(budget, tokens - 1)) if sizing.grows and not pointers else budget
-    return Slot(item_ids=ids, tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling)
+    return Slot(item_ids=ids, tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling, pointer=units[0].forget)
 
 
 def _gain(units: Sequence[Unit], sizing: Sizing) -> int:

@@ -25,6 +25,7 @@ from ..models.records import OffloadRecord, Reason
 from ..policy.compression import compression
 from ..policy.levels import level2_groups
 from ..policy.planning import Outcome, plan, replan
+from ..policy.strategies import STRATEGIES, Strategy, under
 from ..policy.zones import ratio_of
 from ..tokens.windows import prices_of
 from .dependencies import ContentCounter, Dependencies, Progress
@@ -51,6 +52,16 @@ class PassRequest:
     host_compacts: bool = False
     """The host compacts by itself and no adapter of ours acts in it or before it."""
     progress: Progress | None = None
+
+    @property
+    def how(self) -> Strategy:
+        """The strategy by its name."""
+        return STRATEGIES[self.strategy]
+
+    @property
+    def rules(self) -> Policy:
+        """The policy under the strategy: what the pass goes by."""
+        return under(self.policy, self.how)
 
 
 @dataclass(kw_only=True)
@@ -110,13 +121,14 @@ def _in_our_tokens(situation: Situation, request: PassRequest) -> dict[str, Any]
         "target": request.target,
         "force": request.force,
         "keep_last": request.keep_last,
+        "strategy": request.how,
     }
 
 
 def _plan(situation: Situation, request: PassRequest) -> Plan:
     return plan(
         situation.view.items,
-        request.policy,
+        request.rules,
         **_in_our_tokens(situation, request),
         requested=request.requested,
         host_compacts=request.host_compacts,
@@ -153,7 +165,7 @@ class _Pass:
         self._id = f"pass-{given.random_hex(6)}"
         self._counter: ContentCounter = situation.counter
         self._digesting = Digesting(
-            given, info, request.policy, situation.counter, focus=request.focus, reason=self._reason
+            given, info, request.rules, situation.counter, focus=request.focus, reason=self._reason
         )
         self._made: list[tuple[Made, list[ContextItem]]] = []
         self._copies: list[tuple[ContextItem, str]] = []
@@ -223,10 +235,10 @@ class _Pass:
                 tokens = await self._take(slot, [by_id[name] for name in slot.item_ids], standing)
                 outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=tokens))
                 now += 0 if tokens is None else tokens - slot.tokens
-                if now <= first.target_tokens:
+                if now <= first.target_tokens and not self._request.how.takes_all:
                     return now
             arguments = _in_our_tokens(self._situation, self._request)
-            slots = replan(self._situation.view.items, self._request.policy, outcomes, **arguments).slots
+            slots = replan(self._situation.view.items, self._request.rules, outcomes, **arguments).slots
         return now
 
     async def _raise_level(self, first: Plan, now: int) -> None:
@@ -235,9 +247,10 @@ class _Pass:
         window = _in_our_tokens(self._situation, self._request)["window_tokens"]
         groups = level2_groups(
             self._situation.view.items,
-            self._request.policy,
+            self._request.rules,
             window_tokens=window,
             excess=now - first.target_tokens,
+            all_of_them=self._request.how.remakes,
         )
         for done, group in enumerate(groups):
             await self._report(done, len(groups), "level 2")
@@ -262,7 +275,8 @@ class _Pass:
             for m, _ in self._made
             if m.record.level == 1
         ]
-        pressed = compression(sizes, self._request.policy, strategy=self._request.strategy)
+        left_out = sum(made.record.specifics.left_out for made, _ in self._made if made.record.mode == "digest")
+        pressed = compression(sizes, self._request.rules, strategy=self._request.strategy, left_out=left_out)
         if pressed.refused:
             self._made, self._refusal = [], pressed.note
 

@@ -141,7 +141,7 @@ class Digesting:
             else Visible(self._holders),
             focus=self._focus,
             min_shown=self._policy.min_shown,
-            pointer_only=not self._policy.prefer_compact_over_drop,
+            pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
         )
         digest = await self._digester.digest(request)
         record = await asyncio.to_thread(self._record, items, masked, digest, key)
@@ -210,7 +210,7 @@ class Digesting:
         parts = [
             [[one.item.id, one.item.sha256] for one in items],
             msgspec.to_builtins(self._policy),
-            [slot.budget_tokens, slot.ceiling_tokens, list(self._focus)],
+            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, list(self._focus)],
             [self._digester.name, self._given.registry.version, self._counter.name],
         ]
         return _sha256(json.dumps(parts, sort_keys=True))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from ..errors import InvalidArgument, InvalidPolicy, NotYetAvailable
+from ..errors import InvalidArgument, InvalidPolicy
 from ..ledger.fold import Fold
 from ..models.events import PolicySet, SessionInfo
 from ..models.policies import Policy
+from ..policy.strategies import STRATEGIES
 from .dependencies import Dependencies
 from .sessions import Sessions
-
-STRATEGIES = ("anchored", "sliding_window", "regenerative", "opaque", "importance", "hybrid")
 
 
 async def policy_of(given: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
@@ -45,14 +44,10 @@ def stored_policy(given: Dependencies, fold: Fold) -> Policy:
 
 
 def check_strategy(strategy: str) -> None:
-    """Refuse what is no strategy, and what this version does not do yet.
+    """Refuse what is no strategy.
 
     Raises:
-        InvalidArgument, NotYetAvailable: as said.
+        InvalidArgument: it names those there are.
     """
     if strategy not in STRATEGIES:
         raise InvalidArgument("There is no such strategy.", next=f"Use anchored (known: {', '.join(STRATEGIES)}).")
-    if strategy != "anchored":
-        raise NotYetAvailable(
-            f"The strategy {strategy} comes with the anchored summary.", next="Use strategy=anchored, the default."
-        )

@@ -29,7 +29,7 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
     status, reason = _outcome(request, result, after, target_tokens)
     pressed = compression(
         [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m in result.made],
-        request.policy,
+        request.rules,
         strategy=request.strategy,
         kept_specifics=all(m.record.mode == "digest" for m in result.made),
     )
