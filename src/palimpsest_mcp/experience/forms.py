@@ -56,8 +56,7 @@ class Form(NamedTuple):
 
 def form_of(text: str) -> Form:
     """The normal form of a pattern, a failure, a query or a correction."""
-    said = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
-    said = _SHORTENED.sub(_written_out, _QUOTED.sub(" quotedwords ", said))
+    said = _SHORTENED.sub(_written_out, _QUOTED.sub(" quotedwords ", _folded(text)))
     said, negated = _NEGATED_CJK.subn(" ", said)
     parts = _LIST.split(said)
     tokens = [_tokens(part) for part in parts]
@@ -71,6 +70,15 @@ def form_of(text: str) -> Form:
     return Form(("-" if negative else "+") + body, other + stance, sign + stance)
 
 
+def content_of(text: str) -> list[str]:
+    """What a text says, word by word: stems, with numbers and quoted words as they are written."""
+    return [
+        match[0] if match["number"] else _stem(match[0])
+        for match in _TOKEN.finditer(_SHORTENED.sub(_written_out, _folded(text)))
+        if match[0] not in _FILLERS
+    ]
+
+
 def quick_form(text: str) -> str:
     """A cheap form: where it is equal the normal form is too, so that one computation serves all of them."""
     return _STANDING_NUMBER.sub("0", text)
@@ -79,6 +87,10 @@ def quick_form(text: str) -> str:
 def key_hash(kind: str, key: str) -> str:
     """What the side file keeps of a normal form: it cannot be read back."""
     return hashlib.sha256(f"{kind}:{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
 
 
 def _written_out(match: re.Match[str]) -> str:

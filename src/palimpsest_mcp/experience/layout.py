@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 import msgspec
@@ -26,24 +26,30 @@ class Laid(msgspec.Struct, frozen=True):
     """Ids of rules for which there was no room."""
 
 
-def lay_out(document: Document, rules: Sequence[Rule], last_line: str) -> Laid:
+def lay_out(
+    document: Document, rules: Sequence[Rule], last_line: str, left_over: Mapping[Section, int] | None = None
+) -> Laid:
     """The file's text: the user's lines as they are, then our rules, as many as fit.
 
     Over the ceiling there leave: what is pending, the oldest failure modes, the least seen active rules, the least
     seen query patterns, and corrections last. Never a line that a person wrote.
 
+    Args:
+        left_over: rules of a section that are not even handed in.
+
     Raises:
         HandWrittenTooLong: those alone are too many.
     """
+    more = dict(left_over or {})
     parts = _parts(document, any(rule.section == "pending" for rule in rules))
     shown = _capped(rules, {part.place: len(part.hand) for part in parts})
     leaving = sorted(shown, key=_drop_order)
-    lines = _lines(document, parts, rules, shown, last_line)
+    lines = _lines(document, parts, rules, shown, last_line, more)
     while len(lines) > MAX_LINES:
         if not leaving:
             raise _too_long(len(lines))
         shown.remove(leaving.pop(0))
-        lines = _lines(document, parts, rules, shown, last_line)
+        lines = _lines(document, parts, rules, shown, last_line, more)
     kept = {rule.id for rule in shown}
     text = document.newline.join([*lines, ""])
     return Laid(text, frozenset(rule.id for rule in rules if rule.id not in kept))
@@ -64,9 +70,8 @@ def last_compacted_line(today: date, events: int, promoted: int, archive: str) -
 
 def unified_diff(before: str, after: str) -> str:
     """What a compaction changes, as `diff -u` would show it; empty where nothing does."""
-    lines = difflib.unified_diff(
-        before.split("\n"), after.split("\n"), "experience.md", "experience.md (compacted)", lineterm=""
-    )
+    old, new = (text.removesuffix("\n").split("\n") if text else [] for text in (before, after))
+    lines = difflib.unified_diff(old, new, "experience.md", "experience.md (compacted)", lineterm="")
     return "\n".join(lines)
 
 
@@ -116,12 +121,19 @@ def _parts(document: Document, pending: bool) -> list[Part]:
 
 
 def _lines(
-    document: Document, parts: Sequence[Part], rules: Sequence[Rule], shown: Sequence[Rule], last_line: str
+    document: Document,
+    parts: Sequence[Part],
+    rules: Sequence[Rule],
+    shown: Sequence[Rule],
+    last_line: str,
+    more: Mapping[Section, int],
 ) -> list[str]:
     lines = [document.title, *(("", *document.intro) if document.intro else ())]
     for part in parts:
         ours = [rule_line(rule) for rule in sorted(shown, key=sort_key) if rule.section == part.place]
         missing = sum(rule.section == part.place for rule in rules) - len(ours)
+        if part.place not in ("last", "foreign"):
+            missing += more.get(part.place, 0)
         if missing:
             ours.append(f"- ({missing} not shown)")
         if part.place == "last":

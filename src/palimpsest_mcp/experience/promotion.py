@@ -34,10 +34,16 @@ LABELS: Mapping[Cause, str] = {
 """Why a text that reads like a rule is a failure mode."""
 
 
+MOST = 80
+"""Rules of a section that are worded and kept; further ones are only counted."""
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The rules as they stand from now on, and what changed."""
 
     rules: tuple[Rule, ...]
+    left_over: Mapping[Section, int] = {}
+    """How many more there are of a section."""
     promoted: tuple[str, ...] = ()
     """Texts, as are the next two."""
     expired: tuple[str, ...] = ()
@@ -64,14 +70,16 @@ def decide(
     *,
     min_wilson: float,
     mask: Callable[[str], str],
+    words: Mapping[str, str] | None = None,
 ) -> Decision:
     """Judge every pattern and every standing rule.
 
     Args:
         min_wilson: least lower bound of success; 0 gives the seed's rule exactly.
-        mask: takes secrets out of a text; asked only for what will be shown.
+        mask: takes secrets out of a text; asked only for what may be shown.
+        words: key hash -> wording for a new rule; without one its most frequent wording.
     """
-    bench = _Bench(standing, today, min_wilson, mask)
+    bench = _Bench(standing, today, min_wilson, mask, words or {})
     for cluster in sorted(clusters, key=lambda one: (-one.success, -one.seen, one.key)):
         if standing.hand_keys.isdisjoint(cluster.keys):
             bench.judge(cluster, bench.standing_rule(cluster))
@@ -84,15 +92,23 @@ def decide(
 class _Bench:
     """One decision while it is made."""
 
-    def __init__(self, standing: Standing, today: date, min_wilson: float, mask: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        standing: Standing,
+        today: date,
+        min_wilson: float,
+        mask: Callable[[str], str],
+        words: Mapping[str, str],
+    ) -> None:
         self._standing = standing
         self._today = today
         self._min_wilson = min_wilson
         self._mask = mask
+        self._words = words
         self._by_key = {(rule.kind, key): rule for rule in standing.rules for key in rule.keys}
         self._taken = {rule.id for rule in standing.rules}
         self.judged: set[str] = set()
-        self._rules: list[Rule] = []
+        self._judged: dict[Section, list[tuple[Rule, Cluster | None, Rule | None]]] = {}
         self._removed: list[str] = []
         self._review: list[str] = []
 
@@ -115,16 +131,18 @@ class _Bench:
             if stands:
                 self._removed.append(rule.text)
             return
-        self._rules.append(self._worded(cluster, old, msgspec.structs.replace(rule, section=section)))
+        rule = self._dated(cluster, msgspec.structs.replace(rule, section=section))
+        self._judged.setdefault(section, []).append((rule, cluster, old))
 
     def decision(self) -> Decision:
-        rules = self._with_conflicts()
+        rules = self._with_conflicts([self._worded(*one) for judged in self._judged.values() for one in _best(judged)])
         before = {rule.id: rule for rule in self._standing.rules}
         home = [rule for rule in rules if rule.section in ("active", "queries")]
         was_home = {rule.id for rule in self._standing.rules if rule.section in ("active", "queries")}
         stood = {rule.id for rule in self._standing.rules if rule.section != "failures"}
         return Decision(
             rules=tuple(rules),
+            left_over={section: max(0, len(judged) - MOST) for section, judged in self._judged.items()},
             promoted=tuple(rule.text for rule in home if rule.id not in stood),
             expired=tuple(
                 rule.text for rule in rules if rule.section == "pending" and not rule.conflict and rule.id in was_home
@@ -208,22 +226,28 @@ class _Bench:
         """Whether it is a failure mode: said so by the user once, else failing more often than not, and twice."""
         return cluster.rejected or (cluster.failed >= MIN_FAILED and cluster.failed > cluster.success)
 
-    def _worded(self, cluster: Cluster | None, old: Rule | None, rule: Rule) -> Rule:
+    def _dated(self, cluster: Cluster | None, rule: Rule) -> Rule:
+        """A failure mode is as new as its newest failure; a bound belongs to every rule."""
+        bound = round(lower_bound(rule.success, rule.seen), 4)
+        if cluster is not None and rule.section == "failures":
+            newest = date.fromordinal(cluster.last_failure or cluster.last_day)
+            rule = msgspec.structs.replace(rule, last_verified=newest, failed=max(1, rule.failed))
+        return msgspec.structs.replace(rule, lower_bound=bound, conflict="", shown=True)
+
+    def _worded(self, rule: Rule, cluster: Cluster | None, old: Rule | None) -> Rule:
         """A rule keeps its words for as long as it stays on its side of the fence."""
         same_side = old is not None and old.text and (old.section == "failures") == (rule.section == "failures")
         text = old.text if old is not None and same_side else self._text(cluster, rule)
-        if cluster is not None and rule.section == "failures":
-            newest = cluster.last_failure or cluster.last_day
-            rule = msgspec.structs.replace(rule, last_verified=date.fromordinal(newest), failed=max(1, rule.failed))
         members = rule.members or tuple(map(self._safe, cluster.members[:5] if cluster else ()))
-        bound = round(lower_bound(rule.success, rule.seen), 4)
-        return msgspec.structs.replace(rule, text=text, members=members, lower_bound=bound, conflict="", shown=True)
+        return msgspec.structs.replace(rule, text=text, members=members)
 
     def _text(self, cluster: Cluster | None, rule: Rule) -> str:
-        said = self._safe(cluster.members[0]) if cluster is not None else rule.text
+        if cluster is None:
+            return rule.text
+        said = self._safe(self._words.get(cluster.key, cluster.members[0]))
         if rule.kind == "query":
             said = in_backticks(said)
-        if rule.section != "failures" or cluster is None:
+        if rule.section != "failures":
             return said
         if rule.kind == "correction":
             return LABELS["correction"] + said
@@ -243,19 +267,30 @@ class _Bench:
         self._taken.add(name)
         return name
 
-    def _with_conflicts(self) -> list[Rule]:
+    def _with_conflicts(self, rules: Sequence[Rule]) -> list[Rule]:
         """Rules that say the opposite of one another are pending until a person decides."""
-        live = [rule for rule in self._rules if rule.kind == "rule" and rule.section == "active"]
+        live = [rule for rule in rules if rule.kind == "rule" and rule.section == "active"]
         forms = {rule.id: form_of(rule.text) for rule in live}
         stances = {**self._standing.hand_stances, **{form.stance: rule_id for rule_id, form in forms.items()}}
         out: list[Rule] = []
-        for rule in self._rules:
+        for rule in rules:
             other = stances.get(forms[rule.id].opposite) if rule.id in forms else None
             if other is not None:
                 self._review.append(f"{rule.id} says the opposite of {other}: {rule.text}")
                 rule = msgspec.structs.replace(rule, section="pending", conflict=other)
             out.append(rule)
         return out
+
+
+def _best(judged: list[tuple[Rule, Cluster | None, Rule | None]]) -> list[tuple[Rule, Cluster | None, Rule | None]]:
+    """Those that may be shown: wording costs time, and a log may have thousands of failures."""
+
+    def worth(one: tuple[Rule, Cluster | None, Rule | None]) -> tuple[object, ...]:
+        rule = one[0]
+        votes = rule.failed if rule.section == "failures" else rule.success
+        return (rule.kind != "correction", -votes, -rule.seen, -rule.last_verified.toordinal(), rule.id)
+
+    return sorted(judged, key=worth)[:MOST]
 
 
 def label_free(text: str) -> str:

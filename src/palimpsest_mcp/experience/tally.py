@@ -172,15 +172,14 @@ class Tally:
         if day < self._oldest:
             return
         self.events += 1
-        origin = event.origin or (event.metrics.origin if event.metrics else None)
-        if origin and origin.casefold().startswith(_UNTRUSTED):
+        if is_untrusted(event):
             self.untrusted += 1
             return
         self._vote(event, day - self._oldest + 1, feedback, at)
 
     def _vote(self, event: Sighting, day: int, feedback: str, at: int) -> None:
         session = (hash(event.session_id) & _HASH if event.session_id else day) << _SESSION | self._new
-        cause = self._cause(event, feedback)
+        cause = cause_of(event, feedback, self._min_relevance)
         flag = FAILURE if cause else _FLAGS.get(event.outcome) or _FLAGS[outcome_of(event.outcome)]
         if text := event.winning_pattern:
             self._mention("rule", text, session, flag, day, at, cause)
@@ -192,20 +191,6 @@ class Tally:
             self._mention("query", text, session, FAILURE, day, at, cause, named=True)
         if cause == "correction" and (text := event.notes or event.failure_mode or event.winning_pattern):
             self._mention("correction", text, session, FAILURE, day, at, cause)
-
-    def _cause(self, event: Sighting, feedback: str) -> Cause:
-        """Why an event is no success, whatever its outcome says."""
-        if feedback == "rejected":
-            return "rejected"
-        if feedback.startswith("correct"):
-            return "correction"
-        if (measures := event.metrics) is not None:
-            if measures.rubric_passed is False:
-                return "rubric"
-            found, relevant = measures.yielded, measures.relevant
-            if found and relevant is not None and relevant / found < self._min_relevance:
-                return "relevance"
-        return ""
 
     def _mention(
         self, kind: Kind, text: str, session: int, flag: int, day: int, at: int, cause: Cause, *, named: bool = False
@@ -263,6 +248,27 @@ class Tally:
     def _remember(self, kind: Kind, text: str, entry: list[Any]) -> None:
         if len(self._texts[kind]) < _CACHED_TEXTS:
             self._texts[kind][text] = entry
+
+
+def is_untrusted(event: Sighting) -> bool:
+    """Whether its texts come from a tool's output or a page: whoever wrote those would promote rules of their own."""
+    origin = event.origin or (event.metrics.origin if event.metrics else None)
+    return bool(origin) and origin.casefold().startswith(_UNTRUSTED)
+
+
+def cause_of(event: Sighting, feedback: str, min_relevance: float) -> Cause:
+    """Why an event is no success, whatever its outcome says; empty where nothing speaks against it."""
+    if feedback == "rejected":
+        return "rejected"
+    if feedback.startswith("correct"):
+        return "correction"
+    if (measures := event.metrics) is not None:
+        if measures.rubric_passed is False:
+            return "rubric"
+        found, relevant = measures.yielded, measures.relevant
+        if found and relevant is not None and relevant / found < min_relevance:
+            return "relevance"
+    return ""
 
 
 class _Group:

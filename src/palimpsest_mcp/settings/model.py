@@ -98,7 +98,13 @@ class SettingValues(BaseSettings):
     kind_by_tool: dict[str, str] = {}
     """Tool name -> kind of its results, added to every policy's own."""
     skills_roots: Paths = ()
-    """Folders with skills, for experience."""
+    """Folders with skills, for experience; none: `.claude/skills` and `.autosearch/skills`, here and in the home."""
+    min_wilson: float = Field(default=0.40, ge=0, le=1)
+    """Least lower bound of success (Wilson, 95 %) of a rule that is promoted; 0 leaves the seed's counts alone."""
+    min_relevance: float = Field(default=0.3, ge=0, le=1)
+    """An event whose relevant/yield is below this does not count as a success."""
+    rule_wording: Literal["auto", "off"] = "auto"
+    """`auto`: with a key in `ANTHROPIC_API_KEY` and a large log, a model groups and words new rules."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
     @classmethod

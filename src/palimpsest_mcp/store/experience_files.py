@@ -96,6 +96,7 @@ class _Folders:
             StoreUnusable: a folder on the way is something else.
         """
         path = place.folder
+        self.home.stands(path)
         for part in name.split("/")[:-1]:
             path = os.path.join(path, part)
             self.home.stands(path)

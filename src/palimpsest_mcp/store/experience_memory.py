@@ -60,7 +60,7 @@ class MemoryLog:
 
     async def append(self, place: SkillPlace, line: bytes) -> None:
         live = self.contents.setdefault(place.key, {}).setdefault(LIVE_LOG, bytearray())
-        live += b"\n" + line if live and live[-1:] != b"\n" else line
+        live += b"\n" + line if live and not live.endswith(b"\n") else line
 
     async def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
         held = self.contents.get(place.key, {})

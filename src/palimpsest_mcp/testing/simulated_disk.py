@@ -102,6 +102,13 @@ class SimulatedDisk:
         self._call("create")
         return self._opened(self._add(path, Node("file")))
 
+    def extend(self, path: str) -> int:
+        self._call("extend")
+        node = self._node(path)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file")
+        return self._opened(node)
+
     def open(self, path: str) -> int:
         self._call("open")
         node = self._node(path)

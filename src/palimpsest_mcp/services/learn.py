@@ -1,0 +1,282 @@
+"""Learns from experience: records events, and compacts a skill's log into the short list of rules in its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..experience.layout import Laid, last_compacted_line, lay_out, unified_diff
+from ..experience.promotion import Decision, Standing, decide
+from ..experience.reading import identity_of, month_of, read_line
+from ..experience.recording import prepare
+from ..experience.side import KEPT_SNAPSHOTS, ReadPart, Side, Snapshot, encode
+from ..experience.standing import crosses_a_limit, standing_of
+from ..experience.tally import Cluster
+from ..experience.triggers import LARGE_BYTES, ROTATE_BYTES
+from ..experience.wordings import accepted, drafts_of
+from ..models.experience import Compaction, EventRecorded, Rule, Trigger
+from ..ports.experience import LIVE_LOG, SkillPlace, WordingFailed
+from .experience_log import Counted, LearningMeans, NewLog, SkillState, count_all, count_new, lines_at, state_of
+
+EVENTS_KEPT = 8
+"""Identities of events in the side file, for each rule."""
+
+
+class Learn:
+    """The use cases that change something."""
+
+    def __init__(self, means: LearningMeans) -> None:
+        self._means = means
+        self._experience = means.experience
+
+    async def record(self, skill: str, event: Mapping[str, Any]) -> EventRecorded:
+        """Append one event, redacted, and say which triggers are met now.
+
+        Raises:
+            InvalidEvent, InvalidArgument, SkillAmbiguous, WriteFailed, LockTimeout: nothing was recorded.
+        """
+        place = await self._experience.find(skill, create=True)
+        prepared = prepare(event, place.name, self._means.clock(), self._masked)
+        await self._experience.log.append(place, prepared.line)
+        state = await state_of(self._means, place)
+        new = await count_new(self._means, state)
+        return EventRecorded(
+            skill=place.name,
+            event_id=identity_of(prepared.line),
+            new_events=new.events,
+            new_bytes=state.new_bytes,
+            triggers=new.triggers(state),
+            folder=place.folder,
+            redacted=prepared.redacted,
+            warnings=prepared.warnings,
+        )
+
+    async def compact(self, skill: str, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
+        """Bring a skill's digest up to date; where nothing is new and no rule crossed an age limit, write nothing.
+
+        Raises:
+            SkillUnknown, SkillAmbiguous, HandWrittenTooLong, WriteFailed, LockTimeout: the digest is as it was.
+        """
+        return await self.compact_place(
+            await self._experience.find(skill), dry_run=dry_run, ended_session=ended_session
+        )
+
+    async def compact_place(self, place: SkillPlace, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
+        """The same where the skill is found already."""
+        if dry_run:
+            return await _Pass(self._means, await state_of(self._means, place), ended_session).run(dry_run=True)
+        async with self._experience.lock(place):
+            return await _Pass(self._means, await state_of(self._means, place), ended_session).run()
+
+    async def due(self, ended_session: str = "") -> tuple[tuple[SkillPlace, tuple[Trigger, ...]], ...]:
+        """Skills with a trigger met, and which."""
+        found: list[tuple[SkillPlace, tuple[Trigger, ...]]] = []
+        for place in await self._experience.skills():
+            state = await state_of(self._means, place)
+            new = await count_new(self._means, state)
+            if triggers := new.triggers(state, ended_session):
+                found.append((place, triggers))
+        return tuple(found)
+
+    def _masked(self, text: str) -> tuple[str, Mapping[str, int]]:
+        redacted = self._means.redactor.redact(text)
+        return redacted.text, redacted.counts
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """What a compaction would write."""
+
+    decision: Decision
+    laid: Laid
+    rules: tuple[Rule, ...]
+    notes: tuple[str, ...]
+
+
+class _Pass:
+    """One compaction of one skill."""
+
+    def __init__(self, means: LearningMeans, state: SkillState, ended_session: str) -> None:
+        self._means = means
+        self._state = state
+        self._place = state.place
+        self._log = means.experience.log
+        self._files = means.experience.files
+        self._ended_session = ended_session
+        self._today = means.today()
+
+    async def run(self, *, dry_run: bool = False) -> Compaction:
+        counted = await count_all(self._means, self._state)
+        standing = standing_of(self._state.document, self._state.side.rules if self._state.side else (), self._today)
+        full = self._state.live_bytes > ROTATE_BYTES
+        aged = any(crosses_a_limit(rule, self._today) for rule in standing.rules)
+        if not (counted.tally.new_events or full or aged):
+            return self._report(counted, None, "nothing_to_do", "no new events, and no rule crossed an age limit")
+        decision, notes = await self._decision(counted, standing)
+        archive = await self._rotated(dry_run) if full else ""
+        planned = await self._planned(counted, decision, notes, archive)
+        if dry_run:
+            return self._report(counted, planned, "planned", "a dry run: nothing was written", archive)
+        snapshot = await self._write(counted, planned, archive)
+        return self._report(counted, planned, "compacted", "the digest is up to date", archive, snapshot)
+
+    async def _decision(self, counted: Counted, standing: Standing) -> tuple[Decision, tuple[str, ...]]:
+        merged = [rule.keys for rule in standing.rules if len(rule.keys) > 1]
+        clusters = counted.tally.clusters(merged)
+        clusters, words, notes = await self._worded(counted, standing, clusters, merged)
+        decision = decide(
+            clusters, standing, self._today, min_wilson=self._means.min_wilson, mask=self._means.mask, words=words
+        )
+        laid = lay_out(self._state.document, decision.rules, "-")  # refuses before anything is touched
+        shown = [rule for rule in decision.rules if rule.id not in laid.hidden]
+        events = await self._newest_events(counted, shown, clusters)
+        rules = [msgspec.structs.replace(rule, events=events.get(rule.id, rule.events)) for rule in decision.rules]
+        return msgspec.structs.replace(decision, rules=tuple(rules)), notes
+
+    async def _newest_events(
+        self, counted: Counted, rules: list[Rule], clusters: list[Cluster]
+    ) -> dict[str, tuple[str, ...]]:
+        """Rule id -> identities of its newest events, those that the side file knew first."""
+        lines = {key: cluster.lines for cluster in clusters for key in cluster.keys}
+        places = {rule.id: {at for key in rule.keys for at in lines.get(key, ())} for rule in rules}
+        found = await lines_at(self._log, self._place, counted, {at for some in places.values() for at in some})
+        out: dict[str, tuple[str, ...]] = {}
+        for rule in rules:
+            newest = [identity_of(found[at]) for at in sorted(places[rule.id]) if at in found]
+            out[rule.id] = tuple(dict.fromkeys([*rule.events, *newest]))[-EVENTS_KEPT:]
+        return out
+
+    async def _worded(
+        self, counted: Counted, standing: Standing, clusters: list[Cluster], merged: list[tuple[str, ...]]
+    ) -> tuple[list[Cluster], dict[str, str], tuple[str, ...]]:
+        """Let a model group and word what is new, where there is one and the log is large."""
+        writer = self._means.writer
+        stands = frozenset(key for rule in standing.rules for key in rule.keys) | standing.hand_keys
+        drafts = drafts_of(clusters, stands, self._means.mask)
+        if writer is None or not drafts or self._state.live_bytes <= LARGE_BYTES:
+            return clusters, {}, ()
+        try:
+            taken = accepted(await writer.word(drafts), drafts)
+        except WordingFailed as error:
+            return clusters, {}, (f"{writer.name} did not word the rules ({error}); the most frequent wordings stand",)
+        note = f"{len(taken.words)} rules worded by {writer.name}, {taken.refused} wordings refused"
+        groups = [group for group in taken.groups if len(group) > 1]
+        return (counted.tally.clusters([*merged, *groups]) if groups else clusters), taken.words, (note,)
+
+    async def _rotated(self, dry_run: bool) -> str:
+        month = await self._first_month()
+        if dry_run:
+            return f"experience/archive/{month}.jsonl"
+        return await self._log.rotate(self._place, month)
+
+    async def _first_month(self) -> str:
+        """Month of the first event in the live log that has a time."""
+        live = next(read.part for read in self._state.reads if read.part.name == LIVE_LOG)
+        async for block in self._log.blocks(self._place, live):
+            for line in block.split(b"\n"):
+                event = read_line(line) if line.strip() else None
+                if event is not None and (month := month_of(event.ts)):
+                    return month
+        return self._today.isoformat()[:7]
+
+    async def _planned(self, counted: Counted, decision: Decision, notes: tuple[str, ...], archive: str) -> _Planned:
+        last = last_compacted_line(self._today, counted.tally.events, len(decision.promoted), archive)
+        laid = lay_out(self._state.document, decision.rules, last, decision.left_over)
+        rules = tuple(msgspec.structs.replace(rule, shown=rule.id not in laid.hidden) for rule in decision.rules)
+        return _Planned(decision, laid, rules, (*notes, *_tally_notes(counted)))
+
+    async def _write(self, counted: Counted, planned: _Planned, archive: str) -> str:
+        """Snapshot, digest, side file, in this order: a kill between two of them is made good by the next pass."""
+        snapshot = ""
+        if planned.laid.text != self._state.text:
+            snapshot = await self._keep_snapshot()
+            data = planned.laid.text.encode("utf-8", "surrogateescape")
+            await self._files.replace(self._place, "digest", data)
+        parts = tuple(_renamed(part, archive) for part in counted.parts)
+        side = Side(
+            skill=self._place.name,
+            folder=self._place.folder,
+            compacted_at=self._means.clock().isoformat(timespec="milliseconds"),
+            damaged=self._damaged(counted),
+            parts=parts,
+            rules=planned.rules,
+        )
+        await self._files.replace(self._place, "side", encode(side))
+        return snapshot
+
+    async def _keep_snapshot(self) -> str:
+        names = await self._files.snapshots(self._place)
+        before = await self._files.read(self._place, "digest")
+        rules = self._state.side.rules if self._state.side else ()
+        at = self._means.clock().isoformat(timespec="milliseconds")
+        name = next_snapshot(names)
+        await self._files.keep_snapshot(
+            self._place, name, encode(Snapshot(at=at, why="compact", digest=before, rules=rules))
+        )
+        for old in names[: max(0, len(names) + 1 - KEPT_SNAPSHOTS)]:
+            await self._files.keep_snapshot(self._place, old, None)
+        return name
+
+    def _damaged(self, counted: Counted) -> int:
+        return (self._state.side.damaged if self._state.side else 0) + counted.tally.damaged
+
+    def _report(
+        self,
+        counted: Counted,
+        planned: _Planned | None,
+        status: Any,
+        reason: str,
+        archive: str = "",
+        snapshot: str = "",
+    ) -> Compaction:
+        tally, decision = counted.tally, planned.decision if planned else Decision(rules=())
+        new = NewLog(tally.new_events, tally.damaged, tally.last_feedback if tally.new_events else "", frozenset())
+        before, after = self._state.text, planned.laid.text if planned else self._state.text
+        return Compaction(
+            skill=self._place.name,
+            status=status,
+            reason=reason,
+            folder=self._place.folder,
+            triggers=new.triggers(self._state),
+            events=tally.events,
+            new_events=tally.new_events,
+            duplicates=tally.duplicates,
+            damaged=self._damaged(counted),
+            promoted=decision.promoted,
+            expired=decision.expired,
+            removed=decision.removed,
+            review=decision.review,
+            not_shown=sum(not rule.shown for rule in planned.rules) + sum(decision.left_over.values())
+            if planned
+            else 0,
+            rotated=archive,
+            snapshot=snapshot,
+            diff=unified_diff(before, after),
+            text=before if status == "planned" else after,
+            notes=planned.notes if planned else _tally_notes(counted),
+        )
+
+
+def next_snapshot(names: tuple[str, ...]) -> str:
+    """The name that comes after all others."""
+    numbers = [int(stem) for name in names if (stem := name.removesuffix(".json")).isdigit()]
+    return f"{max(numbers, default=0) + 1:06d}.json"
+
+
+def _renamed(part: ReadPart, archive: str) -> ReadPart:
+    return msgspec.structs.replace(part, name=archive) if archive and part.name == LIVE_LOG else part
+
+
+def _tally_notes(counted: Counted) -> tuple[str, ...]:
+    tally = counted.tally
+    counts = (
+        (tally.damaged, "lines that are no event"),
+        (tally.duplicates, "events that were there already"),
+        (tally.untrusted, "events whose text comes from a tool or the web: never promoted"),
+        (tally.ahead, "events from the future: not counted yet"),
+        (tally.crowded, "patterns beyond the 20,000 that are held: their first sighting was not counted"),
+    )
+    return tuple(f"{number} {what}" for number, what in counts if number)
