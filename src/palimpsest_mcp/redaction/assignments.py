@@ -23,7 +23,8 @@ _CORE = (
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
 _BY_SIGN = (
     rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
-    rf"(\s{{0,12}}[,;{{]?\s{{0,40}}-?\s{{0,40}}\\{{0,15}}[\"']?\b(?:value|val|content|default)\\{{0,15}}[\"']?\s{{0,6}}[:=]|"
+    r"(\s{0,12}[,;{]?\s{0,40}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
+    r"\s{0,6}\\{0,15}[\"']?\s{0,6}[:=]|"
     r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)"
 )
 _BY_SPACE = (
@@ -44,12 +45,12 @@ _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
     rb"""(?x)
     [ \t]{0,40} (?: !!(?:str|binary)[ \t]+ )?
-    (?: [|>][+-]?\d?[ \t]*\r?\n[ \t]+ | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
-    (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,4}
-      | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,4} )?
+    (?: [|>][+-]?\d?[ \t]*\r?\n(?:[ \t]*\d{1,6}[\t:|]|[+>-])?[ \t]+ | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
+    (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,12}
+      | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,12} )?
     (?: [\[(]\s{0,40} )?
     (?P<call> [A-Za-z_][\w.]{0,40}\(\s{0,10}(?=[bru@]{0,2}["']) )?
-    (?: [bBfFrRuU@$]{0,2}(?P<open> \\{0,15}(?:\"\"\"|'''|["'`]) ) )?
+    (?: (?:[bBfFrRuU@$]{1,2}[ ]{0,6})?(?P<open> \\{0,15}(?:\"\"\"|'''|["'`]) ) )?
     (?: (?i:bearer|basic|token|apikey|ssws|digest|negotiate)[ \t]+ )?
     """
 )
@@ -198,7 +199,10 @@ def _run(text: bytes, left: int, name_start: int, name: Name, separator: bytes, 
 
 def _trimmed(text: bytes, left: int, right: int, *, quoted: bool) -> int:
     """The end without what closes the sentence or the brackets around a value."""
-    value = text[left:right].rstrip(b" \t\r\\" if quoted else b" \t\r\\.,;:")
+    value = text[left:right].rstrip(b" \t\r\\" if quoted else b" \t\r\\,;:")
+    value = value.removesuffix(b"\xe2\x80\xa6")  # an ellipsis, as programs end a text that they cut
+    if not quoted or value.endswith(b".."):
+        value = value.rstrip(b".,;:")
     for _ in range(0 if quoted else 4):
         opening = _OPENING.get(value[-1:])
         if opening is None or value.count(value[-1:]) <= value.count(opening):

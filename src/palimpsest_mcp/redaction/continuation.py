@@ -8,8 +8,8 @@ from .literals import is_hex, looks_random
 from .matching import Find
 
 _GAP = re.compile(
-    rb"(?P<joint>[ \t]*\\{0,3}[\"'`]?[ \t]*[+.\\]?[ \t]*\\?)\r?\n"
-    rb"[ \t]*(?:[>|#*+]{1,2}[ \t]+)?(?:[bfru]{0,2}\\{0,3}[\"'`])?"
+    rb"(?P<joint>[ \t]*\\{0,15}[\"'`]?[ \t]*[+.\\]?[ \t\\]{0,16})(?:\r?[ ]*\n|\r)"
+    rb"(?:[ \t]*\d{1,6}[\t:|])?[ \t]*(?:[>|#*+]{1,2}[ \t]+)?(?:[bfru]{0,2}\\{0,15}[\"'`])?"
 )
 _RUN = re.compile(rb"[A-Za-z0-9_+/=.~-]{4,4096}")
 _SHORTEST = 12  # what is shorter ends by itself
@@ -35,7 +35,7 @@ def end_of(text: bytes, find: Find) -> int:
             break
         if not looks_random(more) and not (joined_in_code and any(c.isdigit() for c in more)):
             break
-        if is_hex(more) and not is_hex(first):
+        if is_hex(more) and not is_hex(first[-8:]):
             break
         end = run.end()
     return end

@@ -83,7 +83,7 @@ def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
     if proof == "signature":
         return not quoted and (len(value) >= 20 and (looks_random(value) or bool(_HEX.match(value))))
     if proof == "strong":
-        return len(value) >= 20 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
+        return len(value) >= 16 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
     return looks_random(value)
 
 

@@ -40,10 +40,12 @@ class Scanner:
     def finds(self, raw: bytes) -> Iterator[Find]:
         """What the detectors find, with what goes on in the next lines; overlapping between the text's views."""
         for view in views(raw):
-            for find in merged([find for window in view.windows for find in self._in_window(view.text, *window)]):
-                yield find._replace(end=end_of(view.text, find))
+            for find in merged(list(self._in(view.text))):
+                start, end = view.place(find.start, end_of(view.text, find))
+                yield find._replace(start=start, end=end)
 
-    def _in_window(self, text: bytes, start: int, end: int) -> Iterator[Find]:
+    def _in(self, text: bytes) -> Iterator[Find]:
+        start, end = 0, len(text)
         opened: dict[int, list[tuple[int, int]]] = {}
         while start < end:
             stop = _chunk_end(text, start, end)
