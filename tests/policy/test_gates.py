@@ -116,6 +116,15 @@ def test_the_newest_read_of_a_file_that_is_being_edited_stays_word_for_word() ->
     assert s.gates()[read] == Gate("verbatim", f"src/a.py is being edited: {edit}")
 
 
+def test_the_forget_gate_comes_before_the_verbatim_gate() -> None:
+    s = Session()
+    read = s.reads("src/a.py")
+    s.edits("src/b.py")
+    s.edits("src/a.py")
+    shown = s.runs("git show HEAD:src/a.py", CODE)
+    assert s.gates()[read] == Gate("forget", f"the same bytes stand in {shown}")
+
+
 def test_what_speaks_of_a_file_in_work_is_preserved_for_that() -> None:
     s = Session()
     found = s.calls("Grep", "search", "step_3", "src/a.py:4:def step_3\nsrc/b.py:9:step_3(row)")

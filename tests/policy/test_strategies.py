@@ -37,7 +37,8 @@ def message(row: int, text: str) -> ContextItem:
 
 def planned(name: str, items: list[ContextItem], policy: Policy = FLOOR, **how: Any) -> Plan:
     strategy = STRATEGIES[name]
-    return plan(items, under(policy, strategy), strategy=strategy, **{"force": True, **how})
+    how.setdefault("force", True)
+    return plan(items, under(policy, strategy), strategy=strategy, **how)
 
 
 def left(found: Plan) -> list[str]:
