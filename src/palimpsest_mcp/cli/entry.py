@@ -26,6 +26,7 @@ COMMANDS = {
     "search": ("archive", "search", "Find words in everything that was offloaded."),
     "restore": ("archive", "restore", "Give an original back, byte for byte."),
     "pin": ("archive", "pin", "Keep an item whole in every later pass."),
+    "experience": ("experience", "experience", "What skills learned: events, rules, and where each rule comes from."),
     "specifics": ("specifics", "specifics", "What must survive in a text, and what would be masked."),
     "verify": ("upkeep", "verify", "Check every checksum and hash of the store."),
     "config": ("upkeep", "config", "Every setting, its value and where it comes from."),

@@ -54,4 +54,6 @@ Share: TypeAlias = Annotated[float | None, Field(allow_inf_nan=False), AfterVali
 Ids: TypeAlias = Annotated[list[str] | None, BeforeValidator(_one_is_a_list)]
 Objects: TypeAlias = Annotated[list[dict[str, Any]], AfterValidator(_finite)]
 """Loose on purpose: typed items cost a thousand schema tokens. The facade checks them and names the field (I2)."""
+Object: TypeAlias = Annotated[dict[str, Any], AfterValidator(_finite)]
+"""One of them."""
 Texts: TypeAlias = dict[str, str] | None

@@ -19,6 +19,9 @@ EXAMPLES: Mapping[str, str] = {
     "list_offloaded": '{"session_id": "s7f3k"}',
     "search_offloaded": '{"query": "connection refused", "session_id": "s7f3k", "limit": 5}',
     "restore_batch": '{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
+    "record_experience": '{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
+    ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
+    "compact_experience": '{"skill": "search-web", "dry_run": true}',
 }
 """A call that is right, for each tool: what an error about arguments shows (I2)."""
 

@@ -1,0 +1,291 @@
+"""`experience …`: log how uses of skills went, turn the logs into rules, look at both, go back."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..errors import FileMissing, FileNotJson, InvalidArgument
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+    from ..models.experience import Compaction, EventRecorded, Explanation, RolledBack, SkillStatus
+
+_RULE_ID = re.compile(r"r[0-9a-f]{3,64}")
+
+
+@click.group(invoke_without_command=True)
+@shared_options
+@click.pass_context
+def experience(context: click.Context) -> None:
+    """What skills learned: from a log of events to a short list of rules that can be trusted."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@experience.command("record")
+@click.argument("skill")
+@click.argument("event", required=False)
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Events, one JSON object a line.")
+@shared_options
+@pass_face
+def record(face: Face, skill: str, event: str | None, file: Path | None) -> None:
+    """Append EVENT, a JSON object, to the log of SKILL; without EVENT or with - it is read from standard input.
+
+    Several events may come as one object a line. Secrets and raw queries are taken out first.
+    """
+    import msgspec
+
+    from .screen import say_json
+
+    events = _events(_event_text(event, file))
+    recorded = face.ask(lambda facade: _recorded(facade, skill, events))
+    if face.as_json:
+        say_json(msgspec.to_builtins(recorded[-1]))
+    else:
+        _say_recorded(recorded)
+
+
+async def _recorded(facade: Palimpsest, skill: str, events: Sequence[dict[str, Any]]) -> list[EventRecorded]:
+    return [await facade.record_experience(skill, one) for one in events]
+
+
+def _event_text(event: str | None, file: Path | None) -> str:
+    if file is not None:
+        if event is not None:
+            raise InvalidArgument("EVENT and --file exclude each other.", next="Give one of them.")
+        try:
+            return file.read_text("utf-8")
+        except (OSError, UnicodeError) as error:
+            raise FileMissing(f"{file} cannot be read as text.", next="Name a readable file of JSON lines.") from error
+    return sys.stdin.read() if event in (None, "-") else event
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    """One JSON object, or one a line."""
+    try:
+        values = [json.loads(text)]
+    except ValueError:
+        values = [_json_line(line, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    except RecursionError:
+        values = [None]
+    if not values or not all(isinstance(value, dict) for value in values):
+        raise FileNotJson("An event is not a JSON object.", next='Give {"outcome": "success", …}, one a line.')
+    return cast("list[dict[str, Any]]", values)
+
+
+def _json_line(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise FileNotJson(f"Line {number} is not JSON.", next="Give one JSON object a line.", line=number) from None
+
+
+def _say_recorded(recorded: Sequence[EventRecorded]) -> None:
+    from .screen import say
+
+    last = recorded[-1]
+    for one in recorded:
+        masked = ", ".join(f"{number} {kind}" for kind, number in one.redacted.items())
+        say(f"recorded {one.event_id}" + (f" (masked: {masked})" if masked else ""))
+        for warning in one.warnings:
+            say(f"note: {warning}")
+    say(f"{last.skill}: {last.new_events} new events, {last.new_bytes} new bytes in {last.folder}")
+    if last.triggers:
+        say(f"due ({', '.join(last.triggers)}): palimpsest-mcp experience compact {last.skill}")
+
+
+@experience.command("compact")
+@click.argument("skill", required=False)
+@click.option("--due", is_flag=True, help="Every skill with a trigger met; for cron and the end of a session.")
+@click.option(
+    "--session", metavar="ID", default="", help="With --due: this session ends; what it used is due. * for any."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
+@shared_options
+@pass_face
+def compact(face: Face, skill: str | None, due: bool, session: str, dry_run: bool) -> int:
+    """Bring experience.md of SKILL up to date with its log, or with --due that of every skill that needs it."""
+    if due == (skill is not None) or (session and not due):
+        raise InvalidArgument("Name a skill, or give --due.", next="See palimpsest-mcp experience compact --help.")
+    if skill is not None:
+        return _say_compactions([face.ask(lambda facade: facade.compact_experience(skill, dry_run=dry_run))], [], face)
+    done, failed = face.ask(lambda facade: facade.compact_due_experience(ended_session=session, dry_run=dry_run))
+    return _say_compactions(done, failed, face, many=True)
+
+
+def _say_compactions(done: Sequence[Compaction], failed: Sequence[Any], face: Face, *, many: bool = False) -> int:
+    import msgspec
+
+    from .screen import say, say_json
+
+    status = failed[0][1].exit_status if failed else 0
+    if face.as_json:
+        rows = [msgspec.to_builtins(one) for one in done]
+        errors = [{"skill": name, **error.to_json()} for name, error in failed]
+        say_json({"skills": rows, "failed": errors} if many else rows[0])
+        return status
+    for one in done:
+        _say_compaction(one)
+    for name, error in failed:
+        say(f"{name}: {error.code}: {error.message}", f"next: {error.next}")
+    if many and not done and not failed:
+        say("nothing is due")
+    return status
+
+
+def _say_compaction(done: Compaction) -> None:
+    from .screen import say, say_fields
+
+    say_fields(
+        [
+            (done.skill, f"{done.status}: {done.reason}"),
+            ("events", f"{done.events} in the last 30 days, {done.new_events} new, {done.duplicates} known before"),
+            ("damaged", f"{done.damaged} lines" if done.damaged else ""),
+            ("rotated", done.rotated),
+            ("snapshot", done.snapshot),
+            ("not shown", str(done.not_shown) if done.not_shown else ""),
+            *((name, text) for name in ("promoted", "expired", "removed", "review") for text in getattr(done, name)),
+            *(("note", note) for note in done.notes),
+        ]
+    )
+    if done.diff:
+        say(*done.diff.split("\n"))
+
+
+@experience.command("status")
+@shared_options
+@pass_face
+def status(face: Face) -> None:
+    """Every skill with experience: events, triggers met, rules, what is pending, what was rotated."""
+    import msgspec
+
+    from .screen import say_json
+
+    found = face.ask(lambda facade: facade.experience_status())
+    if face.as_json:
+        say_json({"skills": msgspec.to_builtins(found)})
+    else:
+        _say_status(found)
+
+
+def _say_status(found: Sequence[SkillStatus]) -> None:
+    from .screen import say, say_table
+
+    head = ("skill", "new", "damaged", "due", "rules", "queries", "failures", "pending", "archives", "compacted")
+    rows = [
+        (
+            one.skill,
+            str(one.new_events),
+            str(one.damaged),
+            ", ".join(one.triggers) or "no",
+            str(one.rules),
+            str(one.queries),
+            str(one.failures),
+            str(one.pending),
+            str(one.archives),
+            one.last_compacted[:16].replace("T", " ") or "never",
+        )
+        for one in found
+    ]
+    say_table(head, rows, numbers=(1, 2, 4, 5, 6, 7, 8))
+    if not found:
+        say("no skill has experience yet: palimpsest-mcp experience record SKILL EVENT")
+
+
+@experience.command("show")
+@click.argument("skill")
+@shared_options
+@pass_face
+def show(face: Face, skill: str) -> None:
+    """The digest of SKILL, and what is due."""
+    import msgspec
+
+    from .screen import say, say_json
+
+    view = face.ask(lambda facade: facade.experience_show(skill))
+    if face.as_json:
+        text = view.text.encode("utf-8", "replace").decode()
+        say_json({**msgspec.to_builtins(msgspec.structs.replace(view, text=text))})
+        return
+    say(*(view.text.rstrip("\n").split("\n") if view.text else ["no digest yet"]))
+    due = f"; due: {', '.join(view.status.triggers)}" if view.status.triggers else ""
+    say("", f"{view.status.folder}: {view.status.new_events} new events since the last compaction{due}")
+
+
+@experience.command("explain")
+@click.argument("rule")
+@click.argument("skill", required=False)
+@shared_options
+@pass_face
+def explain(face: Face, rule: str, skill: str | None) -> None:
+    """The events behind RULE, whose id stands last on its line; SKILL where several skills have that id."""
+    import msgspec
+
+    from .screen import say_json
+
+    if skill is not None and not _RULE_ID.fullmatch(rule) and _RULE_ID.fullmatch(skill):
+        rule, skill = skill, rule
+    found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""))
+    if face.as_json:
+        say_json(msgspec.to_builtins(found))
+    else:
+        _say_explanation(found)
+
+
+def _say_explanation(found: Explanation) -> None:
+    from .screen import say, say_fields, say_table
+
+    rule = found.rule
+    votes = f"{rule.seen} votes, {rule.success} for it, {rule.failed} against; lower bound {rule.lower_bound:.3f}"
+    say_fields(
+        [
+            (rule.id, rule.text),
+            ("skill", found.skill),
+            ("section", rule.section + (f", the opposite of {rule.conflict}" if rule.conflict else "")),
+            ("votes", votes if rule.seen else ""),
+            ("seen", f"{rule.first_seen} to {rule.last_seen}, last verified {rule.last_verified}"),
+            *(("wording", text) for text in rule.members),
+            *(("note", note) for note in found.notes),
+        ]
+    )
+    rows = [
+        [str(event.get(name, "")) for name in ("ts", "session_id", "counts_as", "text", "event_id")]
+        for event in found.events
+    ]
+    say_table(("when", "session", "counts as", "text", "event"), rows)
+    say(f"{found.total} events speak of it")
+
+
+@experience.command("rollback")
+@click.argument("skill")
+@shared_options
+@pass_face
+def rollback(face: Face, skill: str) -> None:
+    """Put experience.md of SKILL back as it was before its last compaction; again: one more back."""
+    import msgspec
+
+    from .screen import say_json
+
+    done = face.ask(lambda facade: facade.experience_rollback(skill))
+    if face.as_json:
+        say_json(msgspec.to_builtins(done))
+    else:
+        _say_rolled_back(done)
+
+
+def _say_rolled_back(done: RolledBack) -> None:
+    from .screen import say
+
+    if done.status == "nothing_to_do":
+        say(f"{done.skill}: there is no compaction to take back")
+        return
+    say(f"{done.skill}: as it was before {done.snapshot}; what was replaced is kept as {done.kept_as}")
+    say(*done.diff.split("\n"))
