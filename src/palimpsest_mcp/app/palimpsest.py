@@ -16,6 +16,7 @@ from ..hosts.session_files import parse_value, rewrap
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.records import OffloadRecord
 from ..models.reports import BatchView, ContextView, Hit, Recorded, Report, Restored, StoreStatus, VerifyReport
+from ..models.summaries import AnchoredSummary, SummaryUpdate
 from ..models.usage import Usage
 from ..policy.zones import ratio_of, triggers
 from ..ports.clock import Clock, RandomHex
@@ -32,7 +33,9 @@ from ..services.messages import CompactedMessages, Messages
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
 from ..services.sessions import Sessions
+from ..services.summary import KeptSummaries
 from ..settings.settings import Settings
+from ..summary.markdown import to_markdown
 from .experience import ExperienceMethods, learning_means, open_experience
 from .wiring import dependencies, open_store
 
@@ -46,6 +49,7 @@ class Palimpsest(ExperienceMethods):
         self._sessions = Sessions(given)
         self._offloaded = Offloaded(given, self._sessions)
         self._messages = Messages(given, self._sessions, self._offloaded)
+        self._summaries = KeptSummaries(given, self._sessions)
         means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
         self._learn = Learn(means)
         self._experience_views = ExperienceViews(means)
@@ -334,6 +338,57 @@ class Palimpsest(ExperienceMethods):
         policy = await policies.policy_of(self._given, self._sessions, info, None)
         situation = await situate(self._given, self._sessions, info, policy, Told())
         return await context.show(self._given, self._offloaded, info, situation, situation.usage, policy)
+
+    # The anchored summary
+
+    async def update_summary(
+        self,
+        session_id: str,
+        sections: Mapping[str, Any],
+        *,
+        intent_changed: bool = False,
+        close_blockers: Sequence[str] = (),
+        supersede: Sequence[str] = (),
+    ) -> SummaryUpdate:
+        """Merge what an agent states into the session's summary; what a section leaves out stays as it is.
+
+        Args:
+            sections: by loose names (`files_modified`, `Decisions Made`, `blockers` …); strings, lists or objects.
+            intent_changed: replace the intent that stands; without it a new one is set only where none was stated.
+            close_blockers: open blockers by text, part of the text, or number.
+            supersede: decisions that no longer stand, by the same; a single new decision is named in their place.
+
+        Raises:
+            InvalidArgument: an unknown section, a placeholder, a vague intent, a name that fits nothing; an example
+                stands in `next`, and nothing was written.
+            SummaryChanged, WriteFailed: the old summary is still there.
+        """
+        info = await self._sessions.ensure(session_id)
+        written = await self._summaries.update(
+            info, sections, intent_changed=intent_changed, close_blockers=close_blockers, supersede=supersede
+        )
+        return SummaryUpdate(
+            session_id=info.session_id,
+            handle=info.handle,
+            summary=written.summary,
+            markdown=to_markdown(written.summary),
+            notes=written.notes,
+        )
+
+    async def summary(self, session_id: str, *, full: bool = False) -> AnchoredSummary:
+        """The session's anchored summary as of now: what is kept, with what the ledger says since. Writes nothing.
+
+        Args:
+            full: with everything that the budget of 1,500 tokens leaves out.
+
+        Raises:
+            SessionUnknown, StoreNewer: there is none to read.
+        """
+        return await self._summaries.current(await self._sessions.find(session_id), full=full)
+
+    async def summary_markdown(self, session_id: str, *, full: bool = False) -> str:
+        """The same in the form of `summary.md`."""
+        return to_markdown(await self.summary(session_id, full=full))
 
     # The archive
 

@@ -180,6 +180,17 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         return f"{one.path} in {one.folder}" if one.folder else one.path
 
 
+class SummaryUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `update_summary`."""
+
+    session_id: str
+    handle: str
+    summary: AnchoredSummary
+    """As it is kept now."""
+    markdown: str
+    notes: tuple[str, ...] = ()
+
+
 def _whole(one: msgspec.Struct) -> dict[str, Any]:
     return {name: getattr(one, name) for name in one.__struct_fields__}
 
@@ -206,6 +217,7 @@ __all__ = [
     "Note",
     "Section",
     "Step",
+    "SummaryUpdate",
     "Todo",
     "Verb",
     "step_words",

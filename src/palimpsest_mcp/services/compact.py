@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import DigestRefused, PlanStale
+from ..errors import DigestRefused, PalimpsestError, PlanStale
 from ..ledger.fold import Fold, batch_id, batch_number
 from ..ledger.view import View, standing_holders, view
 from ..models.events import (
@@ -33,6 +33,7 @@ from .digesting import Digesting, Made
 from .measure import Situation
 from .offloaded import Offloaded
 from .sessions import Sessions
+from .summary import KeptSummaries, PassFacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +86,8 @@ class PassResult:
     """The items that were replaced, as they stood before."""
     refusal: str = ""
     """Why the policy refused the whole pass after it was worked out; empty when it did not."""
+    notes: list[str] = field(default_factory=list[str])
+    """What came of the anchored summary."""
 
 
 async def run_pass(
@@ -171,6 +174,7 @@ class _Pass:
         self._copies: list[tuple[ContextItem, str]] = []
         self._refused: list[str] = []
         self._refusal = ""
+        self._notes: list[str] = []
         self._next_number = 0
         self._reserved_to = -1
         self._highest = 0
@@ -202,6 +206,7 @@ class _Pass:
             dropped=len(self._made) - len(done),
             refused=self._refused,
             refusal=self._refusal,
+            notes=self._notes,
             copies=len(self._copies),
             leaving=[one for _, items in done for one in items],
         )
@@ -402,6 +407,7 @@ class _Pass:
         for made, _ in self._made:
             if made.record.batch_id in committed:
                 await self._given.store.search.add(self._offloaded.entries(self._info, made.record))
+        await self._summarize(fold, committed)
         event = SummarizationEvent(
             session_id=self._info.session_id,
             agent="",
@@ -418,6 +424,19 @@ class _Pass:
             answer = listener(event)
             if inspect.isawaitable(answer):
                 await answer
+
+    async def _summarize(self, fold: Fold, committed: frozenset[str]) -> None:
+        """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""
+        records = [made.record for made, _ in self._made if made.record.batch_id in committed]
+        before = self._situation.view.tokens
+        saved = sum(record.original_token_count - record.digest_token_count for record in records)
+        facts = PassFacts(tokens_before=before, tokens_after=before - saved)
+        try:
+            self._notes += await KeptSummaries(self._given, self._sessions).refresh(self._info, fold, facts)
+        except PalimpsestError as error:
+            self._notes.append(f"the summary was not brought up to date ({error.code}): {error.message} {error.next}")
+        except Exception as error:  # a defect here must not look like a failed pass: the pass is committed
+            self._notes.append(f"the summary was not brought up to date ({type(error).__name__}); the pass stands")
 
     async def _report(self, done: int, total: int, what: str) -> None:
         if self._request.progress is not None:

@@ -145,7 +145,7 @@ def _notes(situation: Situation, request: PassRequest, result: PassResult, press
         notes.append(pressed)
     if situation.scale < 1:
         notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
-    return tuple(dict.fromkeys(notes))
+    return tuple(dict.fromkeys([*notes, *result.notes]))
 
 
 def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:

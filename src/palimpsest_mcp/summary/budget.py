@@ -50,7 +50,7 @@ _LADDER = (
 def fit(
     stated: AnchoredSummary, found: AnchoredSummary, count: Callable[[str], int], limit: int = BUDGET_TOKENS
 ) -> AnchoredSummary:
-    """What was stated with what code found, in at most `limit` tokens if that can be.
+    """What was stated with what code found, in less than `limit` tokens if that can be.
 
     What somebody stated is never cut. Of what was found, files stay longest: those of editing tools longer than those
     that only a shell touched, late ones longer than early ones. `left_out` counts what does not stand in the result.
@@ -62,12 +62,12 @@ def fit(
     """
     own = _own(stated, found)
     whole = absorb(own, found)
-    if count(to_markdown(whole)) <= limit:
+    if count(to_markdown(whole)) < limit:
         return whole
     cut = whole
     for keep in _LADDER:
         cut = _cut(own, found, keep, whole)
-        if count(to_markdown(cut)) <= limit:
+        if count(to_markdown(cut)) < limit:
             return cut
     return _fewer_files(own, found, count, limit, whole)
 
@@ -148,7 +148,7 @@ def _fewer_files(
         kept = sorted(ranked[:middle])
         less = msgspec.structs.replace(found, files_modified=tuple(found.files_modified[place] for place in kept))
         tried = _cut(own, less, _LADDER[-1], whole)
-        if count(to_markdown(tried)) <= limit or middle == 0:
+        if count(to_markdown(tried)) < limit or middle == 0:
             best, low = tried, middle + 1
         else:
             high = middle - 1

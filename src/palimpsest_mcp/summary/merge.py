@@ -56,12 +56,12 @@ def merge(
 def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
     """What code found in the whole ledger, under what somebody stated.
 
-    It fills what is empty and brings trail, errors, todos and counts up to date. It never replaces a statement, never
-    takes anything away, and revives no superseded decision.
+    It fills what is empty and brings trail, errors, todos and counts up to date. It never replaces a statement, takes
+    nothing away but todos that are open no more, and revives no superseded decision.
     """
     whole = {one.path for one in found.files_modified}
     kept = [one for one in old.files_modified if one.changes or not _named_whole(one, whole)]
-    has_todos = bool(found.todos_total)
+    has_todos = bool(found.todos_total or found.session_intent or found.commands_run or found.files_modified)
     return msgspec.structs.replace(
         old,
         session=found.session or old.session,
