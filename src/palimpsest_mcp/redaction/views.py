@@ -12,6 +12,8 @@ from .matching import Found, Pattern, compiled
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _COLOUR = compiled(r"(?:\x1b|\\(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
 _WRITTEN_OUT = compiled(r"\\u00(2[267]|3[aAcCdDeE])|\\x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);")
+_DEEP_BREAK = compiled(r"\\{2,32}[nrt]")
+_BREAKS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
 _PERCENT = re.compile(rb"%(?:25){0,3}([0-9A-Fa-f]{2})|\+")
 _ENCODED = compiled(r"%(?:25)?(?:[2-7][0-9A-Fa-f]|0[aAdD9])")
@@ -50,10 +52,10 @@ def views(raw: bytes) -> list[View]:
 
 
 def _with_line_breaks(text: bytes) -> bytes:
-    for letter, sign in ((b"n", b"\n"), (b"r", b"\r"), (b"t", b"\t")):
+    if b"\\\\" in text:  # strings in strings
+        text = _rewritten(text, _DEEP_BREAK, lambda m: _BREAKS[m.group()[-1:]].rjust(len(m.group())))
+    for letter, sign in _BREAKS.items():
         text = text.replace(b"\\" + letter, b" " + sign)
-        while b"\\ " + sign in text:  # the backslashes of deeper strings
-            text = text.replace(b"\\ " + sign, b"  " + sign).replace(b"\\  " + sign, b"   " + sign)
     return text
 
 
