@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..models.digests import DigestLine, DigestSource
 from .entries import entry_lines
 from .manifest import count_note, escaped, item_note
-from .selection import Plan
+from .plans import Plan
 
 
 def body_lines(plan: Plan) -> list[DigestLine]:
@@ -24,7 +24,9 @@ def body_lines(plan: Plan) -> list[DigestLine]:
         if unit.note:
             lines.append(DigestLine("note", count_note(unit.note)))
         lines.append(DigestLine(unit.kind, escaped(unit.text)))
-    lines += [DigestLine("entry", text) for text in entry_lines(plan.survey, plan.entries, plan.labels)]
+    lines += [
+        DigestLine("entry", text) for text in entry_lines(plan.survey, plan.entries, plan.labels, in_rows=plan.in_rows)
+    ]
     return lines
 
 

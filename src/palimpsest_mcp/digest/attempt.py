@@ -13,7 +13,8 @@ from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
 from .manifest import header, item_note
 from .ranking import Rank, worth
-from .selection import Plan, Selector, plans_for
+from .plans import Plan, batch_of
+from .selection import Selector
 from .survey import survey
 from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
 
@@ -54,7 +55,7 @@ class Attempt:
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
         rated = [worth(one.specs, ranks) for one in self._surveys]
-        self._worth = [one.gain for one in rated]
+        self._rated = rated
         fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one.share if fixed else [1.0] * len(one.share) for one in rated]
         self._redacted = sum(source.redacted for source in request.sources)
@@ -105,16 +106,18 @@ class Attempt:
     def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> _Draft | None:
         """Fill the budget; then, up to the ceiling, what is of the first rank and still left out."""
         request = self._request
-        plans, seen = plans_for(
+        batch = batch_of(
             [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
-            self._worth,
+            self._rated,
             self._weight,
             request.visible.holders,
+            self._count,
         )
-        live = [plan for n, plan in enumerate(plans) if n not in pointers]
+        plans = list(batch.plans)
+        batch.plans = [plan for n, plan in enumerate(plans) if n not in pointers]
         for n in bare:
-            plans[n].bare = True
-        selector = Selector(live, seen, self._count, request.min_shown)
+            plans[n].no_lines = True
+        selector = Selector(batch, request.min_shown)
         empty = self._printed([[] for _ in plans], pointers)
         room = request.budget_tokens - empty.tokens
         if room <= 0:
@@ -155,7 +158,7 @@ class Attempt:
         """With the ceiling as budget: all items their least share, then what is of the first rank, nothing else."""
         ceiling = self._request.ceiling_tokens
         selector.fill(self._request.budget_tokens - fixed)
-        selector.fill(int((ceiling - fixed) * 0.97), classes=self._first_classes())
+        selector.add(int((ceiling - fixed) * 0.97), self._first_classes())
         grown = self._drafted(plans, pointers)
         if any(self._in_view(n, c) < self._request.min_shown for n, c in enumerate(grown.checks) if n not in pointers):
             selector.fill(int((ceiling - fixed) * 0.97))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 _PRESSURES = (0.3, 1.0, 4.0, 100.0)
@@ -21,18 +21,18 @@ class Candidate(NamedTuple):
     weight: float
     """How much it counts toward its item's least share: 1, or its worth."""
     cost: int
-    key: str
+    group: str | int | None
+    """What it shares a cost with: a key, a line."""
+    group_cost: int
+    """Paid once by the first of its group."""
 
 
 class _Choice:
     """Entries being taken within a number of tokens."""
 
-    def __init__(
-        self, items_of: dict[int, list[tuple[int, float]]], items: int, room: int, key_cost: Callable[[str], int]
-    ) -> None:
+    def __init__(self, items_of: dict[int, list[tuple[int, float]]], items: int, room: int) -> None:
         self._items_of = items_of
-        self._key_cost = key_cost
-        self._keys: set[tuple[int, str]] = set()
+        self._groups: set[tuple[int, str | int]] = set()
         self.taken: set[int] = set()
         self.room = room
         self.covered = [0.0] * items
@@ -42,21 +42,20 @@ class _Choice:
         """Take an entry where there is room for it, or even where there is none."""
         if candidate.shared in self.taken:
             return
-        named = (candidate.item, candidate.key)
-        cost = candidate.cost + (self._key_cost(candidate.key) if candidate.key and named not in self._keys else 0)
+        group = None if candidate.group is None else (candidate.item, candidate.group)
+        cost = candidate.cost + (candidate.group_cost if group not in self._groups else 0)
         if cost > self.room and not even_over:
             return
         self.room -= cost
-        self._keys.add(named)
+        if group is not None:
+            self._groups.add(group)
         self.taken.add(candidate.shared)
         self.chosen.append(candidate)
         for item, weight in self._items_of[candidate.shared]:
             self.covered[item] += weight
 
 
-def choose(
-    candidates: Sequence[Candidate], room: int, wanted: Sequence[float], key_cost: Callable[[str], int]
-) -> list[Candidate]:
+def choose(candidates: Sequence[Candidate], room: int, wanted: Sequence[float]) -> list[Candidate]:
     """The entries to print within about `room` tokens.
 
     `wanted[item]` is the weight of the item's candidates that must at least be covered. Where not all items can have that,
@@ -69,7 +68,7 @@ def choose(
     by_item = [[c for c in order if c.item == n] for n in range(len(wanted))]
 
     def run(needy: Iterable[int], pressure: float) -> _Choice:
-        choice = _Choice(items_of, len(wanted), room, key_cost)
+        choice = _Choice(items_of, len(wanted), room)
         for item in needy:
             for candidate in sorted(by_item[item], key=lambda c: (-(c.worth + pressure * c.weight) / c.cost, c.spec)):
                 if choice.covered[item] >= wanted[item]:

@@ -35,10 +35,14 @@ _LED = re.compile(r"[a-z][\w-]*: ")
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     """The rarest word of a line, the first of equals; empty where that word stands in an entry, or there is none."""
     line = survey.lines[home]
+    marks = line.marks
     frequency = word_frequency(survey)
-    best, rarest = "", 0
+    best, rarest, at = "", 0, 0
     for word in _WORD.finditer(line.text):
-        inside = next((m.spec for m in line.marks if m.start < word.end() and word.start() < m.end), -1)
+        start = word.start()
+        while at < len(marks) and marks[at].end <= start:
+            at += 1
+        inside = marks[at].spec if at < len(marks) and marks[at].start < word.end() else -1
         if inside >= 0 and inside not in entries:
             continue
         times = frequency[word.group()]
@@ -54,12 +58,14 @@ def word_frequency(survey: Survey) -> Counter[str]:
     return survey.frequency
 
 
-def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> list[str]:
+def entry_lines(
+    survey: Survey, entries: Collection[int], labels: Mapping[int, str], *, in_rows: bool = True
+) -> list[str]:
     """The ledger of one item, values in source order.
 
     `number: size=4200 5100 | 17` for each class with several values, `also: HAT069 | price=1.10` for the rest; then
     `- libfoo … 1.2.3-4  08:15:47`, whose values stand in one line of the source, beside its rarest word; then commands,
-    each on its own line.
+    each on its own line. Without `in_rows` the rows are left to their classes, which takes fewer tokens.
     """
     by_class: dict[str, dict[str, list[str]]] = {}
     beside: dict[int, list[Specific]] = {}
@@ -71,7 +77,7 @@ def entry_lines(survey: Survey, entries: Collection[int], labels: Mapping[int, s
         key = shown_key(spec)
         if spec.cls == _COMMAND:
             commands.append(spec.text)
-        elif not key and home not in lonely:
+        elif in_rows and not key and home not in lonely:
             beside.setdefault(home, []).append(spec)
         else:
             by_class.setdefault(spec.cls, {}).setdefault(key, []).append(spec.text)

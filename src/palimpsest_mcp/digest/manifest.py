@@ -5,7 +5,7 @@
     [item 2 Bash git log --stat: 340 lines]
     [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
     [×120 rows]  [×14 the next line]  [×180 lines like]
-    [summary by MODEL, wording not verified]
+    [summary by MODEL, wording not verified: 3 lines]        (the next three lines are its own wording)
 
 A line of a source that fits this grammar, or carries its restore phrase, is data: it is shown behind `» `.
 """
@@ -20,15 +20,16 @@ from .plain import plain
 ESCAPE = "» "
 _NOTE = re.compile(
     r"\[(?:palimpsest \S+: .*|item \d+\b.*|×\d+ (?:rows|the next line|lines like)"
-    r"|summary by .*, wording not verified)\]"
+    r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
+_PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _POSES = re.compile(
     r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b))"
     r"|.*(?:\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified)",
     re.IGNORECASE,
 )
 _PLURALS = {"status": "status", "hash": "hashes", "quantity": "quantities"}
-_TARGET = 48
+_TARGET = 32
 """Characters of an item's target in its note."""
 _HOLDERS = 1
 """Holders named one by one; more are counted."""
@@ -91,9 +92,20 @@ def count_note(text: str) -> str:
     return f"[{text}]"
 
 
-def prose_note(author: str) -> str:
-    """Stands above prose lines: whose wording they are."""
-    return f"[summary by {_clean(author, 40)}, wording not verified]"
+def prose_note(author: str, lines: int, *, about: str = "") -> str:
+    """Stands above prose lines: whose wording they are, and how many lines of it follow.
+
+    Args:
+        about: the items they are about, `items 1 to 3`, where it is not just the one of the part.
+    """
+    about = f", {about}" if about else ""
+    return f"[summary by {_clean(author, 40)}{about}, wording not verified: {lines} line{'s' if lines != 1 else ''}]"
+
+
+def prose_lines(line: str) -> int:
+    """How many lines after this one are prose; 0 where it is no `prose_note`."""
+    found = _PROSE_NOTE.fullmatch(line)
+    return int(found[1]) if found else 0
 
 
 def _clean(text: str, width: int) -> str:
@@ -108,4 +120,4 @@ def _clean(text: str, width: int) -> str:
     return f"…/{tail}" if slash and tail else "…"
 
 
-__all__ = ["ESCAPE", "count_note", "escaped", "header", "is_note", "item_note", "left_out", "prose_note"]
+__all__ = ["ESCAPE", "count_note", "escaped", "header", "is_note", "item_note", "left_out", "prose_lines", "prose_note"]

@@ -10,11 +10,13 @@ from typing import NamedTuple
 from ..models.specifics import Specific
 from ..specifics.classes import CLASSES, SpecificClass
 
-_CROWD = 0.5
+_CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
-_HASH_INSIDE = 4.0
-_WITHOUT_LINE = 0.6
+_HASH_INSIDE = 2.0
+_WITHOUT_LINE = 0.4
+_NAME_OF_CODE = 0.4
+"""A name that a file defines can be read there again; what a run reported cannot."""
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 """A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
@@ -64,6 +66,8 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
         return weight + _HASH_INSIDE if _HEX.search(spec.text) else weight
     if spec.cls == "path":
         return weight if _PLACE.search(spec.text) else weight * _WITHOUT_LINE
+    if spec.cls == "name":
+        return weight * _NAME_OF_CODE
     return weight
 
 

@@ -6,16 +6,22 @@ from collections.abc import Iterator
 
 from ..models.specifics import Specific
 from ..ports.text import Registry
-from .manifest import is_note
+from .manifest import is_note, prose_lines
 
 
 def shown_in(part: str, registry: Registry) -> Iterator[Specific]:
-    """Specifics of the part's shown lines, each with the key that its own line gives it; our notes show nothing (D3).
+    """Specifics of the part's shown lines, each with the key that its own line gives it; notes and prose show nothing (D3,
+    D10).
 
     A cell of a factored table has its column's name in another line and comes without a key here: a later digest then
     shows the specific once more instead of pointing here, which is the safe side.
     """
+    prose = 0
     for line in part.split("\n"):
-        if not is_note(line):
+        if prose:
+            prose -= 1
+        elif is_note(line):
+            prose = prose_lines(line)
+        else:
             for span in registry.spans(line):
                 yield Specific(span.cls, span.text, span.key)

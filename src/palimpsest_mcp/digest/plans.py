@@ -1,0 +1,147 @@
+"""A batch while it is being selected: per item what is worth showing, what it costs, and what has been taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..models.specifics import Specific
+from .entries import shown_key
+from .ranking import Worth
+from .units import Survey, Unit
+
+NOTE_COST = 8
+"""Tokens of a remark of ours before a line, about."""
+_KEY_EXTRA, _LABEL_EXTRA = 2, 2
+"""Tokens beside a key or a word: its mark, and the break before it."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """One item while it is being selected; afterwards: what to print."""
+
+    survey: Survey
+    worth: list[float]
+    """Per specific."""
+    weight: list[float]
+    """Per specific: how much it counts toward the least share that must be in view."""
+    shared: list[int]
+    """Per specific: its number in the batch; equal (class, text, key) share one."""
+    bare: list[int]
+    """Per specific: tokens of its text in the ledger, the space before it included."""
+    keys: list[str]
+    """Per specific: the key that stands before it in the ledger, or empty."""
+    tokens: int
+    no_lines: bool = False
+    """No lines but those that are forced: everything for the ledger."""
+    picked: set[int] = field(default_factory=set[int])
+    """Units shown."""
+    tables: set[int] = field(default_factory=set[int])
+    """Tables whose heading is shown."""
+    entries: set[int] = field(default_factory=set[int])
+    """Specifics in the ledger."""
+    labels: dict[int, str] = field(default_factory=dict[int, str])
+    """Home line -> the word of it that stands before its values; empty where none is needed."""
+    groups: dict[str | int, int] = field(default_factory=dict[str | int, int])
+    """Keys, and with `labelled` home lines, in the ledger: how many values each has there."""
+    labelled: bool = False
+    """Every value without a key is charged with the word beside it."""
+    in_rows: bool = True
+    """Values of one line stand together in a row of the ledger; else all are grouped by class, which is shorter."""
+
+
+class Batch:
+    """Plans of one batch with what is in view, what was spent, and the costs of everything."""
+
+    def __init__(self, plans: Sequence[Plan], seen: set[int], count: Callable[[str], int]) -> None:
+        self.plans = plans
+        self.seen = seen
+        self.count = count
+        self.spent = 0
+        """Tokens by the sum of single counts."""
+
+    def cost(self, plan: Plan, unit: Unit) -> int:
+        """Tokens of a line with its remark, and with its heading where that is not shown yet."""
+        if not unit.cost:
+            unit.cost = self.count(unit.text) + 1
+        cost = unit.cost + (NOTE_COST if unit.note else 0)
+        if unit.table >= 0 and unit.table not in plan.tables:
+            table = plan.survey.reduced.tables[unit.table]
+            if not table.cost:
+                table.cost = sum(self.count(line) + 1 for line in table.lines) + NOTE_COST
+            cost += table.cost
+        return cost
+
+    def take(self, plan: Plan, index: int) -> None:
+        """Show a line: its specifics leave the ledger."""
+        unit = plan.survey.reduced.units[index]
+        self.spent += self.cost(plan, unit)
+        plan.picked.add(index)
+        specs = list(unit.specs)
+        if unit.table >= 0 and unit.table not in plan.tables:
+            plan.tables.add(unit.table)
+            specs += plan.survey.reduced.tables[unit.table].specs
+        for spec in specs:
+            self.seen.add(plan.shared[spec])
+            if spec in plan.entries:
+                self.drop_entry(plan, spec)
+
+    def add_entry(self, plan: Plan, spec: int) -> None:
+        """Put a specific into the ledger."""
+        group = group_of(plan, spec)
+        if group is not None:
+            if group not in plan.groups:
+                self.spent += self.group_cost(plan, group)
+            plan.groups[group] = plan.groups.get(group, 0) + 1
+        plan.entries.add(spec)
+        self.seen.add(plan.shared[spec])
+        self.spent += plan.bare[spec]
+
+    def drop_entry(self, plan: Plan, spec: int) -> None:
+        """Take a specific out of the ledger; what is in view is the caller's."""
+        plan.entries.remove(spec)
+        self.spent -= plan.bare[spec]
+        group = group_of(plan, spec)
+        if group is not None:
+            plan.groups[group] -= 1
+            if not plan.groups[group]:
+                del plan.groups[group]
+                self.spent -= self.group_cost(plan, group)
+
+    def group_cost(self, plan: Plan, group: str | int) -> int:
+        """Tokens of a key, or of the word that stands beside the values of a line."""
+        if isinstance(group, str):
+            return self.count(group) + _KEY_EXTRA
+        return self.label_cost(plan.labels.get(group, ""))
+
+    def label_cost(self, label: str) -> int:
+        """Tokens of a word beside values; a line that needs none still begins anew."""
+        return self.count(label) + _LABEL_EXTRA if label else 1
+
+
+def group_of(plan: Plan, spec: int) -> str | int | None:
+    """What a ledger value shares the cost of: its key, its home line, or nothing."""
+    return plan.keys[spec] or (plan.survey.home[spec] if plan.labelled else None)
+
+
+def batch_of(
+    surveys: Sequence[tuple[Survey, int]],
+    rated: Sequence[Worth],
+    weights: Sequence[list[float]],
+    visible: Mapping[Specific, str],
+    count: Callable[[str], int],
+) -> Batch:
+    """Plans with batch-wide numbers; `seen` holds the numbers that are in view already."""
+    numbers: dict[Specific, int] = {}
+    seen: set[int] = set()
+    plans: list[Plan] = []
+    for (survey, tokens), worth, weight in zip(surveys, rated, weights, strict=True):
+        shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
+        seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
+        bare = [count(spec.text) + 1 for spec in survey.specs]
+        keys = [shown_key(spec) for spec in survey.specs]
+        plans.append(Plan(survey, worth.gain, weight, shared, bare, keys, tokens))
+    return Batch(plans, seen, count)
+
+
+__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of"]

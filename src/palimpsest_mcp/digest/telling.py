@@ -1,0 +1,65 @@
+"""Step 1 of a selection: the lines that say what a result was, the most told a token, at most ten an item."""
+
+from __future__ import annotations
+
+import heapq
+
+from .plans import Batch, Plan
+from .units import FORCED, Unit
+
+LINES = 10
+"""Content lines an item, before only what adds a specific may follow; a table counts as one (design §9.1)."""
+_TABLE_ROWS = 4
+"""Rows of one table that are taken here."""
+_SMOOTH = 12
+"""Added to a line's tokens before dividing, so that a short line does not win by being short."""
+_FRESH = 0.3
+"""What a line's new specifics add to what it tells: here it is chosen for what it says, the ledger sees to the rest."""
+_LEAST = 0.3
+"""A line that tells less says nothing: never padded (D11)."""
+
+
+def tell(batch: Batch, plan: Plan, budget: float, credit: float) -> None:
+    """Pick lines of one item for about `budget` tokens.
+
+    `credit`: the share of its price that a specific would be worth in the ledger anyway, 0.0-1.0: a line that shows
+    specifics costs that much less.
+    """
+    units = plan.survey.reduced.units
+    heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
+    heapq.heapify(heap)
+    lines = 0
+    rows: dict[int, int] = {}
+    while heap and lines < LINES:
+        _, index = heapq.heappop(heap)
+        unit = units[index]
+        value = _value(batch, plan, unit)
+        if value < _LEAST or rows.get(unit.table, 0) >= _TABLE_ROWS:
+            continue
+        extra = _extra(batch, plan, unit, credit)
+        gain = value / (extra + _SMOOTH)
+        if heap and gain < -heap[0][0] - 1e-9:
+            heapq.heappush(heap, (-gain, index))
+            continue
+        if (plan.no_lines or extra > budget) and unit.gist < FORCED:
+            continue
+        budget -= extra
+        if unit.kind == "quote" or unit.table not in rows:
+            lines += 1
+        if unit.kind == "row" and unit.table >= 0:
+            rows[unit.table] = rows.get(unit.table, 0) + 1
+        batch.take(plan, index)
+
+
+def _value(batch: Batch, plan: Plan, unit: Unit) -> float:
+    fresh = sum(plan.worth[spec] for spec in unit.specs if plan.shared[spec] not in batch.seen)
+    return unit.gist + unit.words + _FRESH * fresh
+
+
+def _extra(batch: Batch, plan: Plan, unit: Unit, credit: float) -> float:
+    """What a line costs over its specifics' share of the ledger."""
+    bare = sum(plan.bare[spec] for spec in unit.specs if plan.shared[spec] not in batch.seen)
+    return max(1.0, batch.cost(plan, unit) - credit * bare)
+
+
+__all__ = ["LINES", "tell"]
