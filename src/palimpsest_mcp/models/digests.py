@@ -60,6 +60,20 @@ class Visible(msgspec.Struct, frozen=True):
     """Holder: a batch id, or the id of an item that can never leave."""
 
 
+class Prose(msgspec.Struct, frozen=True, kw_only=True):
+    """A summary that a model or the calling agent wrote (D10): not checked yet, redacted already."""
+
+    author: str
+    """As its label names it: `claude-haiku-5-5`, `the calling agent`."""
+    digester: str
+    """As the record names it: `anthropic/claude-haiku-5-5`, `host/1`."""
+    item_ids: tuple[str, ...]
+    """The items of the batch that it is about."""
+    text: str = ""
+    failure: str = ""
+    """Why there is no text, where one was asked for."""
+
+
 class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One batch to digest."""
 
@@ -81,6 +95,8 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Least share of an item's specifics that must be in view; below it the item becomes a pointer."""
     pointer_only: bool = False
     """Leave a pointer with its manifest, no content lines (`prefer_compact_over_drop = false`)."""
+    prose: tuple[Prose, ...] = ()
+    """Summaries to stand above what is shown, each only if it passes every check."""
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +125,7 @@ __all__ = [
     "DigestRequest",
     "DigestSource",
     "LineKind",
+    "Prose",
     "SpecificCounts",
     "Verification",
     "Visible",

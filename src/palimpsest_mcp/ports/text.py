@@ -9,6 +9,7 @@ import msgspec
 
 from ..models.digests import Digest, DigestRequest
 from ..models.specifics import Span
+from ..models.writing import WriteRequest, Written
 
 
 class TokenCounter(Protocol):
@@ -67,7 +68,7 @@ class Digester(Protocol):
 
     @property
     def name(self) -> str:
-        """`extractive`, `anthropic`, `host`, with version."""
+        """With version: `extractive/1`. What the record of a digest names may be a writer instead (`Prose.digester`)."""
         ...
 
     async def digest(self, request: DigestRequest) -> Digest:
@@ -75,5 +76,32 @@ class Digester(Protocol):
 
         Raises:
             DigestRefused: no form of it is smaller than its source.
+        """
+        ...
+
+
+class Writer(Protocol):
+    """Puts results into words. It writes only: the digest checks what it wrote and adds everything that must be exact."""
+
+    @property
+    def name(self) -> str:
+        """`anthropic/claude-haiku-5-5`: what records name."""
+        ...
+
+    @property
+    def author(self) -> str:
+        """`claude-haiku-5-5`: what the label above its lines names."""
+        ...
+
+    @property
+    def pass_limit_s(self) -> float:
+        """How long one pass may wait for it in all, in seconds."""
+        ...
+
+    async def write(self, requests: Sequence[WriteRequest], *, within_s: float) -> tuple[Written, ...]:
+        """Summaries for batches, in their order, several at a time.
+
+        Returns within about `within_s` seconds; what is not there by then is late. Raises nothing but cancellation: a
+        batch without an answer says why in `failure`.
         """
         ...
