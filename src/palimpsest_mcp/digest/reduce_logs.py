@@ -33,10 +33,10 @@ def history_gists(lines: Sequence[Line]) -> list[float]:
     for line in lines:
         text = line.text
         if _COMMIT.match(text):
-            gists.append(1.2)
+            gists.append(0.8)
             subject_next = True
         elif subject_next and _SUBJECT.match(text):
-            gists.append(1.8)
+            gists.append(3.0)
             subject_next = False
         elif _STAT.match(text):
             gists.append(0.5)

@@ -58,7 +58,7 @@ def _fields(path: str, row: _Row, titles: dict[str, Line]) -> Reduced:
     """One record: several short fields a line."""
     reduced = Reduced()
     label = [row.label] if row.label is not None else []
-    heading = " ".join(part for part in (path, *(line.text for line in label)) if part)
+    heading = " ".join(part for part in (_names(path), *(line.text for line in label)) if part)
     if heading:
         reduced.tables.append(Table((f"{heading}:",), _marks(*label, *_title(path, titles)), 0))
     table = 0 if heading else -1
@@ -88,16 +88,21 @@ def _table(path: str, rows: list[_Row], titles: dict[str, Line]) -> Reduced:
     if usual:
         heading.append("unless said: " + _SEPARATOR.join(f"{c}={cell.text}" for c, cell in usual.items()))
         shared += [line for c, cell in usual.items() for line in (titles[c], cell)]
-    if path and heading:
-        heading[0] = f"{path}: {heading[0]}"
+    if _names(path) and heading:
+        heading[0] = f"{_names(path)}: {heading[0]}"
         shared += _title(path, titles)
     reduced = Reduced(tables=[Table(tuple(heading), _marks(*shared), len(rows))])
     for number, row in enumerate(rows):
         unit = _row(row, columns, usual, titles, labelled)
-        unit.gist = 1.0 if number in (0, len(rows) - 1) else 0.5
+        unit.gist = 2.5 if number == 0 else 1.0 if number == len(rows) - 1 else 0.5
         if unit.text.strip(" |"):
             reduced.units.append(unit)
     return reduced
+
+
+def _names(path: str) -> str:
+    """The names of a path, without the marks for indexes and for names that are data."""
+    return " ".join(name for name in path.split(" ") if name not in ("[]", "{}"))
 
 
 def _title(path: str, titles: dict[str, Line]) -> list[Line]:

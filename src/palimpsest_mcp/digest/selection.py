@@ -19,9 +19,11 @@ from .plans import Batch, Plan, group_of
 from .telling import tell
 from .units import Unit
 
-_LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.02, 0.07, 0.5
+_LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.05, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
 what comes on top the nearer the budget is to holding all specifics, and the most."""
+_ITEM_LINES = 30
+"""Tokens of lines that every item gets where its part of the budget is three times that."""
 _LABELLED = 0.85
 """From this share of what all specifics cost beside a word each, every value gets its word, and the least worth go;
 below it, values go bare so that more of them stay."""
@@ -69,7 +71,8 @@ class Selector:
         for plan in batch.plans:
             plan.labelled = labelled
             plan.in_rows = credit >= _IN_ROWS
-            tell(batch, plan, extra * plan.tokens / total, credit)
+            share = plan.tokens / total
+            tell(batch, plan, max(extra * share, min(_ITEM_LINES, available * share / 3)), credit)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._base = batch.spent
         self._base_seen = set(batch.seen)
