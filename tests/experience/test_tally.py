@@ -1,0 +1,189 @@
+"""What is counted, and how often."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palimpsest_mcp.experience import tally as tally_module
+from palimpsest_mcp.experience.tally import Cluster, Tally
+from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
+
+TODAY = NOW.toordinal()
+
+
+def counted(log: bytes, *, old: bytes = b"", min_relevance: float = 0.3) -> Tally:
+    tally = Tally(TODAY, min_relevance=min_relevance)
+    tally.add(old)
+    tally.mark()
+    tally.add(log, at=len(old))
+    return tally
+
+
+def one(log: bytes, *, old: bytes = b"") -> Cluster:
+    (cluster,) = counted(log, old=old).clusters()
+    return cluster
+
+
+def votes(cluster: Cluster) -> tuple[int, int, int]:
+    return cluster.seen, cluster.success, cluster.failed
+
+
+def test_a_session_has_one_vote_however_often_it_says_it() -> None:
+    assert votes(one(b"".join(event_line("s", winning_pattern="p q", latency=n) for n in range(9)))) == (1, 1, 0)
+
+
+def test_any_failure_in_a_session_takes_its_success() -> None:
+    log = event_line("s", winning_pattern="p q") + event_line("s", winning_pattern="p q", outcome="failure")
+    assert votes(one(log)) == (1, 0, 1)
+
+
+def test_partial_is_seen_and_neither_success_nor_failure() -> None:
+    assert votes(one(event_line("s", winning_pattern="p q", outcome="partial"))) == (1, 0, 0)
+
+
+def test_events_without_a_session_have_one_vote_a_day() -> None:
+    same_day = b"".join(event_line(None, winning_pattern="p q", notes=str(n)) for n in range(5))
+    assert votes(one(same_day)) == (1, 1, 0)
+    assert votes(one(same_day + event_line(None, days_ago=1, winning_pattern="p q"))) == (2, 2, 0)
+
+
+def test_an_event_that_is_there_three_times_is_one_event() -> None:
+    tally = counted(event_line(None, winning_pattern="p q") * 3)
+    assert (tally.events, tally.new_events, tally.duplicates) == (1, 1, 2)
+    same_id = event_line("a", id="7", winning_pattern="p q") + event_line("b", id="7", winning_pattern="p q")
+    assert votes(one(same_id)) == (1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"user_feedback": "rejected"},
+        {"metrics": {"user_feedback": "rejected"}},
+        {"metrics": {"user_feedback": "correction"}},
+        {"metrics": {"rubric_passed": False}},
+        {"metrics": {"yield": 10, "relevant": 2}},
+    ],
+)
+def test_what_was_rejected_failed_its_rubric_or_is_hardly_relevant_is_no_success(fields: dict[str, object]) -> None:
+    clusters = counted(event_line("s", winning_pattern="p q", **fields)).clusters()
+    assert all(votes(cluster) == (1, 0, 1) for cluster in clusters)
+
+
+def test_relevance_of_exactly_three_tenths_is_not_low() -> None:
+    for found in (10, 20, 30, 100):
+        relevant = found * 3 // 10
+        assert votes(one(event_line("s", winning_pattern="p q", metrics={"yield": found, "relevant": relevant})))[1]
+
+
+def test_the_border_of_relevance_is_a_setting() -> None:
+    log = event_line("s", winning_pattern="p q", metrics={"yield": 10, "relevant": 4})
+    (cluster,) = counted(log, min_relevance=0.5).clusters()
+    assert cluster.causes == ("relevance",)
+
+
+def test_texts_from_tools_and_the_web_are_not_counted() -> None:
+    for origin in ("tool", "web", "Web-page", "tool_output"):
+        tally = counted(b"".join(event_line(f"s{n}", winning_pattern="p q", origin=origin) for n in range(9)))
+        assert not tally.clusters() and tally.untrusted == 9
+    assert votes(one(event_line("s", winning_pattern="p q", origin="user"))) == (1, 1, 0)
+
+
+def test_day_thirty_counts_and_day_thirty_one_does_not() -> None:
+    assert votes(one(event_line("s", days_ago=30, winning_pattern="p q"))) == (1, 1, 0)
+    assert not counted(event_line("s", days_ago=31, winning_pattern="p q")).clusters()
+
+
+def test_an_event_from_the_future_waits_and_tomorrow_is_a_clock_apart() -> None:
+    tally = counted(event_line("s", days_ago=-2, winning_pattern="p q"))
+    assert not tally.clusters() and tally.ahead == 1
+    assert one(event_line("s", days_ago=-1, winning_pattern="p q")).last_success == TODAY
+
+
+def test_damaged_lines_are_counted_and_cost_themselves_only() -> None:
+    tally = counted(b"{broken\n\n  \n" + event_line("s", winning_pattern="p q") + b"nonsense\n")
+    assert (tally.damaged, tally.new_events) == (2, 1)
+
+
+def test_success_and_failure_of_one_pattern_are_counted_together() -> None:
+    log = successes("use the api", 4) + failures("Use the API.", 2)
+    log += event_line("z", outcome="failure", failure_mode="use API")
+    assert votes(one(log)) == (7, 4, 3)
+
+
+def test_a_success_is_as_new_as_its_newest_session_without_a_failure() -> None:
+    log = successes("use the api", 2, days_ago=9) + event_line("x", days_ago=1, winning_pattern="use the api")
+    log += event_line("x", days_ago=1, winning_pattern="use the api", outcome="failure")
+    cluster = one(log)
+    assert (cluster.last_success, cluster.last_failure) == (TODAY - 9, TODAY - 1)
+
+
+def test_queries_rules_and_corrections_are_apart() -> None:
+    log = event_line("s", winning_pattern="p q", good_query="p q", notes="p q", user_feedback="correction")
+    assert sorted(cluster.kind for cluster in counted(log).clusters()) == ["correction", "query", "rule"]
+
+
+def test_what_was_there_before_the_mark_is_known_apart() -> None:
+    cluster = one(successes("use the api", 2, first=7), old=successes("use the api", 3))
+    assert votes(cluster) == (5, 5, 0)
+    assert (cluster.seen_before, cluster.success_before, cluster.failed_before) == (3, 3, 0)
+
+
+def test_merged_forms_share_their_sessions_votes() -> None:
+    log = event_line("s", winning_pattern="alpha beta") + event_line("s", winning_pattern="gamma delta")
+    log += event_line("t", winning_pattern="gamma delta")
+    tally = counted(log)
+    keys = [cluster.key for cluster in tally.clusters()]
+    (cluster,) = tally.clusters([keys])
+    assert votes(cluster) == (2, 2, 0) and set(cluster.keys) == set(keys)
+
+
+def test_the_most_frequent_wording_stands_first() -> None:
+    log = successes("Use the API!", 1) + successes("use the api", 3)
+    assert one(log).members == ("use the api", "Use the API!")
+
+
+def test_a_crowd_of_patterns_is_bounded_and_a_recurring_one_still_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tally_module, "MAX_KEYS", 5)
+    names = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+    tally = counted(b"".join(successes(f"use {name}", 4) for name in names))
+    assert tally.crowded == 3
+    assert {cluster.members[0]: cluster.seen for cluster in tally.clusters()}["use theta"] == 3
+
+
+lines = st.lists(
+    st.builds(
+        lambda session, days, outcome, pattern: event_line(
+            session, days_ago=days, outcome=outcome, winning_pattern=pattern
+        ),
+        st.sampled_from(["a", "b", "c", None]),
+        st.integers(0, 40),
+        st.sampled_from(["success", "failure", "partial"]),
+        st.sampled_from(["use it", "Use it.", "skip that", "open 3 pages", "open 5 pages"]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(lines, st.randoms(use_true_random=False))
+def test_order_and_repetition_change_no_count(log: list[bytes], random: object) -> None:
+    def picture(parts: list[bytes]) -> list[tuple[object, ...]]:
+        clusters = counted(b"".join(parts)).clusters()
+        return sorted((c.key, *votes(c), c.last_success, c.last_failure, c.first_day, c.last_day) for c in clusters)
+
+    mixed = log + log[:3]
+    random.shuffle(mixed)  # type: ignore[attr-defined]
+    assert picture(mixed) == picture(log)
+
+
+@settings(max_examples=30, deadline=None)
+@given(lines, st.integers(1, 60))
+def test_it_does_not_matter_where_blocks_are_cut(log: list[bytes], every: int) -> None:
+    whole = Tally(TODAY)
+    whole.add(b"".join(log))
+    pieces = Tally(TODAY)
+    for at in range(0, len(log), every):
+        pieces.add(b"".join(log[at : at + every]))
+    assert sorted(votes(c) for c in whole.clusters()) == sorted(votes(c) for c in pieces.clusters())
