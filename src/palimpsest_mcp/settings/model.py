@@ -88,8 +88,8 @@ class SettingValues(BaseSettings):
     """TOML files with more redaction rules."""
     redaction_allow: Names = ()
     """Texts that are never masked."""
-    redaction_pii: bool = False
-    """Also mask e-mail addresses, phone numbers and the like."""
+    redaction_pii: bool = True
+    """Also mask personal data: e-mail addresses, phone and card numbers, bank accounts, national ids."""
     redact_archive: bool = False
     """Store originals masked too; then restore gives the masked text."""
     specifics: Annotated[tuple[SpecificClass, ...], NoDecode, _json_or_split(",")] = ()
