@@ -1,1 +1,1 @@
-"""The MCP server: seven tools over the facade."""
+"""The MCP server: tools over the facade."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 
 def _null_is_empty(value: Any) -> Any:
@@ -17,6 +17,12 @@ def _null_is_false(value: Any) -> Any:
 
 def _one_is_a_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+def _lines(value: Any) -> Any:
+    if value is None:
+        return ()
+    return tuple(line for line in str(value).split("\n") if line.strip()) if isinstance(value, (str, int)) else value
 
 
 def _above_zero(value: float | None) -> Any:
@@ -56,4 +62,6 @@ Objects: TypeAlias = Annotated[list[dict[str, Any]], AfterValidator(_finite)]
 """Loose on purpose: typed items cost a thousand schema tokens. The facade checks them and names the field (I2)."""
 Object: TypeAlias = Annotated[dict[str, Any], AfterValidator(_finite)]
 """One of them."""
+Lines: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_lines), WithJsonSchema({"type": "string"})]
+"""One text a line; a list of texts is taken as well. A list's schema would cost twice the tokens."""
 Texts: TypeAlias = dict[str, str] | None

@@ -12,7 +12,7 @@ from mcp.server import CacheHint, MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.types import ToolAnnotations
 
-from . import archive_tools, context_tools, experience_tools
+from . import archive_tools, context_tools, experience_tools, summary_tools
 from .counting import warm_up
 from .opening import OpenFacade, OpenOnFirstUse
 from .slim import SlimServer
@@ -90,6 +90,7 @@ def _add_tools(server: MCPServer[OpenOnFirstUse]) -> None:
     _add(server, archive_tools.list_offloaded, "List offloaded", _READS)
     _add(server, archive_tools.search_offloaded, "Search offloaded", _READS, structured_output=False)
     _add(server, archive_tools.restore_batch, "Restore batch", _READS, structured_output=False, meta=WHOLE_RESULTS)
+    _add(server, summary_tools.update_summary, "Update summary", _RECORDS, structured_output=False)
     _add(server, experience_tools.record_experience, "Record experience", _CHANGES)
     _add(server, experience_tools.compact_experience, "Compact experience", _CHANGES, structured_output=False)
 

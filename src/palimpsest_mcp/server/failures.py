@@ -19,6 +19,8 @@ EXAMPLES: Mapping[str, str] = {
     "list_offloaded": '{"session_id": "s7f3k"}',
     "search_offloaded": '{"query": "connection refused", "session_id": "s7f3k", "limit": 5}',
     "restore_batch": '{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
+    "update_summary": '{"session_id": "s7f3k", "sections": {"decisions_made": [{"decision": "Keep the first of two",'
+    ' "rationale": "the source repeats them"}], "next_steps": ["Test with two files"]}}',
     "record_experience": '{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
     ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
     "compact_experience": '{"skill": "search-web", "dry_run": true}',

@@ -15,6 +15,11 @@ _EXIT = re.compile(
 _TRACEBACK = "Traceback (most recent call last):"
 _ENDS = 600
 """Characters at the start and end of a run's result in which a failure is looked for."""
+_VIEWS = re.compile(
+    r"\s*(?:cd \S+ && )?(?:sudo )?(?:cat|zcat|bat|nl|tail|head|less|more|sed -n|awk|grep|rg|egrep|ls|wc|find|jq|"
+    r"journalctl|git (?:log|show|diff|blame|status)|docker logs|kubectl logs|gh run view)\b"
+)
+"""Commands that show what stands somewhere: an error in it is not theirs."""
 _FIRST_WORD = re.compile(r"\s*(?:<error>|\[?error\]?\b\s*[:\]]|Error:|fatal:|bash: |sh: )", re.IGNORECASE)
 
 
@@ -73,14 +78,16 @@ def says_it_failed(action: Action, text: str) -> bool:
     """Whether a result that the host did not mark says itself that it failed: by exit code, traceback or first word."""
     if action.verb in ("read", "search"):
         return len(text) < _ENDS and _FIRST_WORD.match(text) is not None
-    if _FIRST_WORD.match(text):
-        return True
     if action.verb != "run":
-        return False
+        return _FIRST_WORD.match(text) is not None
+    if _FIRST_WORD.match(text) and not _VIEWS.match(action.target):
+        return True
     tail = text[-_ENDS:]
     codes = _EXIT.findall(text[:_ENDS] + "\n" + tail)
     if codes:
         return int(codes[-1]) != 0
+    if _VIEWS.match(action.target):
+        return False
     return _TRACEBACK in text and not text.rstrip().endswith(_TRACEBACK)
 
 

@@ -85,8 +85,12 @@ def _viewless(call: Call) -> str:
 
 
 def _subject(call: Call) -> tuple[str, str, str]:
+    """What makes two calls the same: of a command all words but its options, of an edit its file."""
     verb = "edit" if call.action.verb == "write" else call.action.verb
-    return call.agent, verb if verb != "other" else call.tool, " ".join(_viewless(call).split())
+    words = _viewless(call).split()
+    if verb == "run":
+        words = [word for word in words if not word.startswith("-") and not word.isdigit()]
+    return call.agent, verb if verb != "other" else call.tool, " ".join(words)
 
 
 def _nothing_found(call: Call) -> bool:
