@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from labelled_hard_negatives import hard_negatives
 from labelled_negatives import negatives
 from labelled_positives import positives
 from surviving import survives
@@ -32,6 +33,11 @@ def test_at_least_97_of_100_masked_texts_hold_a_secret(redactor: RuleRedactor) -
     right = sum(1 for p in positives() if redactor.redact(p.text).counts)
     wrong = [n for n in negatives() if redactor.redact(n.text).text != n.text]
     assert len(wrong) <= 0.03 * right, wrong
+
+
+def test_of_hard_negatives_little_is_masked_and_only_what_looks_like_a_key(redactor: RuleRedactor) -> None:
+    masked = [n for n in hard_negatives() if redactor.redact(n.text).counts]
+    assert {n.kind for n in masked} <= {"real look"} and len(masked) <= 0.1 * len(hard_negatives()), masked
 
 
 def test_other_draws_of_the_same_kinds_do_as_well(redactor: RuleRedactor) -> None:

@@ -21,22 +21,50 @@ def in_json(text: str) -> str:
     return json.dumps({"result": [{"type": "text", "text": text}], "id": 7})
 
 
-def numbered(text: str) -> str:
+def in_json_twice(text: str) -> str:
+    return in_json(in_json(text))
+
+
+def in_json_three_times(text: str) -> str:
+    return in_json(in_json_twice(text))
+
+
+def in_a_dictionary(text: str) -> str:
+    return repr({"out": text})
+
+
+def in_html(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def in_a_listing(text: str) -> str:
     return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+def in_a_diff(text: str) -> str:
+    return "\n".join("+" + line for line in text.split("\n"))
+
+
+def in_colour(text: str) -> str:
+    return "\n".join(f"\x1b[31m{line}\x1b[0m" for line in text.split("\n"))
+
+
+def in_prose(text: str) -> str:
+    return f"Running it gave: {text}. Then it stopped."
 
 
 @pytest.mark.parametrize(
     ("wrapped", "share"),
     [
         (in_json, 0.99),
-        (lambda text: in_json(in_json(text)), 0.99),
-        (lambda text: in_json(in_json(in_json(text))), 0.97),
-        (lambda text: repr({"out": text}), 0.99),
-        (lambda text: f"<p>{html.escape(text)}</p>", 0.97),
-        (numbered, 0.99),
-        (lambda text: "\n".join("+" + line for line in text.split("\n")), 0.99),
-        (lambda text: "\n".join(f"\x1b[31m{line}\x1b[0m" for line in text.split("\n")), 0.99),
-        (lambda text: f"Running it gave: {text}. Then it stopped.", 0.99),
+        (in_json_twice, 0.99),
+        (in_json_three_times, 0.97),
+        (in_a_dictionary, 0.99),
+        (in_html, 0.97),
+        (in_a_listing, 0.99),
+        (in_a_diff, 0.99),
+        (in_colour, 0.99),
+        (in_prose, 0.99),
     ],
 )
 def test_a_planted_secret_is_gone_from(redactor: RuleRedactor, wrapped: Callable[[str], str], share: float) -> None:
