@@ -212,9 +212,8 @@ hostile = st.text(max_size=80) | st.sampled_from(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(hostile, max_size=8), st.sampled_from(["active", "failures", "pending"]))
 def test_no_text_can_forge_anything_and_what_is_written_reads_back(said: list[str], section: Section) -> None:
-    rules = [
-        rule(n, section, text=text) for n, text in enumerate(dict.fromkeys(filter(None, map(safe_line, said)))) if text
-    ]
+    texts = [text for text in dict.fromkeys(safe_line(one) for one in said) if text]
+    rules = [rule(n, section, text=text) for n, text in enumerate(texts)]
     text = written(rules)
     document = read_document(text, "x", {one.id: one.text for one in rules})
     assert not document.hand

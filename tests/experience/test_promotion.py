@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_without_a_lower_bound_the_seeds_counts_decide() -> None:
         {"metrics": {"yield": 100, "relevant": 29}},
     ],
 )
-def test_what_was_rejected_or_failed_its_rubric_stands_among_failures_only(fields: dict[str, object]) -> None:
+def test_what_was_rejected_or_failed_its_rubric_stands_among_failures_only(fields: dict[str, Any]) -> None:
     decision = decided(successes("use the api", 20, **fields))
     assert [rule.section for rule in decision.rules] == ["failures"]
     assert decision.rules[0].text.endswith(": use the api")

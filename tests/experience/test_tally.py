@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,7 +69,7 @@ def test_an_event_that_is_there_three_times_is_one_event() -> None:
         {"metrics": {"yield": 10, "relevant": 2}},
     ],
 )
-def test_what_was_rejected_failed_its_rubric_or_is_hardly_relevant_is_no_success(fields: dict[str, object]) -> None:
+def test_what_was_rejected_failed_its_rubric_or_is_hardly_relevant_is_no_success(fields: dict[str, Any]) -> None:
     clusters = counted(event_line("s", winning_pattern="p q", **fields)).clusters()
     assert all(votes(cluster) == (1, 0, 1) for cluster in clusters)
 
@@ -152,11 +155,13 @@ def test_a_crowd_of_patterns_is_bounded_and_a_recurring_one_still_found(monkeypa
     assert {cluster.members[0]: cluster.seen for cluster in tally.clusters()}["use theta"] == 3
 
 
+def logged(session: str | None, days: int, outcome: str, pattern: str) -> bytes:
+    return event_line(session, days_ago=days, outcome=outcome, winning_pattern=pattern)
+
+
 lines = st.lists(
     st.builds(
-        lambda session, days, outcome, pattern: event_line(
-            session, days_ago=days, outcome=outcome, winning_pattern=pattern
-        ),
+        logged,
         st.sampled_from(["a", "b", "c", None]),
         st.integers(0, 40),
         st.sampled_from(["success", "failure", "partial"]),
@@ -168,13 +173,13 @@ lines = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(lines, st.randoms(use_true_random=False))
-def test_order_and_repetition_change_no_count(log: list[bytes], random: object) -> None:
+def test_order_and_repetition_change_no_count(log: list[bytes], random: Random) -> None:
     def picture(parts: list[bytes]) -> list[tuple[object, ...]]:
         clusters = counted(b"".join(parts)).clusters()
         return sorted((c.key, *votes(c), c.last_success, c.last_failure, c.first_day, c.last_day) for c in clusters)
 
     mixed = log + log[:3]
-    random.shuffle(mixed)  # type: ignore[attr-defined]
+    random.shuffle(mixed)
     assert picture(mixed) == picture(log)
 
 

@@ -63,7 +63,7 @@ class SkillPlaces:
         if len(ours) > 1 or (not ours and len(seeds) > 1):
             raise _ambiguous(skill, ours or seeds)
         if ours:
-            return _place(ours[0])
+            return _place(ours[0], seed=seeds[0] if seeds and self._is_own(ours[0]) else "")
         if seeds or create:
             return _place(os.path.join(self._own, _new_name(wanted[-1])), seed=seeds[0] if seeds else "")
         raise SkillUnknown(
@@ -73,8 +73,18 @@ class SkillPlaces:
 
     def all(self) -> tuple[SkillPlace, ...]:
         """Every skill that has a log or a digest which is not only a seed."""
-        places = {path: _place(path) for path, found, names in self._walk() if self._has_experience(path, found, names)}
-        return tuple(sorted(places.values(), key=lambda place: (place.name, place.folder)))
+        seeds: dict[str, str] = {}
+        found: dict[str, None] = {}
+        for path, status, names in self._walk():
+            if not status.mode & _ANY_WRITE and DIGEST_NAME in names:
+                seeds[os.path.basename(path)] = path
+            if self._has_experience(path, status, names):
+                found[path] = None
+        places = [_place(one, seeds.get(os.path.basename(one), "") if self._is_own(one) else "") for one in found]
+        return tuple(sorted(places, key=lambda place: (place.name, place.folder)))
+
+    def _is_own(self, path: str) -> bool:
+        return path.startswith(self._own + os.sep)
 
     def _matches(self, wanted: tuple[str, ...]) -> list[tuple[str, bool]]:
         """Folders of this name with whether they may be written; those that look like skills, if any do."""
