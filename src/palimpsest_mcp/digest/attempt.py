@@ -280,4 +280,7 @@ class Attempt:
                 unit.words = _FOCUS_BONUS * len(hits)
 
 
-__all__ = ["Attempt"]
+Draft = _Draft
+"""For attempts with more in their parts (`handed.py`)."""
+
+__all__ = ["Attempt", "Draft"]

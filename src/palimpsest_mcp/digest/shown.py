@@ -10,8 +10,9 @@ from .manifest import is_note, prose_lines
 
 
 def shown_in(part: str, registry: Registry) -> Iterator[Specific]:
-    """Specifics of the part's shown lines, each with the key that its own line gives it; notes and prose show nothing (D3,
-    D10).
+    """Specifics of the part's shown lines, each with the key that its own line gives it.
+
+    Our notes and somebody else's wording show nothing (D3, D10).
 
     A cell of a factored table has its column's name in another line and comes without a key here: a later digest then
     shows the specific once more instead of pointing here, which is the safe side.

@@ -6,6 +6,7 @@ same registry, and compares with what the sources hold.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -55,6 +56,25 @@ def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) 
         elif line.kind in SHOWN_KINDS:
             check.shown.update(known[span.cls, span.text] for span in found)
     return check
+
+
+def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: Registry) -> str:
+    """The rule that a summary of these items breaks, empty where none: it holds no specific that they do not hold (D5,
+    D10), and gives none of them, behind `=`, a key that it does not have (D7)."""
+    known = {(spec.cls, spec.text) for survey in surveys for spec in survey.specs}
+    pairs = {pair for survey in surveys for pair in survey.pairs}
+    strangers = Counter[str]()
+    mispaired = 0
+    for text, found in zip(lines, _found_by_line(lines, registry), strict=True):
+        for span in found:
+            if (span.cls, span.text) not in known:
+                strangers[span.cls] += 1
+            elif text[: span.start].rstrip("\"' `").endswith("=") and (span.key, span.text) not in pairs:
+                mispaired += 1
+    if strangers:
+        said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
+        return f"invented: {strangers.total()} specifics that its source does not hold ({said})"
+    return f"pairs: {mispaired} values under a key they do not have" if mispaired else ""
 
 
 def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
@@ -162,4 +182,15 @@ def shown_specifics(survey: Survey, check: PartCheck) -> tuple[Specific, ...]:
     return tuple(sorted(survey.specs[number] for number in check.shown))
 
 
-__all__ = ["CHECKS", "SLACK", "PartCheck", "check_part", "counted", "settle", "shown_specifics", "violations"]
+__all__ = [
+    "CHECKS",
+    "PROSE_SHARE",
+    "SLACK",
+    "PartCheck",
+    "check_part",
+    "counted",
+    "prose_violation",
+    "settle",
+    "shown_specifics",
+    "violations",
+]

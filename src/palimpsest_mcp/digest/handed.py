@@ -1,0 +1,146 @@
+"""Digests around summaries that somebody else wrote: a model, or the calling agent. Code checks them and adds the rest.
+
+A summary stands in the part of its item, below the note that names the item, under a label that says whose wording it
+is. Header, ledger, manifest and every shown line are made by the extractive engine, with what the budget leaves it. A
+summary that breaks a rule is not used, and the notes of the digest say why; with none left the digest is the extractive
+one, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest, Prose
+from ..models.records import SpecificCounts
+from .attempt import Attempt, Draft
+from .engine import ExtractiveDigester
+from .failures import looks_like_a_failure
+from .manifest import escaped, prose_note
+from .plain import plain
+from .verify import PROSE_SHARE, PartCheck, prose_violation, violations
+
+NOT_USED = "summary by "
+"""How a note about a summary that was not used begins."""
+_BULLET = re.compile(r"(?:[-*•–]|\d{1,2}[.)])\s+")
+_SPACE = re.compile(r"\s+")
+
+
+class HandedDigester(ExtractiveDigester):
+    """Implements `ports.text.Digester`: the extractive digest, with those summaries of the request that hold.
+
+    Pure like the engine below it: the same request, summaries included, gives the same bytes.
+    """
+
+    def compute(self, request: DigestRequest) -> Digest:
+        """The same for callers that are in a thread of their own.
+
+        Raises:
+            DigestRefused: no form of it is smaller than its source.
+        """
+        if not request.prose:
+            return super().compute(request)
+        attempt = _Composing(request, self._registry, self._counter, self._ranks, self.name)
+        digest = attempt.composed() or attempt.run()
+        return msgspec.structs.replace(digest, notes=(*digest.notes, *attempt.unused()))
+
+
+class _Composing(Attempt):
+    """An attempt that leaves room for summaries."""
+
+    _prose: dict[int, list[DigestLine]]
+    """Lines by part, label included; empty while the extractive digest is made."""
+    _prose_tokens = 0
+
+    def composed(self) -> Digest | None:
+        """The digest with every summary that may be used; None where none may, or where they would cost too much."""
+        self._prose, self._reasons = {}, Counter[tuple[str, str]]()
+        used = self._accepted()
+        if not used:
+            return None
+        draft = self._selected()
+        if draft is not None and not draft.pointers:
+            found = self._violations(draft, max(self._request.budget_tokens, self._request.ceiling_tokens))
+            if not found:
+                return msgspec.structs.replace(self._finished(draft, "digest"), digester=used[0].digester)
+        self._prose, self._prose_tokens = {}, 0
+        for one in used:
+            self._reasons[one.author, "too few of the specifics would stay in view beside it"] += 1
+        return None
+
+    def unused(self) -> tuple[str, ...]:
+        """A note for each reason why summaries were not used."""
+        return tuple(
+            f"{NOT_USED}{author} not used: {reason}; extractive instead" for author, reason in sorted(self._reasons)
+        )
+
+    def _accepted(self) -> list[Prose]:
+        """Summaries in order, each checked; those that hold are put into their parts."""
+        used: list[Prose] = []
+        for one in self._request.prose:
+            numbers = [n for n, source in enumerate(self._request.sources) if source.item_id in one.item_ids]
+            lines = _lines(one.text)
+            reason = one.failure or self._reason(numbers, lines, one.text)
+            if reason or not numbers:
+                self._reasons[one.author, reason or "it is about no item of this batch"] += 1
+                continue
+            about = f"items {numbers[0] + 1} to {numbers[-1] + 1}" if len(numbers) > 1 else ""
+            label = DigestLine("note", prose_note(one.author, len(lines), about=about))
+            block = [label, *(DigestLine("prose", line) for line in lines)]
+            tokens = self._counter.count("\n".join(line.text for line in block)) + 1
+            if numbers[0] in self._prose:
+                self._reasons[one.author, "there is a summary of its item already"] += 1
+            elif self._prose_tokens + tokens > PROSE_SHARE * self._request.budget_tokens:
+                self._reasons[one.author, f"longer than {PROSE_SHARE:.0%} of the digest may be"] += 1
+            else:
+                self._prose[numbers[0]] = block
+                self._prose_tokens += tokens
+                used.append(one)
+        return used
+
+    def _reason(self, numbers: Sequence[int], lines: Sequence[str], text: str) -> str:
+        """Why a summary may not be used; empty when it may."""
+        if not lines:
+            return "it is blank"
+        if self._request.pointer_only:
+            return "a pointer is wanted here"
+        if looks_like_a_failure(text):
+            return "it is an error or a refusal, no summary"
+        tokens = self._counter.count("\n".join(lines))
+        if tokens >= sum(self._request.sources[n].tokens for n in numbers):
+            return "it is longer than its source"
+        return prose_violation([self._surveys[n] for n in numbers], lines, self._registry)
+
+    # -- hooks of the engine -----------------------------------------------------------------------------------------
+
+    def _headed(
+        self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]
+    ) -> tuple[tuple[DigestPart, ...], int]:
+        """Summaries come first: what the results were, then what they held."""
+        return super()._headed(
+            [[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], checks, counts, pointers
+        )
+
+    def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
+        return violations(
+            draft.parts,
+            draft.checks,
+            draft.counts,
+            tokens=draft.tokens,
+            ceiling=ceiling,
+            source_tokens=self._source_tokens,
+            prose_tokens=self._prose_tokens,
+            budget=self._request.budget_tokens,
+        )
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a summary as they will stand: fit to be shown, no bullets, none that poses as one of ours."""
+    lines = (_SPACE.sub(" ", line).strip() for line in plain(text).split("\n"))
+    return [escaped(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line) for line in lines if line]
+
+
+__all__ = ["NOT_USED", "HandedDigester"]
