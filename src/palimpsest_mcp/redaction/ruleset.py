@@ -66,14 +66,15 @@ class _Keywords:
     """The keywords of some rules, and a pattern that finds them all."""
 
     def __init__(self, ranked: Sequence[tuple[int, Rule]]) -> None:
-        words = sorted({word for _, rule in ranked for word in rule.keywords})
-        self.pattern = "|".join(map(literal, words)) or r"[^\x00-\x{10FFFF}]"
+        owners: dict[str, list[tuple[int, Rule]]] = {}
+        for n, rule in ranked:
+            for word in rule.keywords:
+                owners.setdefault(word, []).append((n, rule))
+        beginnings = {word[:end] for word in owners for end in range(1, len(word) + 1)}
+        self.pattern = "|".join(map(literal, sorted(owners))) or r"[^\x00-\x{10FFFF}]"
         self._gate = compiled(self.pattern, any_case=True, longest=True)
-        self._rules = {
-            word.encode(): tuple((n, rule) for n, rule in ranked if any(key in word for key in rule.keywords))
-            for word in words
-        }
-        self._steps = {word.encode(): _step(word, words) for word in words}
+        self._rules = {word.encode(): _all_in(word, owners) for word in owners}
+        self._steps = {word.encode(): _step(word, beginnings) for word in owners}
 
     def hits(self, text: bytes, ranges: Ranges) -> Iterator[tuple[int, tuple[tuple[int, Rule], ...]]]:
         """Where a keyword stands, and the rules to try there."""
@@ -84,9 +85,15 @@ class _Keywords:
                 place = hit.start() + self._steps.get(word, 1)
 
 
-def _step(word: str, words: Sequence[str]) -> int:
+def _all_in(word: str, owners: dict[str, list[tuple[int, Rule]]]) -> tuple[tuple[int, Rule], ...]:
+    """The rules of every keyword that stands in this one: where it was found, they were."""
+    parts = {word[start:end] for start in range(len(word)) for end in range(start + 1, len(word) + 1)}
+    return tuple({n: (n, rule) for part in sorted(parts & owners.keys()) for n, rule in owners[part]}.values())
+
+
+def _step(word: str, beginnings: set[str]) -> int:
     """How far behind a keyword's beginning the next may begin: where two overlap, inside it."""
-    starts = (i for i in range(1, len(word)) if any(other.startswith(word[i:]) for other in words))
+    starts = (i for i in range(1, len(word)) if word[i:] in beginnings)
     return len(word[: next(starts, len(word))].encode())
 
 
