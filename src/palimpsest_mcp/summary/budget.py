@@ -42,7 +42,7 @@ _LADDER = (
     _Keep(1, 5, 2, 8, 8, 15),
     _Keep(0, 4, 1, 6, 6, 10, 160),
     _Keep(0, 3, 1, 5, 4, 8, 120),
-    _Keep(0, 2, 0, 4, 3, 6, 80),
+    _Keep(0, 2, 0, 4, 3, 4, 80),
 )
 """From the mildest cut to the hardest; after it, files go."""
 

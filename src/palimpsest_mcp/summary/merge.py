@@ -129,7 +129,8 @@ def _texts(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
 
 
 def _files(old: Iterable[ChangedFile], new: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
-    return arranged(_union(old, new, lambda one: (one.path, one.folder), _both_trails))
+    once = [msgspec.structs.replace(one, changes=tuple(dict.fromkeys(one.changes))) for one in (*old, *new)]
+    return arranged(_union(once, (), lambda one: (one.path, one.folder), _both_trails))
 
 
 def _both_trails(old: ChangedFile, new: ChangedFile) -> ChangedFile:

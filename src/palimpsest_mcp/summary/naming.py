@@ -18,8 +18,8 @@ def tidy(text: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """What is compared: letters without case, white space as one space, no full stop at the end."""
-    return " ".join(text.casefold().split()).rstrip(".!; ")
+    """What is compared: letters without case, white space as one space, no stop or question mark at the end."""
+    return " ".join(text.casefold().split()).rstrip(".!?; ")
 
 
 def joined_path(folder: str, path: str) -> str:

@@ -85,7 +85,8 @@ def decisions_of(items: Sequence[Item], mask: Mask) -> tuple[Decision, ...]:
 
 
 def _states_decision(sentence: str) -> bool:
-    return len(sentence) <= MAX_DECISION and _DECIDED.search(sentence) is not None and not _UNSURE.search(sentence)
+    words = _MARKS.sub("", sentence)
+    return len(words) <= MAX_DECISION and _DECIDED.search(words) is not None and not _UNSURE.search(words)
 
 
 def _decision(sentence: str) -> Decision:
