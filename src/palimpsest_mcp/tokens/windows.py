@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ..models.writing import Rate
 from ..policy.economics import DEFAULT_PRICES, Prices
 from .families import OPENAI, family_of
 from .model_table import HOSTS, MODELS, HostRow, ModelRow
@@ -61,6 +62,12 @@ def prices_of(model: str) -> Prices:
     if family_of(model) is OPENAI:
         return Prices(write=1.0, read=0.5, source="older OpenAI models: no extra price for writing, read x 0.5")
     return DEFAULT_PRICES
+
+
+def rates_of(model: str) -> tuple[Rate, ...]:
+    """Dollars for a million tokens of a model; empty where the table does not know them."""
+    row = model_row(model)
+    return row.rates if row is not None else ()
 
 
 def host_compaction_point(host: str, model: str) -> str:
