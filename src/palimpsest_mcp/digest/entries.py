@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..models.specifics import Specific
 from .units import Survey
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_-]{2,30}")
+_WORD = re.compile(r"[A-Za-z_]{3,40}")
 _BETWEEN = " | "
 _APART = "  "
 _JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity", "score", "status"})
@@ -25,6 +25,8 @@ KEY = re.compile(r"[A-Za-z_$@][\w.$@/:-]*(?: [\w.$@/:-]+){0,3}")
 """What may stand as a key in the ledger; anything else is shown without one."""
 _KEY = re.compile(rf"({KEY.pattern})=")
 _LONGEST_KEY = 40
+_NAMING = frozenset({"constant", "error", "handle", "host", "id", "name", "path"})
+"""Classes whose members name what a line is about, and so may stand whole beside its other values."""
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
 ALSO = "also"
@@ -33,7 +35,10 @@ _LED = re.compile(r"[a-z][\w-]*: ")
 
 
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
-    """The rarest word of a line, the first of equals; empty where that word stands in an entry, or there is none."""
+    """What stands beside the values of a line: its rarest word, the first of equals, or the name that word is part of.
+
+    Empty where that word stands in one of the entries, or there is none.
+    """
     line = survey.lines[home]
     marks = line.marks
     frequency = word_frequency(survey)
@@ -42,12 +47,16 @@ def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
         start = word.start()
         while at < len(marks) and marks[at].end <= start:
             at += 1
-        inside = marks[at].spec if at < len(marks) and marks[at].start < word.end() else -1
-        if inside >= 0 and inside not in entries:
-            continue
+        label = word.group()
+        if at < len(marks) and marks[at].start < word.end():
+            inside = marks[at].spec
+            spec = survey.specs[inside]
+            if inside not in entries and (spec.cls not in _NAMING or len(spec.text) > _LONGEST_KEY):
+                continue
+            label = "" if inside in entries else spec.text
         times = frequency[word.group()]
         if not rarest or times < rarest:
-            best, rarest = ("" if inside >= 0 else word.group()), times
+            best, rarest = label, times
     return best
 
 
@@ -74,7 +83,7 @@ def entry_lines(
     for number in sorted(entries):
         spec = survey.specs[number]
         home = survey.home[number]
-        key = shown_key(spec)
+        key = survey.keys[number]
         if spec.cls == _COMMAND:
             commands.append(spec.text)
         elif in_rows and not key and home not in lonely:
@@ -97,7 +106,7 @@ def entry_lines(
 
 def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> set[int]:
     """Lines with a single value in the ledger and no word beside it: such values are grouped by class."""
-    counts = Counter(survey.home[n] for n in entries if not shown_key(survey.specs[n]))
+    counts = Counter(survey.home[n] for n in entries if not survey.keys[n])
     return {home for home, times in counts.items() if times == 1 and not labels.get(home)}
 
 
@@ -108,9 +117,9 @@ def _row(label: str, specs: Sequence[Specific]) -> str:
     return f"{label}{_NEAR}{joined}" if label else joined
 
 
-def shown_key(spec: Specific) -> str:
-    """The key that stands before the value in the ledger: none where it could not be told from a value."""
-    return spec.key if len(spec.key) <= _LONGEST_KEY and KEY.fullmatch(spec.key) else ""
+def shown_key(key: str) -> str:
+    """The key as it may stand before a value in the ledger: empty where it could not be told from a value."""
+    return key if len(key) <= _LONGEST_KEY and KEY.fullmatch(key) else ""
 
 
 class Group(NamedTuple):

@@ -138,9 +138,10 @@ def _is_small(value: _Object) -> bool:
 
 
 def _is_row_of_leaves(value: list[Value]) -> bool:
+    """Short single words: sentences in a list are pieces of their own."""
     if isinstance(value, _Object) or len(value) > 40:
         return False
-    return not any(isinstance(leaf, list) for leaf in value) and sum(len(str(leaf)) for leaf in value) < 240
+    return all(not isinstance(leaf, list) and " " not in str(leaf) for leaf in value) and len(str(value)) < 400
 
 
 def _is_map(value: _Object) -> bool:

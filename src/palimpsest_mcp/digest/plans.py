@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
-from .entries import shown_key
 from .ranking import Worth
 from .units import Survey, Unit
 
@@ -139,8 +138,7 @@ def batch_of(
         shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
         seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
         bare = [count(spec.text) + 1 for spec in survey.specs]
-        keys = [shown_key(spec) for spec in survey.specs]
-        plans.append(Plan(survey, worth.gain, weight, shared, bare, keys, tokens))
+        plans.append(Plan(survey, worth.gain, weight, shared, bare, survey.keys, tokens))
     return Batch(plans, seen, count)
 
 

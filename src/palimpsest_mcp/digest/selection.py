@@ -24,7 +24,7 @@ _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.05, 0.07, 0.5
 what comes on top the nearer the budget is to holding all specifics, and the most."""
 _ITEM_LINES = 30
 """Tokens of lines that every item gets where its part of the budget is three times that."""
-_LABELLED = 0.85
+_LABELLED = 0.6
 """From this share of what all specifics cost beside a word each, every value gets its word, and the least worth go;
 below it, values go bare so that more of them stay."""
 _IN_ROWS = 0.7
@@ -70,7 +70,7 @@ class Selector:
         total = max(1, sum(plan.tokens for plan in batch.plans))
         for plan in batch.plans:
             plan.labelled = labelled
-            plan.in_rows = credit >= _IN_ROWS
+            plan.in_rows = labelled or credit >= _IN_ROWS
             share = plan.tokens / total
             tell(batch, plan, max(extra * share, min(_ITEM_LINES, available * share / 3)), credit)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
@@ -91,6 +91,11 @@ class Selector:
         self._reset()
         self._label_open()
         self._entries(available)
+        if self._short() and any(plan.labelled for plan in self._batch.plans):
+            for plan in self._batch.plans:
+                plan.labelled = plan.in_rows = False
+            self._reset()
+            self._entries(available)
         if all(plan.in_rows for plan in self._batch.plans):
             self._labels(available)
         self._upgrade(available)
@@ -98,6 +103,15 @@ class Selector:
     def add(self, available: int, classes: frozenset[str]) -> None:
         """More entries of some classes, on top of what is there."""
         self._entries(available, classes)
+
+    def _short(self) -> bool:
+        """Whether an item has less than its least share in view."""
+        seen = self._batch.seen
+        return any(
+            sum(w for w, shared in zip(plan.weight, plan.shared, strict=True) if shared in seen)
+            < self._least * sum(plan.weight)
+            for plan in self._batch.plans
+        )
 
     def _reset(self) -> None:
         batch = self._batch

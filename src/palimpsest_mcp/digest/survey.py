@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ..models.digests import DigestSource
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
+from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
 from .long_lines import LONG, shortened
 from .plain import plain
@@ -31,6 +32,7 @@ class _Reader:
         self.home: list[int] = []
         self.lines: list[Line] = []
         self.pairs: set[tuple[str, str]] = set()
+        self.keys: list[str] = []
 
     def read(self, texts: Sequence[str], keys: Sequence[str] | None = None) -> list[Line]:
         """Texts without newlines as lines with their marks, extracted in one go. `keys` name what has no key itself."""
@@ -45,7 +47,9 @@ class _Reader:
                 span = spans[at]
                 at += 1
                 if span.end <= end:
-                    number = self._number(span, keys[index] if keys else "", len(self.lines) + index)
+                    key = keys[index] if keys else ""
+                    whole = span.end - span.start == len(text)
+                    number = self._number(span, key, len(self.lines) + index, whole=whole)
                     marks.append(Mark(span.start - position, span.end - position, number))
             lines.append(Line(text.rstrip(), tuple(marks)))
             position = end + 1
@@ -66,7 +70,9 @@ class _Reader:
         self.home = [place[owners[home - first]] if first <= home < first + len(lines) else home for home in self.home]
         self.lines += [Line(" | ".join(texts[owner]), tuple(marks[owner])) for owner in texts]
 
-    def _number(self, span: Span, key: str, home: int) -> int:
+    def _number(self, span: Span, key: str, home: int, *, whole: bool) -> int:
+        """`key` is of the leaf that the span stands in: the span's own only where it is the `whole` of it."""
+        near = span.key or (key if whole else "")
         key = span.key or key
         if key:
             self.pairs.add((key, span.text))
@@ -75,6 +81,7 @@ class _Reader:
             return known
         number = self._numbers[span.cls, span.text] = len(self.specs)
         self.specs.append(Specific(span.cls, span.text, key))
+        self.keys.append(shown_key(near))
         self.home.append(home)
         return number
 
@@ -90,7 +97,7 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):
                 unit.gist = FORCED
-    return Survey(reader.specs, reader.lines, reader.home, reader.pairs, reduced, routes)
+    return Survey(reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes)
 
 
 def _text(texts: Iterable[str], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:

@@ -86,6 +86,8 @@ class Survey:
 
     specs: list[Specific]
     """S of the item, each (class, text) once, with the first key it stands under; in order of first appearance."""
+    keys: list[str]
+    """Per specific: what stands before it as its key in the ledger; empty where it has none that is short and sure."""
     lines: list[Line]
     """Every piece, in order; where `home` points."""
     home: list[int]
