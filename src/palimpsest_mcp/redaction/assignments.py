@@ -122,6 +122,8 @@ def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | 
         return None
     if not quote and text[right : right + 1] in (b"(", b"[") and value.replace(".", "").replace("_", "").isalpha():
         return None  # a call, a look-up
+    if text[name_start:name_end].endswith(text[left:right]):
+        return None  # handed on under its own name
     proof = "random" if opened.group("call") and name.proof == "literal" else name.proof
     return Find(left, right, name.kind, _RANK) if is_secret(value, proof, quoted=bool(quote)) else None
 

@@ -31,6 +31,7 @@ _LISTS: dict[str, list[str]] = tomllib.loads(
 _PASSWORD, _SHORT_PASSWORD = frozenset(_LISTS["password"]), frozenset(_LISTS["short_password"])
 _NOT_PASSWORD, _NOT_TOKEN = frozenset(_LISTS["not_password"]), frozenset(_LISTS["not_token"])
 _SUFFIXES, _KEY_OF = frozenset(_LISTS["suffixes"]), frozenset(_LISTS["key_of"])
+_PAT_OF = frozenset(_LISTS["pat_of"])
 _CSRF, _SESSION = frozenset(_LISTS["csrf"]), frozenset(_LISTS["session"])
 COMMON_PASSWORDS = frozenset(_LISTS["common_passwords"])
 _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "privatekey": "private"}
@@ -61,6 +62,8 @@ def secret_name(name: str) -> Name | None:
 def _token_like(before: list[str], last: str) -> Name | None:
     if _CSRF & {*before, last}:
         return Name("csrf-token", "random") if last in ("token", "csrf", "xsrf", "key", "nonce") else None
+    if last == "pat" and not {*before} & _PAT_OF:
+        return None
     if last in ("token", "tokens", "jwt", "pat", "bearer"):
         return None if _NOT_TOKEN & {*before} else Name("token", "random")
     if last in ("secret", "secrets", "credential", "credentials", "creds"):
