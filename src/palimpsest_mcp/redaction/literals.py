@@ -10,20 +10,25 @@ from functools import lru_cache
 from .matching import compiled
 from .names import COMMON_PASSWORDS, Proof
 
-_STAND_IN = compiled(  # RE2: in a long value it is tried at every place
-    r"(?i)your[-_ .]?|my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|"
-    r"dummy|insert|replace|redacted|filtered|masked|removed|hidden|censored|sample|todo|fixme|goes[-_ ]here|"
-    r"[-_ ]here\b|paste|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|"
-    r"not[-_ ]?(?:set|used|needed|real)|fake|mock|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]|lorem"
+_STAND_IN = compiled(  # RE2: in a long value it is tried at every place; short words count at a word's beginning only
+    r"(?i)(?:^|[^a-z0-9])(?:your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme)|"
+    r"my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|redacted|filtered|"
+    r"censored|goes[-_ ]here|[-_ ]here\b|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|"
+    r"not[-_ ]?(?:set|used|needed|real)|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]"
 )
 _REFERENCE = re.compile(
     r"""(?x)
     \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$
-    | %[A-Z_]+%$ | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | ~?/.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
+    | %[A-Z_]+%$ | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
     | (?:process|import|os|env|var|vars|secrets|settings|config|cfg|self|this|System|Deno|data|local|module|args|params|
       options|opts|request|req|ctx|context|state|props|user|kwargs|event|session|app|conf|values|Values)\b(?:\?)?[.\[].*
     | arn:.* | projects/.* | vault:.* | op://.* | ssm:.* | file:.* | \w+://[^\s@]*$
     """
+)
+_TOP_FOLDER = re.compile(
+    r"~/|/(?:app|bin|boot|data|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|users|var|volumes|work)"
+    r"(?:/|$)",
+    re.IGNORECASE,
 )
 _CONSTANT = re.compile(
     r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|string|str|int|integer|number|boolean|bool|"
@@ -58,7 +63,14 @@ def is_stand_in(value: str) -> bool:
     """Whether the value stands for a secret to come, names where it is, or is a constant: nothing to hide."""
     if _STAND_IN.search(value.encode()) or _REFERENCE.match(value) or _CONSTANT.match(value):
         return True
-    return len(set(value)) <= 2
+    return len(set(value)) <= 2 or _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    """Whether it is a path; base64 may begin with a slash too."""
+    if not value.startswith(("/", "~/")):
+        return False
+    return bool(_TOP_FOLDER.match(value)) or not any(len(p) >= 16 and looks_random(p) for p in value.split("/"))
 
 
 def is_hex(value: str) -> bool:
