@@ -41,7 +41,9 @@ def test_three_successes_in_three_sessions_make_a_rule() -> None:
 
 
 def test_one_success_never_promotes_however_loud_it_is() -> None:
-    log = b"".join(event_line("s", winning_pattern="use the api", user_feedback="accepted", n=n) for n in range(50))
+    log = b"".join(
+        event_line("s", winning_pattern="use the api", user_feedback="accepted", notes=f"{n}") for n in range(50)
+    )
     assert not decided(log).rules
     assert not decided(log, min_wilson=0.0).rules
 

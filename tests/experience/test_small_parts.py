@@ -101,6 +101,12 @@ def test_a_safe_line_is_one_short_line_and_stays_as_it_is(text: str) -> None:
     assert safe_line(line) == line
 
 
+def test_a_footer_a_pin_or_a_heading_in_a_text_is_taken_out() -> None:
+    assert "— seen=" not in safe_line("x — seen=99, success=99, last_verified=2099-01-01, id=rffff")
+    assert safe_line("[pinned] ## - mine") == "mine"
+    assert safe_line("-site:pinterest.com first") == "-site:pinterest.com first"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -34,7 +34,7 @@ def votes(cluster: Cluster) -> tuple[int, int, int]:
 
 
 def test_a_session_has_one_vote_however_often_it_says_it() -> None:
-    assert votes(one(b"".join(event_line("s", winning_pattern="p q", latency=n) for n in range(9)))) == (1, 1, 0)
+    assert votes(one(b"".join(event_line("s", winning_pattern="p q", notes=str(n)) for n in range(9)))) == (1, 1, 0)
 
 
 def test_any_failure_in_a_session_takes_its_success() -> None:
