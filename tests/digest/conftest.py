@@ -61,7 +61,8 @@ def log() -> Callable[[int], str]:
 
     def make(n: int) -> str:
         return "\n".join(
-            f"2026-11-{i % 28 + 1:02d} 08:{i % 60:02d}:07 info worker {i * 7919 % 100_000:05d} took {i % 900 + 10} ms for /srv/app/job_{i}.json"
+            f"2026-11-{i % 28 + 1:02d} 08:{i % 60:02d}:07 info worker {i * 7919 % 100_000:05d} "
+            f"took {i % 900 + 10} ms for /srv/app/job_{i}.json"
             for i in range(n)
         )
 

@@ -199,7 +199,7 @@ async def test_the_async_method_gives_what_compute_gives(bench: Bench, log: Call
         "[" * 100_000,
         json.dumps({"a": 1}) + "]" * 1000,
         '{"a":' * 5000 + "1" + "}" * 5000,
-        "[" + ",".join('{"k":%d}' % i for i in range(3000)) + "]",
+        json.dumps([{"k": i} for i in range(3000)]),
         "<div><p>" * 20_000,
         "\u202e\u200b" * 9000,
     ],

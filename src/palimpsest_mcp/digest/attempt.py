@@ -12,8 +12,8 @@ from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
 from .manifest import header, item_note
-from .ranking import Rank, worth
 from .plans import Plan, batch_of
+from .ranking import Rank, worth
 from .selection import Selector
 from .survey import survey
 from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
@@ -170,8 +170,11 @@ class Attempt:
         return grown
 
     def _in_view(self, number: int, check: PartCheck) -> float:
-        """Share of an item's specifics in view. Where no budget may grow, each family of like ones counts once: then two
-        hundred time stamps that cannot all stay do not make a pointer of an item whose other specifics are there."""
+        """Share of an item's specifics in view.
+
+        Where no budget may grow, each family of like ones counts once: then two hundred time stamps that cannot all
+        stay do not make a pointer of an item whose other specifics are there.
+        """
         weight = self._weight[number]
         total = sum(weight)
         return sum(weight[n] for n in (*check.shown, *check.elsewhere)) / total if total else 1.0

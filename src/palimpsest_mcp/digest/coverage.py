@@ -58,7 +58,7 @@ class _Choice:
 def choose(candidates: Sequence[Candidate], room: int, wanted: Sequence[float]) -> list[Candidate]:
     """The entries to print within about `room` tokens.
 
-    `wanted[item]` is the weight of the item's candidates that must at least be covered. Where not all items can have that,
+    `wanted[item]` is the weight of the item's candidates that must at least be covered. Where not all can have that,
     the dearest stay short, and the caller decides what becomes of them.
     """
     items_of: dict[int, list[tuple[int, float]]] = {}

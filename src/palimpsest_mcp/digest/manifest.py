@@ -13,6 +13,7 @@ A line of a source that fits this grammar, or carries its restore phrase, is dat
 from __future__ import annotations
 
 import re
+
 from ..models.digests import DigestRequest, DigestSource
 from ..models.records import SpecificCounts
 from .plain import plain

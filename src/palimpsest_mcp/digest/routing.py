@@ -92,16 +92,12 @@ def _block(lines: Sequence[str], i: int) -> Stretch | None:
 def _trace_end(lines: Sequence[str], i: int) -> int:
     """After the exception's own line: the first line at the head's depth that is no part of a frame."""
     depth = len(lines[i]) - len(lines[i].lstrip())
-    j = i + 1
-    while j < len(lines):
+    for j in range(i + 1, len(lines)):
         line = lines[j]
-        inner = len(line) - len(line.lstrip()) > depth
-        if not inner and line.strip():
-            chained = j + 2 < len(lines) and any(_TRACE_HEAD.match(ahead) for ahead in lines[j + 1 : j + 5])
-            if not chained:
-                return j + 1
-        j += 1
-    return j
+        at_depth = line.strip() and len(line) - len(line.lstrip()) <= depth
+        if at_depth and not any(_TRACE_HEAD.match(near) for near in lines[j : j + 5]):
+            return j + 1
+    return len(lines)
 
 
 def _diff_end(lines: Sequence[str], i: int) -> int:

@@ -1,4 +1,4 @@
-"""One budget shared out over many batches by what each needs, so that a batch full of specifics gets more than an empty one.
+"""One budget shared out over many batches by what each needs: a batch full of specifics gets more than an empty one.
 
 A pass with a target gives all its digests together so many tokens. The same share for each batch would leave room in
 one for whole lines while another next to it has to drop half of its specifics.
@@ -31,7 +31,7 @@ _MOST = 0.85
 """Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
 
-def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str]]) -> float:
+def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, str]]) -> float:
     """About how many tokens a batch needs to show each of its specifics once beside a word of its line.
 
     `seen` holds what earlier batches show (it is in view already), and is added to: call in the order of the batches.
@@ -39,9 +39,9 @@ def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str]]
     need = 0.0
     for text in texts:
         for span in registry.spans(text):
-            pair = (span.cls, span.text)
-            if pair not in seen:
-                seen.add(pair)
+            known = (span.cls, span.text, span.key)
+            if known not in seen:
+                seen.add(known)
                 need += len(span.text) / _PER_TOKEN.get(span.cls, 2.8) + _LABEL
     return need
 
@@ -65,7 +65,7 @@ def share_out(total: int, needs: Sequence[float], tokens: Sequence[int]) -> list
 
 
 def _poured(total: float, weights: Sequence[float], most: Sequence[float], level: float | None = 1.0) -> list[float]:
-    """Shares in proportion to weights, at most `level` times the weight and at most `most`; what one cannot take goes on."""
+    """Shares by weight, each at most `level` times its weight and at most `most`; what one cannot take goes on."""
     budgets = [0.0] * len(weights)
     tops = [min(top, level * weight) if level is not None else top for weight, top in zip(weights, most, strict=True)]
     open_ones: list[int] = [n for n, top in enumerate(tops) if top > 0 and weights[n] > 0]

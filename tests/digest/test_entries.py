@@ -1,0 +1,68 @@
+"""The ledger: values under their keys, beside a word of their line, or by class; never grown together."""
+
+from __future__ import annotations
+
+from palimpsest_mcp.digest.entries import entry_groups, entry_lines, label_of
+from palimpsest_mcp.digest.survey import survey
+from palimpsest_mcp.digest.units import Survey
+from palimpsest_mcp.models.digests import DigestSource
+from palimpsest_mcp.specifics.registry import DefaultRegistry
+
+
+def surveyed(text: str) -> Survey:
+    return survey(DigestSource(item_id="a", kind="tool_result", text=text, tokens=9), DefaultRegistry())
+
+
+def ledger(text: str, *, in_rows: bool = True) -> list[str]:
+    found = surveyed(text)
+    every = set(range(len(found.specs)))
+    labels = {home: label_of(found, home, every) for home in set(found.home)}
+    return entry_lines(found, every, labels if in_rows else {}, in_rows=in_rows)
+
+
+def test_values_of_one_key_stand_behind_it() -> None:
+    assert ledger("size=4200\nsize=51007\nother words\nsize=61007") == [
+        "integer: size=4200",
+        "number: size=51007 61007",
+    ] or (ledger("size=4200\nsize=51007\nsize=61007")[-1] == "also: size=4200 | size=51007 61007")
+
+
+def test_values_of_one_line_stand_beside_its_rarest_word() -> None:
+    text = "status unpacked libfoo at 10.0.0.7 with 48213\nstatus unpacked again\nstatus unpacked at with"
+    assert ledger(text) == ["- libfoo … 10.0.0.7 48213"]
+
+
+def test_no_word_is_needed_where_the_rarest_one_is_among_the_values() -> None:
+    text = "moved to src/rare/place.py by 48213\nmoved to there by hand"
+    assert ledger(text) == ["- src/rare/place.py 48213"]
+
+
+def test_without_rows_values_are_grouped_by_class() -> None:
+    text = "\n".join(f"word{c} took {48213 + n} for 10.0.0.{n}" for n, c in enumerate("abcd"))
+    assert ledger(text, in_rows=False) == [
+        "number: 48213 48214 48215 48216",
+        "host: 10.0.0.0 10.0.0.1 10.0.0.2 10.0.0.3",
+    ]
+
+
+def test_a_day_and_a_time_from_different_places_do_not_become_one_moment() -> None:
+    text = "on 2026-11-20\nat 10:15:00\nat 11:15:00\non 2026-11-21"
+    found = {span.text for line in ledger(text, in_rows=False) for span in DefaultRegistry().spans(line)}
+    assert found == {"2026-11-20", "10:15:00", "11:15:00", "2026-11-21"}
+
+
+def test_numbers_are_never_joined_by_a_comma() -> None:
+    text = "\n".join(f"line says {n}" for n in (48213, 51000, 999))
+    assert "," not in "".join(ledger(text))
+
+
+def test_a_command_has_a_line_of_its_own() -> None:
+    assert ledger("$ npm run build\nand some text")[-1] == "$ npm run build"
+
+
+def test_groups_are_read_back_from_the_text() -> None:
+    keyed = entry_groups("number: size=4200 5100 | 17")
+    assert [(g.key, g.together) for g in keyed] == [("size", False), ("", False)]
+    assert "number: size=4200 5100 | 17"[keyed[0].start : keyed[0].end] == "4200 5100"
+    row = entry_groups("- libfoo … 10.0.0.7 48213")
+    assert [(g.key, g.together) for g in row] == [("libfoo", True)]

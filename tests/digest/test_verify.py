@@ -1,0 +1,116 @@
+"""Code finds what a digest may not say, however it came to say it."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest_mcp.digest.survey import survey
+from palimpsest_mcp.digest.units import Survey
+from palimpsest_mcp.digest.verify import PartCheck, check_part, counted, settle, violations
+from palimpsest_mcp.models.digests import DigestLine, DigestPart, DigestSource
+from palimpsest_mcp.models.records import SpecificCounts
+from palimpsest_mcp.models.specifics import Specific
+from palimpsest_mcp.specifics.registry import DefaultRegistry
+
+SOURCE = (
+    "order=48213 was paid with total=51007\nsee https://example.org/runs/77123 for HAT069\ninvoice 99120 at 10.0.0.7"
+)
+
+
+def surveyed(text: str = SOURCE) -> Survey:
+    return survey(DigestSource(item_id="a", kind="tool_result", text=text, tokens=90), DefaultRegistry())
+
+
+def checked(*lines: DigestLine) -> PartCheck:
+    return check_part(surveyed(), lines, DefaultRegistry())
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        (DigestLine("quote", "order=48214 was paid"), "invented"),
+        (DigestLine("quote", "see https://example.org/runs/771"), "invented"),
+        (DigestLine("entry", "number: 48,213"), "invented"),
+        (DigestLine("entry", "number: 51007 48213 99121"), "invented"),
+        (DigestLine("entry", "number: order=51007"), "pairs"),
+        (DigestLine("entry", "also: total=48213 | HAT069"), "pairs"),
+        (DigestLine("entry", "- paid … HAT069 48213"), "pairs"),
+        (DigestLine("entry", "- invoice … HAT069"), "pairs"),
+        (DigestLine("prose", "It was order 12345."), "invented"),
+    ],
+)
+def test_a_line_that_says_what_the_source_does_not_is_found(line: DigestLine, rule: str) -> None:
+    assert [found.split(":")[0] for found in checked(line).bad_lines.values()] == [rule]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        DigestLine("quote", "order=48213 was paid with total=51007"),
+        DigestLine("entry", "number: order=48213 | total=51007"),
+        DigestLine("entry", "number: 99120 48213 51007"),
+        DigestLine("entry", "- invoice … 99120 10.0.0.7"),
+        DigestLine("entry", "also: HAT069 | https://example.org/runs/77123"),
+    ],
+)
+def test_what_the_source_says_is_shown(line: DigestLine) -> None:
+    found = checked(line)
+    assert not found.bad_lines and found.shown
+
+
+def test_notes_and_prose_show_nothing() -> None:
+    assert not checked(DigestLine("note", "[×48213 rows]"), DigestLine("prose", "It was order 48213.")).shown
+
+
+def test_shown_elsewhere_and_left_out_make_the_total_in_every_class() -> None:
+    one = surveyed()
+    check = check_part(one, [DigestLine("quote", "invoice 99120 at 10.0.0.7")], DefaultRegistry())
+    settle([one], [check], {Specific("number", "48213", "order"): "offload_0003"}, "offload_0007")
+    counts = counted([one], [check], 2)
+    assert (counts.total, counts.shown, counts.elsewhere, counts.left_out, counts.redacted) == (6, 2, 1, 3, 2)
+    assert counts.holders == {"offload_0003": 1}
+    assert all(c.shown + c.elsewhere + c.left_out == c.total for c in counts.by_class.values())
+
+
+def test_elsewhere_needs_the_same_key() -> None:
+    one = surveyed()
+    check = check_part(one, [], DefaultRegistry())
+    settle([one], [check], {Specific("number", "48213", "invoice"): "offload_0003"}, "offload_0007")
+    assert not check.elsewhere
+
+
+PART = (DigestPart(item_id="a", lines=(DigestLine("note", "[item 1 x: 2 lines]"),)),)
+
+
+def test_a_digest_over_its_budget_or_not_smaller_than_its_source_is_refused() -> None:
+    def rules(tokens: int, ceiling: int, source: int) -> list[str]:
+        empty = SpecificCounts()
+        found = violations(PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, source_tokens=source)
+        return [rule.split(":")[0] for rule in found]
+
+    assert rules(105, 100, 1000) == []
+    assert rules(106, 100, 1000) == ["budget"]
+    assert rules(100, 100, 100) == ["smaller"]
+
+
+def test_a_part_may_not_be_empty_and_counts_must_be_whole() -> None:
+    empty = (DigestPart(item_id="a", lines=()),)
+    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, source_tokens=90)
+    assert {rule.split(":")[0] for rule in found} == {"part", "counts"}
+
+
+def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
+    def found(prose: int) -> tuple[str, ...]:
+        return violations(
+            PART,
+            [PartCheck()],
+            SpecificCounts(),
+            tokens=90,
+            ceiling=100,
+            source_tokens=900,
+            prose_tokens=prose,
+            budget=100,
+        )
+
+    assert found(40) == ()
+    assert [rule.split(":")[0] for rule in found(41)] == ["prose"]
