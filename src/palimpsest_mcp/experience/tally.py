@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from .forms import Form, form_of, key_hash, quick_form
+from .forms import form_of, key_hash, quick_form
 from .reading import Sighting, day_of, outcome_of, read_line
 
 WINDOW_DAYS = 30
@@ -25,6 +25,7 @@ MAX_MEMBERS = 6
 _CACHED_TEXTS = 60_000
 _LINES_KEPT = 8
 _BUCKETS = 1 << 14
+_MARK = (1 << 48) - 1
 
 SUCCESS, FAILURE, SEEN = 1, 2, 4
 _FLAGS = {"success": SUCCESS, "failure": FAILURE, "error": FAILURE, "partial": SEEN}
@@ -117,13 +118,13 @@ class Tally:
             at: place of the block's first byte; places of lines count on from it.
         """
         for line in block.split(b"\n"):
-            if line and not line.isspace():
+            if line:
                 event = read_line(line)
                 day = self._day(event.ts) if event is not None else None
-                if event is None or day is None:
-                    self.damaged += 1
-                else:
+                if event is not None and day is not None:
                     self._take(event, day, at)
+                elif not line.isspace():
+                    self.damaged += 1
             at += len(line) + 1
 
     def clusters(self, merged: Iterable[Sequence[str]] = ()) -> list[Cluster]:
@@ -218,22 +219,24 @@ class Tally:
         elif len(self._groups) >= MAX_KEYS and self._new_in_crowd(kind, quick):
             return [None, 0]
         else:
-            group = self._group(kind, form_of(text))
+            group = self._group(kind, text)
             self._remember(kind, quick, [group, 0])
         entry = self._texts[kind].get(text) or [group, 0]
         self._remember(kind, text, entry)
         return entry
 
-    def _group(self, kind: Kind, form: Form) -> _Group | None:
+    def _group(self, kind: Kind, text: str) -> _Group | None:
+        form = form_of(text)
         name = f"{kind}:{form.key}"
         if form.key and name not in self._groups:
             self._groups[name] = _Group(kind, key_hash(kind, form.key), form.stance, form.opposite)
+            self._groups[name].wordings[text] = 1
         return self._groups.get(name)
 
     def _first_time(self, event: Sighting) -> bool:
         """Whether its identity is new: six bytes of a hash in one of many small heaps, since a set takes a hundred."""
-        hashed = hash(event.id or event.event_id or event) & (1 << 64) - 1
-        heap, mark = self._identities[hashed % _BUCKETS], (hashed >> 14 & (1 << 48) - 1).to_bytes(6, "little")
+        hashed = hash(event.id or event.event_id or event)
+        heap, mark = self._identities[hashed & _BUCKETS - 1], (hashed >> 14 & _MARK).to_bytes(6, "little")
         if mark in heap:
             return False
         heap += mark
