@@ -75,7 +75,9 @@ async def test_an_intent_that_is_not_said_to_have_changed_stays_and_the_answer_s
     assert "duplicate rows" not in text
 
 
-@pytest.mark.parametrize("sections", [{"mood": "good"}, {"state": "TBD"}, {"intent": "fix bugs"}, {}, {"files": [True]}])
+@pytest.mark.parametrize(
+    "sections", [{"mood": "good"}, {"state": "TBD"}, {"intent": "fix bugs"}, {}, {"files": [True]}]
+)
 async def test_what_is_refused_comes_with_a_correct_example_or_what_to_write(
     client: Client, sections: dict[str, Any]
 ) -> None:

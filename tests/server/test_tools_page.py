@@ -44,4 +44,5 @@ async def test_every_example_is_a_call_that_works(tmp_path: Path) -> None:
         "list_offloaded",
         "search_offloaded",
         "restore_batch",
+        "update_summary",
     }
