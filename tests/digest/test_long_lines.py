@@ -23,11 +23,16 @@ def test_pieces_say_where_the_line_went_on() -> None:
 
 
 def test_a_specific_of_several_words_is_never_cut() -> None:
-    text = " ".join(f"2026-11-20 10:{i % 60:02d}:{i % 50:02d} exit code {i + 10}" for i in range(200))
-    whole = line(text)
-    marked = {text[m.start : m.end] for m in whole.marks}
-    for piece in shortened(whole):
-        assert {s.text for s in DefaultRegistry().spans(piece.text)} <= marked
+    for lead in range(1, 40):
+        text = (
+            "w" * lead
+            + " "
+            + " ".join(f"2026-11-20 10:{i % 60:02d}:{i % 50:02d} exit code {i + 10}" for i in range(40))
+        )
+        whole = line(text)
+        marked = {text[m.start : m.end] for m in whole.marks}
+        for piece in shortened(whole):
+            assert {s.text for s in DefaultRegistry().spans(piece.text)} <= marked
 
 
 @settings(max_examples=40, deadline=None)
