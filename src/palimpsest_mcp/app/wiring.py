@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
-from ..digest.engine import ExtractiveDigester
+from ..digest.handed import HandedDigester
+from ..llm.anthropic_writer import AnthropicWriter
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
-from ..ports.text import Digester
+from ..ports.text import Digester, Writer
 from ..redaction import open_redactor
 from ..services.dependencies import ContentCounter, Dependencies
 from ..settings.settings import Settings
@@ -15,6 +17,8 @@ from ..specifics.registry import DefaultRegistry
 from ..specifics.user import UserClass
 from ..store.disk_store import DiskStore
 from ..tokens.counting import open_counter
+from ..tokens.model_table import FAST_MODEL
+from ..tokens.windows import rates_of, window_of
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
@@ -38,7 +42,7 @@ async def dependencies(
 
     @cache
     def digester_for(counter: ContentCounter) -> Digester:
-        return ExtractiveDigester(registry, counter)
+        return HandedDigester(registry, counter)
 
     return Dependencies(
         store=store,
@@ -48,6 +52,7 @@ async def dependencies(
         registry=registry,
         counter_for=cache(open_counter),
         digester_for=digester_for,
+        writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
         policy_named=settings.policy_named,
         principal=principal,
         model=settings.model,
@@ -56,4 +61,22 @@ async def dependencies(
         automatic=settings.auto,
         redact_archive=settings.redact_archive,
         kind_by_tool=settings.policy_named(None).kind_by_tool,
+    )
+
+
+def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
+    """The model that the settings name; without a key it answers every request with that reason."""
+    model = settings.anthropic_model or FAST_MODEL
+    window = window_of(model)
+    return AnthropicWriter(
+        model,
+        api_key=settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", ""),
+        auth_token=os.environ.get("ANTHROPIC_AUTH_TOKEN", ""),
+        base_url=settings.anthropic_base_url,
+        parallel=settings.anthropic_parallel,
+        time_limit_s=settings.anthropic_time_limit_s,
+        pass_limit_s=settings.anthropic_pass_limit_s,
+        window_tokens=window.tokens if window is not None else None,
+        rates=rates_of(model),
+        random_hex=random_hex,
     )

@@ -44,7 +44,9 @@ SCHEMA: dict[str, Any] = {
 
 _WORDS_A_TOKEN = 0.3
 """Words asked for, to each token that may be used: half of what would fit, since models overrun."""
-_MOST_WORDS = 80
+_LEAST_WORDS, _MOST_WORDS = 12, 80
+_LABEL_TOKENS = 30
+"""Of the label above each summary."""
 _MARK_LENGTH = 16
 
 
@@ -57,7 +59,8 @@ def quoted(request: WriteRequest, random_hex: Callable[[int], str]) -> str:
     mark = random_hex(_MARK_LENGTH // 2)
     while any(mark in text for text in results):
         mark += random_hex(_MARK_LENGTH // 2)
-    words = max(12, min(_MOST_WORDS, int(request.most_tokens * _WORDS_A_TOKEN / len(results))))
+    room = request.most_tokens / len(results) - _LABEL_TOKENS
+    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * _WORDS_A_TOKEN)))
     lines = [f"The mark is {mark}. {len(results)} results, at most {words} words for each."]
     if request.focus:
         lines.append(f"BEGIN {mark} words of the task\n{' '.join(request.focus)[:400]}\nEND {mark} words of the task")

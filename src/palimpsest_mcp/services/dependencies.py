@@ -11,7 +11,7 @@ from ..models.items import Content
 from ..models.policies import Policy
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
-from ..ports.text import Digester, Redactor, Registry
+from ..ports.text import Digester, Redactor, Registry, Writer
 
 Progress: TypeAlias = Callable[[int, int, str], Awaitable[None]]
 """Called with steps done, steps in all, and what is being done."""
@@ -49,6 +49,8 @@ class Dependencies:
     counter_for: Callable[[str], ContentCounter]
     """Model name, empty for unknown -> its counter."""
     digester_for: Callable[[ContentCounter], Digester]
+    writer: Writer | None = None
+    """What puts results into words above their digests; None: nobody does."""
     policy_named: Callable[[str | None], Policy]
     """Name, None for the configured default -> policy.
 

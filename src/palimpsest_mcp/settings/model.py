@@ -7,7 +7,16 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from .places import default_home
@@ -94,7 +103,20 @@ class SettingValues(BaseSettings):
     """Store originals masked too; then restore gives the masked text."""
     specifics: Annotated[tuple[SpecificClass, ...], NoDecode, _json_or_split(",")] = ()
     """More classes of what must survive."""
-    digester: Literal["extractive"] = "extractive"
+    digester: Literal["extractive", "anthropic"] = "extractive"
+    """`anthropic`: a model puts results into words above what code shows; without its answer, `extractive`."""
+    anthropic_model: str = ""
+    """Model that writes; empty: the fast tier of the model table."""
+    anthropic_base_url: str = ""
+    """Of the Messages API; empty: `ANTHROPIC_BASE_URL`, else the provider's own."""
+    anthropic_api_key: SecretStr = SecretStr("")
+    """Empty: `ANTHROPIC_API_KEY`, else `ANTHROPIC_AUTH_TOKEN`."""
+    anthropic_time_limit_s: float = Field(default=20.0, gt=0, le=600)
+    """For the summaries of one batch, retries included."""
+    anthropic_pass_limit_s: float = Field(default=45.0, gt=0, le=3_600)
+    """For all summaries of one pass."""
+    anthropic_parallel: int = Field(default=4, ge=1, le=64)
+    """Batches asked about at a time."""
     kind_by_tool: dict[str, str] = {}
     """Tool name -> kind of its results, added to every policy's own."""
     skills_roots: Paths = ()
