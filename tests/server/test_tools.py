@@ -124,7 +124,7 @@ async def test_a_pass_reports_before_and_after_and_how_to_get_things_back(client
     handle = await recorded(client)
     report = await data(client, "compact_session", session_id=handle, force=True, target=0.4, window_tokens=60_000)
     assert report["tokens_after"] < report["tokens_before"]
-    assert report["probes"] == "not validated"
+    assert report["probes"].startswith("passed: ")
     assert report["restore"].startswith(f"restore_batch {handle} offload_")
 
 
@@ -150,11 +150,32 @@ async def test_progress_is_reported_while_a_pass_works(client: Client) -> None:
     assert seen and seen == sorted(seen)
 
 
-async def test_no_digests_for_now_and_no_strategy_that_is_none(client: Client) -> None:
+async def test_an_agent_may_write_its_own_summaries_for_the_slots_of_a_plan(client: Client) -> None:
     handle = await recorded(client)
-    assert (await error(client, "compact_session", session_id=handle, digests={"1": "text"}))["code"] == (
-        "not_yet_available"
-    )
+    how = {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
+    plan = await data(client, "compact_session", dry_run=True, **how)
+    assert "of them your own words" in plan["slots"][0]
+    done = await data(client, "compact_session", plan_id=plan["plan_id"], digests={"1": "All went well."}, **how)
+    assert done["status"] == "compacted" and not [note for note in done["notes"] if "not used" in note]
+    batch = done["restore"].split()[-1]
+    listed = await client.call_tool("list_offloaded", {"session_id": handle, "batch_id": batch})
+    assert "wording not verified: 1 line]" in str(listed.content)
+    stale = await error(client, "compact_session", plan_id=plan["plan_id"], digests={"1": "All went well."}, **how)
+    assert stale["code"] == "plan_stale"
+
+
+async def test_texts_for_no_plan_or_no_slot_of_it_are_refused(client: Client) -> None:
+    handle = await recorded(client)
+    how = {"session_id": handle, "force": True, "target": 0.4, "window_tokens": 60_000}
+    plan = await data(client, "compact_session", dry_run=True, **how)
+    for more in ({}, {"plan_id": plan["plan_id"], "digests": {"99": "text"}}):
+        refused = await error(client, "compact_session", **{"digests": {"1": "text"}, **how, **more})
+        assert refused["code"] == "invalid_argument"
+    assert (await data(client, "list_offloaded", session_id=handle))["total"] == 0
+
+
+async def test_a_strategy_that_is_none_is_refused(client: Client) -> None:
+    handle = await recorded(client)
     refused = await error(client, "compact_session", session_id=handle, strategy="magic")
     assert refused["code"] == "invalid_argument" and "opaque" in refused["next"]
 

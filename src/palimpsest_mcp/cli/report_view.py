@@ -103,5 +103,5 @@ def _facts(report: Report) -> list[tuple[str, str]]:
             "cache",
             f"rewrites {tokens(cache.invalidated_tokens)} cached tokens, {back} ({cache.prices})" if cache else "",
         ),
-        ("probes", report.probes.state),
+        ("probes", report.probes.line),
     ]

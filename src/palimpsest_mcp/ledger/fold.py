@@ -236,6 +236,8 @@ class Decided:
         self.last_number = 0
         """Highest batch number reserved or used (L11)."""
         self.last_pass_rev = 0
+        self.last_pass_row = -1
+        """Newest message at the last pass; -1 unknown."""
         self.reinstated_at: dict[str, int] = {}
         """Item id -> assistant messages in the context when it came back."""
         for decision in decisions:
@@ -261,7 +263,7 @@ class Decided:
                     batch.state = batch.state if decision.item_ids else "purged"
 
     def _replace(self, decision: Replaced) -> None:
-        self.last_pass_rev = decision.rev
+        self.last_pass_rev, self.last_pass_row = decision.rev, decision.last_row
         for info in decision.batches:
             if info.mode != "copy":
                 self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent)

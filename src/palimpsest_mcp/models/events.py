@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .items import Item
+from .probes import ProbeReport
 
 EVENT_SCHEMA = 1
 """Version of the event format."""
@@ -155,6 +156,10 @@ class Replaced(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="repla
     policy: str = ""
     before_tokens: int = 0
     after_tokens: int = 0
+    last_row: int = -1
+    """Newest message that the context held then: how many came since is counted from here. -1: not written down."""
+    probes: ProbeReport | None = None
+    """What came of the pass's probes."""
 
 
 class Reinstated(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reinstated"):

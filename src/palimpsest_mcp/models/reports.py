@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from .items import Content
+from .probes import ProbeReport
 from .records import ClassCount, SpecificCounts
 from .usage import Usage
 
@@ -38,14 +39,6 @@ class CacheCost(msgspec.Struct, frozen=True, kw_only=True):
     break_even_turns: float | None
     """Model requests after which the pass has paid for itself; None when it never does."""
     prices: str
-
-
-class ProbeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Probes come with the anchored summary; until then the state says so."""
-
-    state: str = "not validated"
-    passed: int = 0
-    total: int = 0
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

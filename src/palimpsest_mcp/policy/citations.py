@@ -12,6 +12,7 @@ _ARXIV_VERSION = re.compile(r"^(/(?:abs|pdf|html)/.+?)v\d+(\.pdf)?$")
 _SLASHES = re.compile(r"/{2,}")
 _AROUND = re.compile(r"^[\s\x00-\x20]+|[\s\x00-\x20]+$")
 """Blanks and control characters: `urlsplit` drops the latter, and what then stands outside would be blank again."""
+_ENDING = re.compile(r"[\s\x00-\x20/]+$")
 _LINE = re.compile(r"\[(\d+)\] (\S+)")
 
 
@@ -32,7 +33,8 @@ def canonical_url(url: str) -> str:
         path = _ARXIV_VERSION.sub(r"\1\2", path)
     query = "&".join(pair for pair in parts.query.split("&") if pair and not _is_tracking(pair))
     user, at, address = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, user + at + address.lower(), path.rstrip("/"), query, ""))
+    whole = urlunsplit((parts.scheme, user + at + address.lower(), _ENDING.sub("", path), query, ""))
+    return _AROUND.sub("", whole)
 
 
 def parse_lines(lines: Iterable[str]) -> dict[str, tuple[int, str]]:

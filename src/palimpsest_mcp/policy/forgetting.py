@@ -16,7 +16,7 @@ LINE_QUOTED = 16
 """A last line of so many characters that an answer repeats is its conclusion."""
 SAYS_BYTES = 64
 """Shorter results ("no output", "ok") are equal without saying the same."""
-_COUNT = re.compile(r"\b(\d{1,7}) (?:[a-z]+ )?(tests?|passed|failed|failures?|examples?|specs?)\b")
+_COUNT = re.compile(r"\b(\d{1,7}) (?:[a-z]+ )?(tests?|passed|passing|failed|failing|failures?|examples?|specs?)\b")
 
 
 def forgettable(scene: Scene) -> dict[str, str]:

@@ -49,8 +49,9 @@ class Result:
 
     @cached_property
     def outcome(self) -> Outcome:
-        """Whether it says that the call failed; a text that was only read or found says nothing of its call."""
-        if self.verb in ("read", "search", "write", "edit") and not self.item.is_error:
+        """Whether it says that the call failed. Of a log that was only read, errors are what it is about, not how the
+        call went: of anything but a command, the host's own mark counts alone."""
+        if self.verb != "run" and not self.item.is_error:
             return Outcome(False if self.item.content else None, "")
         return outcome_of(content_text(self.item.content), is_error=self.item.is_error)
 

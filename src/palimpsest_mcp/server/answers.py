@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..digest.verify import PROSE_SHARE
 from ..models.plain_text import plain_line
 from ..models.reports import BatchReport, Recorded, Report, SpecificCounts
 from ..models.usage import Usage
@@ -241,7 +242,7 @@ class CompactAnswer(Answer):
             protected=report.protected,
             compression=_share(report.compression),
             cache=_cache(report),
-            probes=report.probes.state,
+            probes=report.probes.line,
             plan_id=report.plan_id,
             slots=[_slot_line(number, slot) for number, slot in enumerate(report.slots, 1)],
             how_to_apply=report.how_to_apply,
@@ -263,7 +264,9 @@ def _batch_line(batch: BatchReport) -> str:
 
 def _slot_line(number: int, slot: dict[str, Any]) -> str:
     ids = plain_line(", ".join(slot["item_ids"]), 160)
-    return f"{number}: {ids}; {slot['tokens']} tokens, digest at most {slot['budget_tokens']}"
+    own = int(PROSE_SHARE * slot["budget_tokens"])
+    words = "a pointer" if slot["pointer"] else f"digest at most {slot['budget_tokens']}, {own} of them your own words"
+    return f"{number}: {ids}; {slot['tokens']} tokens, {words}"
 
 
 def _grouped(warnings: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ..models.records import ArchivedItem, OffloadRecord, Reason
 from ..models.specifics import Specific
 from ..ports.text import Digester, Redacted
 from .dependencies import ContentCounter, Dependencies
+from .wording import Wording
 
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
 """Kinds that no pass takes, beside the policy's own: what they show is in view for good (D8)."""
@@ -29,6 +30,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
     record: OffloadRecord
     shown: tuple[tuple[Specific, ...], ...]
+    texts: tuple[str, ...] = ()
+    """The originals as the digest was made from them, redacted; empty where it was adopted."""
     notes: tuple[str, ...] = ()
     adopted: bool = False
 
@@ -53,6 +56,9 @@ class Digesting:
         self._focus = tuple(dict.fromkeys(word.lower() for word in focus.split() if len(word) > 2))
         self._reason: Reason = reason
         self._digester: Digester = given.digester_for(counter)
+        self.wording = Wording(given.redactor, given.writer, self._focus)
+        """Summaries above the digests of this pass."""
+        self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
 
@@ -91,6 +97,42 @@ class Digesting:
         for specific in specifics:
             self._holders.setdefault(specific, holder)
 
+    def forget(self, batches: Collection[str]) -> None:
+        """Batches of this pass that are not used: nothing is left to them from now on."""
+        self._holders = {one: holder for one, holder in self._holders.items() if holder not in batches}
+
+    def held(self) -> dict[Specific, str]:
+        """Specific -> what shows it, for `hold_again`."""
+        return dict(self._holders)
+
+    def hold_again(self, held: Mapping[Specific, str]) -> None:
+        """Come back to what `held` said before."""
+        self._holders = dict(held)
+
+    async def write_ahead(self, batches: Sequence[tuple[Slot, Sequence[ContextItem]]]) -> None:
+        """Have the summaries of batches written before their digests are made: side by side, while those follow one
+        another. Does nothing where nobody writes."""
+        wanted: list[tuple[Slot, tuple[DigestSource, ...]]] = []
+        for slot, items in batches:
+            ids = tuple(one.item.id for one in items)
+            if not items or slot.pointer or not self._policy.prefer_compact_over_drop:
+                continue
+            if self.wording.wants(slot, ids) and self._batch_key(slot, items) not in self._prepared:
+                self._masked[ids] = await self._redacted(items)
+                wanted.append((slot, self._sources(items, self._masked[ids])))
+        await self.wording.write_ahead(wanted)
+
+    async def _redacted(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
+        known = self._masked.pop(tuple(one.item.id for one in items), None)
+        if known is not None:
+            return known
+        return await asyncio.to_thread(
+            self._given.redactor.redact_all, [content_text(one.item.content) for one in items]
+        )
+
+    def _sources(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
+        return tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
+
     async def make(
         self,
         slot: Slot,
@@ -125,11 +167,9 @@ class Digesting:
     async def _digest(
         self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, replaces: tuple[str, ...]
     ) -> Made:
-        masked = await asyncio.to_thread(
-            self._given.redactor.redact_all, [content_text(one.item.content) for one in items]
-        )
+        masked = await self._redacted(items)
         request = DigestRequest(
-            sources=tuple(self._source(one, text) for one, text in zip(items, masked, strict=True)),
+            sources=self._sources(items, masked),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,
             handle=self._info.handle,
@@ -142,12 +182,14 @@ class Digesting:
             focus=self._focus,
             min_shown=self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
+            prose=() if replaces else self.wording.of(slot, tuple(one.item.id for one in items)),
         )
         digest = await self._digester.digest(request)
         record = await asyncio.to_thread(self._record, items, masked, digest, key)
         if replaces:
             record = msgspec.structs.replace(record, level=2, replaces=replaces)
-        return Made(record=record, shown=digest.shown, notes=digest.notes)
+        texts = tuple(one.text for one in masked)
+        return Made(record=record, shown=digest.shown, texts=texts, notes=digest.notes)
 
     def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
         item = one.item
@@ -212,6 +254,7 @@ class Digesting:
             msgspec.to_builtins(self._policy),
             [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, list(self._focus)],
             [self._digester.name, self._given.registry.version, self._counter.name],
+            *self.wording.key(slot),
         ]
         return _sha256(json.dumps(parts, sort_keys=True))
 

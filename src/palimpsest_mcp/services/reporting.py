@@ -7,18 +7,23 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ..digest.handed import NOT_USED
 from ..hosts.host_table import host_note
 from ..models.events import SessionInfo
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS
 from ..models.records import ClassCount, SpecificCounts
 from ..models.reports import BatchReport, Report, Status
 from ..models.usage import Measured, Usage
+from ..models.writing import Spent
 from ..policy.compression import compression
 from ..policy.economics import cache_cost
 from ..policy.zones import ratio_of, zone_of
-from ..tokens.windows import prices_of
+from ..tokens.windows import prices_of, rates_of
 from .compact import PassRequest, PassResult
 from .measure import Situation
+
+_OUTPUT_PRICE = 5.0
+"""An output token costs about so many input tokens, with every model of the table."""
 
 
 def report(info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, host: str) -> Report:
@@ -69,9 +74,11 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
             original=sum(one.tokens for one in result.leaving),
             digest=sum(made.record.digest_token_count for made in result.made),
             prices=prices_of(before.model),
+            model_cost=_in_input_tokens(result.spent, before.model),
         )
         if result.leaving
         else None,
+        probes=result.probes,
         compression=pressed.share,
         how_to_apply=host_note(host).how_to_apply,
         plan_id=result.plan_id if request.dry_run else "",
@@ -145,7 +152,36 @@ def _notes(situation: Situation, request: PassRequest, result: PassResult, press
         notes.append(pressed)
     if situation.scale < 1:
         notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
-    return tuple(dict.fromkeys([*notes, *result.notes]))
+    return tuple(dict.fromkeys([*notes, *result.probes.notes, *_about_summaries(result), *result.notes]))
+
+
+def _about_summaries(result: PassResult) -> list[str]:
+    """What summaries cost, and which were not used: each reason once, with its batches."""
+    reasons: dict[str, list[str]] = {}
+    for made in result.made:
+        for note in made.notes:
+            if note.startswith(NOT_USED):
+                reasons.setdefault(note, []).append(made.record.batch_id)
+    notes = [
+        f"{note} ({', '.join(batches[:3])}{f' and {len(batches) - 3} more' if len(batches) > 3 else ''})"
+        for note, batches in reasons.items()
+    ]
+    spent = result.spent
+    if spent.calls:
+        price = "price not known" if spent.dollars is None else f"${spent.dollars:.4f}"
+        notes.append(
+            f"summaries by {result.author}: {spent.calls} answers, {spent.tokens_in:,} tokens in, "
+            f"{spent.tokens_out:,} out, {price}"
+        )
+    return notes
+
+
+def _in_input_tokens(spent: Spent, model: str) -> float:
+    """What summaries cost, in input tokens of the session's model; in the writer's own where a price is not known."""
+    rates = rates_of(model)
+    if spent.dollars and rates:
+        return spent.dollars / (rates[0].input / 1e6)
+    return spent.tokens_in + _OUTPUT_PRICE * spent.tokens_out
 
 
 def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:

@@ -32,7 +32,7 @@ _INSIDE = re.compile(
     r"\berror TS\d+:|: (?:command not found|No such file or directory|[Pp]ermission denied|syntax error\b"
     r"|cannot (?:open|access|find)\b)"
 )
-_SUMMARY = re.compile(r"\b\d{1,7} (?:[a-z]+ )?(?:tests?|passed|failed|failures?|examples?|specs?)\b")
+_SUMMARY = re.compile(r"\b\d{1,7} (?:[a-z]+ )?(?:passed|passing|failed|failing|failures?)\b")
 
 _Found = Iterator[re.Match[str]]
 
@@ -69,7 +69,7 @@ def conclusion(text: str) -> str:
     """The line in which a run of tests says how it ended; empty where there is none."""
     text = text[-READ_CHARS // 2 :]
     last = None
-    for one in _where(_SUMMARY, text, "test", "passed", "fail", "example", "spec"):
+    for one in _where(_SUMMARY, text, "passed", "passing", "fail"):
         last = one
     return _line_at(text, last.start()) if last else ""
 

@@ -1,0 +1,92 @@
+"""Probes: questions made from originals, which what stays in the context must still answer (seed 003)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+ProbeType: TypeAlias = Literal[
+    "intent",
+    "file_path",
+    "file_changes",
+    "decision",
+    "rationale",
+    "error",
+    "resolution",
+    "blocker",
+    "progress",
+    "next_steps",
+    "recall",
+]
+
+ProbeState: TypeAlias = Literal["passed", "passed with a warning", "failed", "not validated"]
+"""`failed`: a critical probe failed, or less than 70 % passed. `not validated`: none could be made."""
+
+
+class ProbeCount(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The probes of one type."""
+
+    passed: int = 0
+    total: int = 0
+    critical_failed: int = 0
+
+
+class FailedProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question that what stays does not answer."""
+
+    type: ProbeType
+    question: str
+    expected: tuple[str, ...]
+    """All of them must stand in one passage, case and all. Redacted."""
+    critical: bool = False
+    item_id: str = ""
+    """The item that the question was made from."""
+    batch_id: str = ""
+    """The batch whose digest should answer it; empty where no digest was to."""
+
+
+class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of the probes of a pass, or of a session as it stands."""
+
+    state: ProbeState = "not validated"
+    passed: int = 0
+    total: int = 0
+    by_type: dict[str, ProbeCount] = {}
+    """In the order of `ProbeType`; types without a probe are left out."""
+    failed: tuple[FailedProbe, ...] = ()
+    """The critical ones first; at most `MAX_FAILED`, `by_type` counts them all."""
+    distractors: int = 0
+    """Values that no original holds, asked in the same way; each must be answered "no"."""
+    distractors_taken: int = 0
+    """Of these, answered "yes": counted as failed probes too."""
+    retries: int = 0
+    """How often batches were made again, with more room or one by one."""
+    kept_raw: int = 0
+    """Batches that were not used, so that their items stay as they were."""
+    elapsed_s: float | None = None
+    """Seconds that asking took, over all rounds."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float | None:
+        """Share that passed, 0.0-1.0; None when there were none."""
+        return self.passed / self.total if self.total else None
+
+    @property
+    def line(self) -> str:
+        """`passed with a warning: 36 of 42 (recall 22 of 28), 1 retry`: the types named are those that lack something."""
+        if not self.total:
+            return self.state
+        lacking = [f"{name} {c.passed} of {c.total}" for name, c in self.by_type.items() if c.passed < c.total]
+        if self.distractors_taken:
+            lacking.append(f"{self.distractors_taken} of {self.distractors} distractors taken")
+        words = f"{self.state}: {self.passed} of {self.total}" + (f" ({', '.join(lacking)})" if lacking else "")
+        if self.retries:
+            words += f", {self.retries} {'retry' if self.retries == 1 else 'retries'}"
+        return words + (f", {self.kept_raw} batches kept raw" if self.kept_raw else "")
+
+
+MAX_FAILED = 12
+
+__all__ = ["MAX_FAILED", "FailedProbe", "ProbeCount", "ProbeReport", "ProbeState", "ProbeType"]

@@ -1,0 +1,332 @@
+"""The thinking half of a pass (L9): slots become batches, made again or dropped as is asked. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..errors import DigestRefused
+from ..ledger.fold import Fold, batch_id, batch_number
+from ..ledger.view import standing_holders
+from ..models.events import Reserved, SessionInfo
+from ..models.plans import ContextItem, Plan, Slot
+from ..models.records import OffloadRecord, Reason
+from ..models.specifics import Specific
+from ..policy.compression import compression
+from ..policy.levels import level2_groups
+from ..policy.planning import Outcome, replan
+from .dependencies import Dependencies
+from .digesting import Digesting, Made
+from .measure import Situation
+from .pass_request import PassRequest, in_our_tokens
+from .probing import Leaving, leaving_of, redacted_texts
+from .sessions import Sessions
+from .wording import Wording
+
+RESERVED_AT_ONCE = 64
+"""Batch numbers taken by one decision; gaps are normal (L11)."""
+Batch = tuple[Made, list[ContextItem]]
+
+
+class Kept(NamedTuple):
+    """Batches as they stood at one moment."""
+
+    made: list[Batch]
+    outcomes: list[Outcome]
+    slots: dict[str, Slot]
+    standing: dict[str, bool]
+    held: dict[Specific, str]
+
+
+class Batches:
+    """The batches of one pass, under its lock."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        info: SessionInfo,
+        situation: Situation,
+        request: PassRequest,
+        pass_id: str,
+        reason: Reason,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._situation = situation
+        self._request = request
+        self._id = pass_id
+        self._counter = situation.counter
+        self._items = {one.item.id: one for one in situation.view.items}
+        self._standing = standing_holders(situation.fold, frozenset(self._items))
+        self._digesting = Digesting(given, info, request.rules, situation.counter, focus=request.focus, reason=reason)
+        self.made: list[Batch] = []
+        self.copies: list[tuple[ContextItem, str]] = []
+        """Fetched copies with the pointer that each becomes (L13)."""
+        self.refused: list[str] = []
+        """Items that no digest could shrink."""
+        self.refusal = ""
+        """Why the whole pass is refused; empty when it is not."""
+        self._outcomes: list[Outcome] = []
+        self._slots: dict[str, Slot] = {}
+        self._parts: dict[str, str] = {}
+        self._next_number = 0
+        self._reserved_to = -1
+        self._highest = 0
+
+    @property
+    def digester(self) -> str:
+        """Name and version of what makes the digests."""
+        return self._digesting.digester
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Item id -> digest part that stands for it since an earlier pass."""
+        return self._parts
+
+    @property
+    def wording(self) -> Wording:
+        """The summaries above the digests, and what they cost."""
+        return self._digesting.wording
+
+    async def make(self, first: Plan) -> None:
+        """Digest what the plan says, until the real counts meet the target."""
+        await self._look_around()
+        await self._fill(first, first.slots)
+        await self._raise_level(first)
+        self._refuse_too_much()
+
+    async def _look_around(self) -> None:
+        fold = self._situation.fold
+        records: list[OffloadRecord] = []
+        for owner in await self._sessions.family(self._info):
+            key = self._sessions.key(owner)
+            numbers = [await self._sessions.fold(owner)]
+            self._highest = max(self._highest, *(one.decided.last_number for one in numbers))
+            async for record in self._given.store.archive.records(key):
+                self._highest = max(self._highest, batch_number(record.batch_id))
+                if owner.session_id == self._info.session_id:
+                    records.append(record)
+        standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
+        self._parts = standing_parts(fold, records)
+        await self._digesting.look_around(self._situation.view.items, records, standing)
+
+    # -- making ------------------------------------------------------------------------------------------------------
+
+    async def _fill(self, first: Plan, slots: tuple[Slot, ...]) -> None:
+        """Digest slot after slot until the real counts meet the target; plan again with what came out."""
+        while slots:
+            await self._digesting.write_ahead([(slot, self._fresh(slot)) for slot in slots])
+            for slot in slots:
+                await self._report(len(self._outcomes), len(self._outcomes) + len(slots), "digest")
+                self._outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+                if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
+                    return
+            slots = self._replanned()
+
+    def _fresh(self, slot: Slot) -> list[ContextItem]:
+        """Its items that are to be digested: fetched copies become pointers instead (L13)."""
+        return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
+
+    def _replanned(self, **changes: Any) -> tuple[Slot, ...]:
+        arguments = {**in_our_tokens(self._situation, self._request), **changes}
+        return replan(self._situation.view.items, self._request.rules, self._outcomes, **arguments).slots
+
+    def _now(self, first: Plan) -> int:
+        """Tokens that the context would take, in our own."""
+        return first.before_tokens - sum(
+            sum(self._items[name].tokens for name in one.item_ids) - one.digest_tokens
+            for one in self._outcomes
+            if one.digest_tokens is not None
+        )
+
+    async def _take(self, slot: Slot) -> int | None:
+        """Tokens that stand for the slot's items from now on; None when they stay as they are."""
+        copies = [self._items[name] for name in slot.item_ids if self._items[name].copy_of]
+        fresh = self._fresh(slot)
+        tokens = 0
+        for one in copies:
+            pointer = self._pointer(one)
+            self.copies.append((one, pointer))
+            tokens += self._counter.count(pointer) + self._counter.per_result_overhead
+        if not fresh:
+            return tokens
+        try:
+            made = await self._digesting.make(slot, fresh, await self._number(), self._standing)
+        except DigestRefused:
+            self.refused += [one.item.id for one in fresh]
+            return tokens + sum(one.tokens for one in fresh) if copies else None
+        self._keep(made, fresh, slot)
+        return tokens + made.record.digest_token_count + len(fresh) * self._counter.per_result_overhead
+
+    def _keep(self, made: Made, items: list[ContextItem], slot: Slot) -> None:
+        self._standing[made.record.batch_id] = True
+        self._slots[made.record.batch_id] = slot
+        self.made.append((made, items))
+
+    def _pointer(self, one: ContextItem) -> str:
+        batch, _, item = one.copy_of.partition(" ")
+        return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
+
+    async def _number(self) -> str:
+        """The next reserved batch id; reserves some more under the commit lock when none is left (L11)."""
+        if self._next_number > self._reserved_to:
+            taken: list[int] = []
+
+            def reserve(fold: Fold) -> list[Reserved]:
+                first = max(fold.decided.last_number, self._highest) + 1
+                taken[:] = [first]
+                return [Reserved(pass_id=self._id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
+
+            await self._sessions.decide(self._info, reserve)
+            self._next_number, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
+        self._next_number += 1
+        return batch_id(self._next_number - 1)
+
+    async def _raise_level(self, first: Plan) -> None:
+        """Make level-2 digests of the oldest, where the rule allows it (L16)."""
+        groups = level2_groups(
+            self._situation.view.items,
+            self._request.rules,
+            window_tokens=in_our_tokens(self._situation, self._request)["window_tokens"],
+            excess=self._now(first) - first.target_tokens,
+            all_of_them=self._request.how.remakes,
+        )
+        for done, group in enumerate(groups):
+            await self._report(done, len(groups), "level 2")
+            items = [self._items[name] for name in group.item_ids]
+            slot = Slot(
+                item_ids=group.item_ids,
+                tokens=group.tokens,
+                budget_tokens=group.budget_tokens,
+                ceiling_tokens=group.budget_tokens,
+            )
+            try:
+                made = await self._digesting.make(slot, items, await self._number(), {}, replaces=group.batch_ids)
+            except DigestRefused:
+                continue  # the digests that stand are the smaller form
+            if made.record.digest_token_count < group.tokens:
+                self.made.append((made, items))
+
+    def _refuse_too_much(self) -> None:
+        """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""
+        sizes = [
+            (m.record.original_token_count, m.record.digest_token_count, m.record.mode)
+            for m, _ in self.made
+            if m.record.level == 1
+        ]
+        left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
+        pressed = compression(sizes, self._request.rules, strategy=self._request.strategy, left_out=left_out)
+        if pressed.refused:
+            self.made, self.refusal = [], pressed.note
+
+    # -- for whoever looks at what was made --------------------------------------------------------------------------
+
+    def leaving(self) -> dict[str, Leaving]:
+        """Every item that a batch stands for, with its part and its redacted original."""
+        found: dict[str, Leaving] = {}
+        for made, _ in self.made:
+            found |= leaving_of(made.record, made.texts or redacted_texts(self._given, made.record))
+        return found
+
+    def slot_of(self, batch: str) -> Slot | None:
+        """What a batch of this pass was made from; None for one of level 2."""
+        return self._slots.get(batch)
+
+    def meets(self, first: Plan) -> bool:
+        """Whether the context is within the target, were the batches used as they are."""
+        return self._now(first) <= first.target_tokens
+
+    def room(self, first: Plan) -> int:
+        """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
+        how = msgspec.structs.replace(self._request.how, takes_all=True)
+        others = sum(slot.tokens - slot.budget_tokens for slot in self._replanned(strategy=how))
+        return first.target_tokens - self._now(first) + others
+
+    def units(self, slot: Slot) -> list[Slot]:
+        """One slot a unit, each with its share of the budget."""
+        names: dict[str, list[str]] = {}
+        for name in slot.item_ids:
+            names.setdefault(self._items[name].item.unit or name, []).append(name)
+        found: list[Slot] = []
+        for ids in names.values():
+            tokens = sum(self._items[name].tokens for name in ids)
+            budget = min(tokens - 1, max(1, round(slot.budget_tokens * tokens / max(1, slot.tokens))))
+            ceiling = min(2 * budget, tokens - 1)
+            found.append(Slot(item_ids=tuple(ids), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling))
+        return found
+
+    def kept(self) -> Kept:
+        """What stands now, to come back to."""
+        return Kept(
+            list(self.made), list(self._outcomes), dict(self._slots), dict(self._standing), self._digesting.held()
+        )
+
+    def put_back(self, kept: Kept) -> None:
+        """Come back to what stood before; numbers that were taken meanwhile stay unused."""
+        self.made, self._outcomes = list(kept.made), list(kept.outcomes)
+        self._slots, self._standing = dict(kept.slots), dict(kept.standing)
+        self._digesting.hold_again(kept.held)
+
+    async def add(self, first: Plan, slots: Collection[Slot]) -> None:
+        """Make batches of slots whose items are free again, and then whatever the target still needs."""
+        for slot in slots:
+            self._outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+        await self.refill(first)
+
+    async def refill(self, first: Plan) -> None:
+        """Let others leave in the place of what stayed, as far as the target needs it."""
+        if not self.meets(first) or self._request.how.takes_all:
+            await self._fill(first, self._replanned())
+
+    async def drop(self, names: Collection[str], *, taken: bool = True) -> None:
+        """Take batches out, and make those anew that leave specifics to them (D8): nobody holds these any more.
+
+        Args:
+            taken: their items stay as they are and are not offered again in this pass.
+        """
+        away = self._with_dependents(names)
+        gone = [(made, items) for made, items in self.made if made.record.batch_id in away]
+        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in away]
+        self._digesting.forget(away)
+        for made, items in gone:
+            own = made.record.batch_id
+            self._standing.pop(own, None)
+            ids = tuple(one.item.id for one in items)
+            self._outcomes = [one for one in self._outcomes if one.item_ids != ids]
+            slot = self._slots.pop(own, None)
+            if slot is None:
+                continue  # of level 2: the digests that stand are used on
+            if own in names:
+                self._outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
+            else:
+                self._outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
+
+    def _with_dependents(self, names: Collection[str]) -> set[str]:
+        away = set(names)
+        for made, _ in self.made:  # in order: a batch refers to earlier ones only
+            if away & made.record.specifics.holders.keys():
+                away.add(made.record.batch_id)
+        return away
+
+    async def _report(self, done: int, total: int, what: str) -> None:
+        if self._request.progress is not None:
+            await self._request.progress(done, total, what)
+
+
+def standing_parts(fold: Fold, records: Collection[OffloadRecord]) -> dict[str, str]:
+    """Item id -> the text that stands for it in the context now."""
+    by_id = {record.batch_id: record for record in records}
+    found: dict[str, str] = {}
+    for name, stands in fold.decided.replacements.items():
+        if stands.item.part is not None:
+            found[name] = stands.item.part
+        elif (record := by_id.get(stands.batch.batch_id)) is not None:
+            found |= {item.id: record.part(item) for item in record.items if item.id == name}
+    return found
+
+
+__all__ = ["Batch", "Batches", "standing_parts"]

@@ -1,0 +1,59 @@
+"""How a pass was asked for, and its numbers in the unit of our estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..models.policies import Policy
+from ..policy.strategies import STRATEGIES, Strategy, under
+from .dependencies import Progress
+from .measure import Situation
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassRequest:
+    """How a pass was asked for."""
+
+    policy: Policy
+    target: float | None = None
+    force: bool = False
+    dry_run: bool = False
+    requested: bool = True
+    """Somebody asked for it; False when it runs on its own."""
+    keep_last: int | None = None
+    focus: str = ""
+    plan_id: str = ""
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The calling agent's own summaries, by the number of their slot in the plan (I4)."""
+    strategy: str = "anchored"
+    host_compacts: bool = False
+    """The host compacts by itself and no adapter of ours acts in it or before it."""
+    progress: Progress | None = None
+
+    @property
+    def how(self) -> Strategy:
+        """The strategy by its name."""
+        return STRATEGIES[self.strategy]
+
+    @property
+    def rules(self) -> Policy:
+        """The policy under the strategy: what the pass goes by."""
+        return under(self.policy, self.how)
+
+
+def in_our_tokens(situation: Situation, request: PassRequest) -> dict[str, Any]:
+    """The numbers of a plan in the unit of our estimates, in which items are counted (`Situation.scale`)."""
+
+    def ours(tokens: int | None) -> int | None:
+        return None if tokens is None else round(tokens / situation.scale)
+
+    return {
+        "used_tokens": ours(situation.view_used),
+        "window_tokens": ours(situation.window_tokens),
+        "target": request.target,
+        "force": request.force,
+        "keep_last": request.keep_last,
+        "strategy": request.how,
+    }

@@ -1,0 +1,160 @@
+"""Asks the probes of a pass, or of a session as it stands: what was there, what stays, and the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from ..models.items import Item, content_text
+from ..models.plans import ContextItem, Verdict
+from ..models.probes import ProbeReport
+from ..models.records import OffloadRecord
+from ..probes.answering import Stays
+from ..probes.asking import Original
+from ..probes.grading import Graded, ask, concerned, grade, report, untrusted
+from .dependencies import Dependencies
+
+SUMMARY = "summary"
+"""Name of the passage that the anchored summary is; no item has it, since items' ids hold no such word alone."""
+WARN_S, RED_S = 2.0, 5.0
+"""Seconds for all rounds of a pass: above the first a note, above the second a red flag (seed 003)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    """One item for which a part stands, or is to stand."""
+
+    batch_id: str
+    part: str
+    text: str
+    """Of the original, redacted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """What came of asking once."""
+
+    graded: Graded
+    batch_of: Mapping[str, str]
+
+    @property
+    def weak(self) -> set[str]:
+        """Batches with a failed probe."""
+        return concerned(self.graded, self.batch_of)
+
+    @property
+    def untrusted(self) -> set[str]:
+        """Batches that must not be used as they are."""
+        return untrusted(self.graded, self.batch_of)
+
+
+class Probing:
+    """The probes of one agent's context."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        items: Sequence[ContextItem],
+        *,
+        verdicts: Iterable[Verdict] = (),
+        parts: Mapping[str, str] | None = None,
+        summary: str = "",
+        wanted_pointers: bool = False,
+    ) -> None:
+        """Take the context as it was.
+
+        Args:
+            verdicts: of the plan: nothing is asked of what may be forgotten.
+            parts: item id -> digest part that stands for it since an earlier pass.
+            wanted_pointers: every digest is a pointer by choice (`opaque`): nothing is asked of what leaves.
+        """
+        self._given = given
+        self._items = items
+        self._forgotten = {one.item_id for one in verdicts if one.reason == "forget"}
+        self._parts = parts or {}
+        self._summary = summary
+        self._pointers = wanted_pointers
+        self._texts: dict[str, str] = {}
+        self.elapsed_s = 0.0
+
+    async def ask(self, leaving: Mapping[str, Leaving]) -> Round:
+        """Ask everything, with these items replaced by their parts."""
+        started = self._given.clock()
+        graded = await asyncio.to_thread(self._graded, leaving)
+        self.elapsed_s += (self._given.clock() - started).total_seconds()
+        return Round(graded=graded, batch_of={name: one.batch_id for name, one in leaving.items()})
+
+    def told(self, last: Round, *, retries: int = 0, kept_raw: int = 0) -> ProbeReport:
+        """The report of the last round, with what it took to come there."""
+        found = report(last.graded, last.batch_of, lambda text: self._given.redactor.redact(text).text)
+        notes = list(found.notes)
+        if self.elapsed_s > WARN_S:
+            grave = "red flag: " if self.elapsed_s > RED_S else ""
+            notes.append(f"{grave}probes took {self.elapsed_s:.1f} s, over {WARN_S:g} s")
+        return msgspec.structs.replace(
+            found, retries=retries, kept_raw=kept_raw, elapsed_s=round(self.elapsed_s, 3), notes=tuple(notes)
+        )
+
+    def _graded(self, leaving: Mapping[str, Leaving]) -> Graded:
+        originals: list[Original] = []
+        passages: dict[str, str] = {SUMMARY: self._summary} if self._summary else {}
+        for entry in self._items:
+            item = entry.item
+            if item.kind == "thinking":
+                continue
+            gone = leaving.get(item.id)
+            if gone is not None:
+                originals.append(self._original(item, gone.text, leaves=True))
+                passages[item.id] = gone.part
+            elif entry.state == "replaced":
+                passages[item.id] = self._parts.get(item.id, "")
+            else:
+                text = self._text(item)
+                originals.append(self._original(item, text))
+                if entry.state != "gone":
+                    passages[item.id] = text
+        return grade(ask(originals), Stays(passages))
+
+    def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
+        forgotten = leaves and (self._pointers or item.id in self._forgotten)
+        return Original(item=item, text=text, leaves=leaves, forgotten=forgotten)
+
+    def _text(self, item: Item) -> str:
+        if item.id not in self._texts:
+            self._texts[item.id] = _call_text(item) if item.kind == "tool_call" else content_text(item.content)
+        return self._texts[item.id]
+
+
+def leaving_of(record: OffloadRecord, texts: Sequence[str]) -> dict[str, Leaving]:
+    """The items of a record with their parts; `texts` are their redacted originals, in order."""
+    return {
+        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text)
+        for item, text in zip(record.items, texts, strict=True)
+    }
+
+
+def redacted_texts(given: Dependencies, record: OffloadRecord) -> list[str]:
+    """The originals of a record as their digest was made from them."""
+    return [one.text for one in given.redactor.redact_all([content_text(item.result) for item in record.items])]
+
+
+def _call_text(item: Item) -> str:
+    """A call as a model reads it: the tool and every string of its arguments, unescaped."""
+    return "\n".join([item.tool_name, *_strings(item.args)])
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for part in cast("dict[str, Any]", value).values() for text in _strings(part)]
+    if isinstance(value, list):
+        return [text for part in cast("list[Any]", value) for text in _strings(part)]
+    return [] if value is None else [str(value)]
+
+
+__all__ = ["SUMMARY", "Leaving", "Probing", "Round", "leaving_of", "redacted_texts"]
