@@ -448,5 +448,5 @@ async def test_the_side_file_says_where_each_rule_comes_from(shop: Shop) -> None
     await shop.compact()
     side = json.loads(next(shop.home.rglob("side.json")).read_bytes())
     (rule,) = side["rules"]
-    assert len(rule["events"]) == 3 and rule["members"] == ["use the api"] and rule["lower_bound"] == 0.4385
+    assert len(rule["events"]) == 3 and rule["members"] == ["use the api"] and rule["lower_bound"] == pytest.approx(0.4385, abs=1e-4)
     assert (rule["first_seen"], rule["last_verified"]) == ("2026-04-22", "2026-04-22")

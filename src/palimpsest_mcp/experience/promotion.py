@@ -228,7 +228,7 @@ class _Bench:
 
     def _dated(self, cluster: Cluster | None, rule: Rule) -> Rule:
         """A failure mode is as new as its newest failure; a bound belongs to every rule."""
-        bound = round(lower_bound(rule.success, rule.seen), 4)
+        bound = round(lower_bound(rule.success, rule.seen), 6)
         if cluster is not None and rule.section == "failures":
             newest = date.fromordinal(cluster.last_failure or cluster.last_day)
             rule = msgspec.structs.replace(rule, last_verified=newest, failed=max(1, rule.failed))
