@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.handed import HandedDigester
 from palimpsest_mcp.digest.manifest import is_note, prose_lines, prose_note
 from palimpsest_mcp.digest.plain import plain
-from palimpsest_mcp.digest.shown import shown_in
+from palimpsest_mcp.digest.shown import shown_in, without_prose
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.digests import Digest, DigestRequest, Prose
 
@@ -63,6 +63,8 @@ def test_what_a_summary_repeats_does_not_count_as_shown(bench: Bench, log: Log) 
         found = {(span.cls, span.text) for span in bench.registry.spans(shown_lines)}
         assert {(one.cls, one.text) for one in digest.shown[0]} == found
         assert {(one.cls, one.text) for one in shown_in(digest.parts[0].text, bench.registry)} == found
+        kept = [line.text for line in digest.parts[0].lines if line.kind != "prose" and not prose_lines(line.text)]
+        assert without_prose(digest.parts[0].text).split("\n") == kept
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import NotYetAvailable
+from ..errors import InvalidArgument
 from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap
 from ..models.events import SessionInfo, SummarizationEvent
+from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..models.reports import BatchView, ContextView, Hit, Recorded, Report, Restored, StoreStatus, VerifyReport
 from ..models.summaries import AnchoredSummary, SummaryUpdate
@@ -32,6 +33,7 @@ from ..services.measure import Situation, Told, situate, tell
 from ..services.messages import CompactedMessages, Messages
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
+from ..services.probe import probe_session
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.settings import Settings
@@ -298,14 +300,21 @@ class Palimpsest(ExperienceMethods):
     ) -> Report:
         """One pass over a recorded session. The host's own history stays as it is; the report says what to do.
 
+        Args:
+            plan_id: of a dry run; the pass is refused when the session changed since.
+            digests: summaries of the caller's own by the number of their slot in that plan, `{"1": "…"}`. Each stands,
+                labelled, above what code shows, or a note of the report says why it does not.
+
         Raises:
             SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
-            NotYetAvailable: `digests`.
-            InvalidArgument: there is no such strategy.
+            InvalidArgument: there is no such strategy or slot, or `digests` without the `plan_id` they are for.
         """
         policies.check_strategy(strategy)
-        if digests:
-            raise NotYetAvailable("Digests written by the caller come later.", next="Leave out digests.")
+        if digests and (dry_run or not plan_id):
+            raise InvalidArgument(
+                "Summaries are for the slots of a plan.",
+                next="Run compact_session with dry_run, then without it with its plan_id and digests.",
+            )
         info = await self._sessions.find(session_id)
         chosen = await policies.policy_of(self._given, self._sessions, info, policy)
         await tell(
@@ -320,6 +329,7 @@ class Palimpsest(ExperienceMethods):
             keep_last=keep_last,
             focus=focus,
             plan_id=plan_id,
+            digests=digests or {},
             strategy=strategy,
             host_compacts=_stands_aside(host or info.host),
             progress=progress,
@@ -389,6 +399,16 @@ class Palimpsest(ExperienceMethods):
     async def summary_markdown(self, session_id: str, *, full: bool = False) -> str:
         """The same in the form of `summary.md`."""
         return to_markdown(await self.summary(session_id, full=full))
+
+    async def probe(self, session_id: str) -> ProbeReport:
+        """Ask what the session's originals hold, and answer from what stays of it; also for one compacted long ago.
+
+        Raises:
+            SessionUnknown: there is none.
+        """
+        info = await self._sessions.find(session_id)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        return await probe_session(self._given, self._sessions, self._summaries, info, policy)
 
     # The archive
 
