@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PalimpsestError
-from ..llm.rule_wording import open_rule_writer
+from ..llm.rule_wording import AnthropicRuleWriter
 from ..models.experience import (
     Compaction,
     EventRecorded,
@@ -120,5 +120,7 @@ def learning_means(settings: Settings, given: Dependencies, experience: Experien
 
 def _rule_writer(settings: Settings) -> RuleWriter | None:
     """A model words rules only where a key is there and nobody switched it off."""
-    key = os.environ.get("ANTHROPIC_API_KEY", "")
-    return open_rule_writer(key) if key and settings.auto and settings.rule_wording == "auto" else None
+    key = settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+    if not key or not settings.auto or settings.rule_wording != "auto":
+        return None
+    return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)

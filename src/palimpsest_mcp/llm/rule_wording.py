@@ -98,8 +98,3 @@ class AnthropicRuleWriter:
         if answer.stop_reason != "end_turn":
             raise WordingFailed(f"it stopped with {answer.stop_reason}")
         return "".join(block.text for block in answer.content if block.type == "text")
-
-
-def open_rule_writer(api_key: str) -> AnthropicRuleWriter:
-    """The writer that a key opens."""
-    return AnthropicRuleWriter(api_key)
