@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from palimpsest_mcp.app import Palimpsest
 
 Program = Callable[..., Any]
 Messages = list[dict[str, Any]]
@@ -43,6 +46,19 @@ def test_blocks_come_back_exactly_as_json(program: Program, tmp_path: Path, mess
     assert answer["items"][0]["content"] == blocks and answer["batch_id"] == "offload_0001"
     raw = program("restore", handle, "offload_0001", "--item", "toolu_0", "--raw").out
     assert raw == "\n".join(block["text"] for block in blocks).encode("utf-8", "surrogatepass")
+
+
+def test_what_an_agent_fetched_in_a_shell_is_known_as_a_copy(program: Program, compacted: str, home: Path) -> None:
+    batch = program("--json", "list", compacted).json["batches"][0]["batch_id"]
+    printed = program("restore", compacted, batch).text.removesuffix("\n")
+
+    async def record() -> None:
+        async with Palimpsest.open(home) as p:
+            await p.record_items(compacted, [{"role": "tool", "tool_use_id": "shell", "content": printed}])
+
+    asyncio.run(record())
+    rows = program("--json", "show", compacted).json["items"]
+    assert next(row["protected"] for row in rows if row["item_id"] == "shell") == "restored"
 
 
 def test_a_batch_of_several_needs_an_item_for_raw_bytes(program: Program, compacted: str) -> None:

@@ -458,9 +458,15 @@ class Palimpsest(ExperienceMethods):
             await self._offloaded.note_fetched(info, found, [])
         return found
 
-    async def note_fetched(self, session_id: str, restored: Sequence[Restored], texts: Sequence[str]) -> None:
-        """Say under which very texts originals were handed to an agent, so that they are known when they come back."""
-        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts)
+    async def note_fetched(
+        self, session_id: str, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+    ) -> None:
+        """Say under which very texts originals were handed to an agent, so that they are known when they come back.
+
+        Args:
+            also: further forms that hosts may give the same copy.
+        """
+        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts, also)
 
     async def reinstate(self, session_id: str, batch_id: str) -> None:
         """Put the whole units of a batch back in the place of their digest."""

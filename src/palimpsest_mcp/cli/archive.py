@@ -160,7 +160,7 @@ def restore(
         )
     if raw and face.as_json:
         raise InvalidArgument("--raw and --json exclude each other.", next="Use one of them.")
-    restored = face.ask(lambda facade: _restored(facade, session, batch, item, one=raw))
+    restored = face.ask(lambda facade: _restored(facade, session, batch, item, raw=raw))
     if raw:
         from .screen import say_bytes
 
@@ -172,11 +172,21 @@ def restore(
 
 
 async def _restored(
-    facade: Palimpsest, session: str, batch: str, item: str | None, *, one: bool
+    facade: Palimpsest, session: str, batch: str, item: str | None, *, raw: bool
 ) -> tuple[Restored, ...]:
-    if item is not None or one:
-        return (await facade.restore(session, batch, item),)
-    return await facade.restore_batch(session, batch)
+    if item is not None or raw:
+        found: tuple[Restored, ...] = (await facade.restore(session, batch, item, noted=False),)
+    else:
+        found = await facade.restore_batch(session, batch, noted=False)
+    # An agent that ran this in a shell has our lines in its context, by which the copy is known again (L13).
+    await facade.note_fetched(session, found, [], also=["\n".join(line for one in found for line in _lines(one))])
+    return found
+
+
+def _lines(one: Restored) -> tuple[str, str]:
+    from ..models.plain_text import plain
+
+    return plain(f"--- {one.item_id}, {len(one.text):,} characters, sha256 {one.sha256}"), plain(one.text)
 
 
 def _say_blocks(restored: Sequence[Restored]) -> None:
@@ -194,7 +204,7 @@ def _say_texts(restored: Sequence[Restored]) -> None:
     from .screen import say
 
     for one in restored:
-        say(f"--- {one.item_id}, {len(one.text):,} characters, sha256 {one.sha256}", one.text)
+        say(*_lines(one))
         if plain(one.text) != one.text:
             sys.stderr.write(
                 "note: characters that a terminal would act on are not shown; --raw gives the exact bytes\n"

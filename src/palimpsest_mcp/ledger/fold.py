@@ -191,8 +191,9 @@ class Fold:
 
     def _fetch(self, event: Fetched) -> None:
         self.restored_tokens += event.tokens
-        for text_hash in event.text_sha256:
-            new = (event.batch_id, event.item_ids[0] if event.item_ids else "")
+        one_each = len(event.item_ids) == len(event.text_sha256)
+        for place, text_hash in enumerate(event.text_sha256):
+            new = (event.batch_id, "".join(event.item_ids[place if one_each else 0 :][:1]))
             self.fetched[text_hash] = min(self.fetched.get(text_hash, new), new)
         for item_id in event.item_ids:
             state = self.states.setdefault(item_id, ItemState())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 import msgspec
@@ -53,19 +54,19 @@ def view(
     """
     found = [(state.current, state) for state in fold.states.values() if state.versions]
     found = sorted(((i, s) for i, s in found if i.agent == agent), key=lambda pair: (pair[0].position, pair[0].id))
-    heard = len({item.position[0] for item, _ in found if item.role == "assistant"})
+    said = sorted({item.position[0] for item, _ in found if item.role == "assistant"})
     waiting = _open_units(found) if open_units is None else open_units
     here: list[ContextItem] = []
     away: list[ContextItem] = []
     for item, state in found:
-        stands = _context_item(fold, item, state, heard, waiting, result_overhead, digester)
+        stands = _context_item(fold, item, state, said, waiting, result_overhead, digester)
         (away if stands.state == "gone" else here).append(stands)
     return View(
         agent=agent,
         rev=fold.rev,
         items=tuple(here),
         gone=tuple(away),
-        assistant_messages=heard,
+        assistant_messages=len(said),
         tool_calls=sum(1 for item in here if item.item.role == "tool"),
         last_row=max((item.item.position[0] for item in here), default=-1),
         tokens=sum(one.tokens for one in here),
@@ -74,15 +75,14 @@ def view(
 
 
 def _context_item(
-    fold: Fold, item: Item, state: ItemState, heard: int, waiting: frozenset[str], overhead: int, digester: str
+    fold: Fold, item: Item, state: ItemState, said: list[int], waiting: frozenset[str], overhead: int, digester: str
 ) -> ContextItem:
     decided = fold.decided
     extra = overhead if item.role == "tool" else 0
     replaced = decided.replacements.get(item.id)
     if replaced is not None and replaced.item.sha256 != item.sha256:
         replaced = None
-    since = max((at for at in (state.fetched_at, decided.reinstated_at.get(item.id)) if at is not None), default=None)
-    origin = fold.fetched.get(part_hash(item)) if item.role == "tool" and item.content is not None else None
+    origin = _origin(fold, item)
     return ContextItem(
         item=item,
         tokens=(item.tokens if replaced is None else replaced.item.part_tokens) + extra,
@@ -90,11 +90,32 @@ def _context_item(
         batch_id="" if replaced is None else replaced.batch.batch_id,
         level=0 if replaced is None else replaced.batch.level,
         pinned=item.id in decided.pinned,
-        restored_ago=None if since is None else max(0, heard - since),
+        restored_ago=_restored_ago(fold, item, state, said, is_copy=bool(origin)),
         call_open=bool(item.unit) and item.unit in waiting,
         unshrinkable=item.id in fold.unshrinkable.get(digester, ()),
-        copy_of="" if origin is None else " ".join(origin),
+        copy_of=" ".join(origin),
     )
+
+
+def _origin(fold: Fold, item: Item) -> tuple[str, ...]:
+    """Batch and item that a result is a fetched copy of, by its hash; empty for any other, the original among them."""
+    if item.role != "tool" or item.content is None:
+        return ()
+    origin = fold.fetched.get(part_hash(item), ())
+    return () if origin[1:] == (item.id,) else origin
+
+
+def _restored_ago(fold: Fold, item: Item, state: ItemState, said: list[int], *, is_copy: bool) -> int | None:
+    """Assistant messages since an original was handed out or put back, or since its copy came in; None for others.
+
+    Args:
+        said: rows of all assistant messages, in order.
+    """
+    if is_copy:
+        return len(said) - bisect_right(said, item.position[0])
+    known = (state.fetched_at, fold.decided.reinstated_at.get(item.id))
+    since = max((at for at in known if at is not None), default=None)
+    return None if since is None else max(0, len(said) - since)
 
 
 def _open_units(found: list[tuple[Item, ItemState]]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ContentBlock, TextContent
 
 from ..errors import BatchUnknown
+from ..models.items import content_text
 from ..models.plain_text import plain_line
 from ..models.reports import Hit
 from .answers import PAGE_TOKENS
@@ -62,9 +63,12 @@ async def restore_batch(
         restored = await facade.restore_batch(session_id, batch_id, noted=False)
     page = page_of([one.text for one in restored], offset or 0, count_o200k)
     text = restored_text(handle, restored, page, secrets.token_hex)
-    # By this very text the copy is known when the host's history shows it (L13).
-    await facade.note_fetched(session_id, [restored[piece.index] for piece in page.pieces], [text])
-    return [TextContent(type="text", text=text), *pictures(restored, page)]
+    answer: list[ContentBlock] = [TextContent(type="text", text=text), *pictures(restored, page)]
+    # By this very text, and with its images, the copy is known when the host's history shows it (L13).
+    handed = [restored[piece.index] for piece in page.pieces]
+    whole = content_text([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer])
+    await facade.note_fetched(session_id, handed, [text], also=[whole])
+    return answer
 
 
 def _hits_text(hits: tuple[Hit, ...]) -> str:

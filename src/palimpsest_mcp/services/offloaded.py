@@ -107,8 +107,14 @@ class Offloaded:
             sha256=item.sha256,
         )
 
-    async def note_fetched(self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str]) -> None:
+    async def note_fetched(
+        self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+    ) -> None:
         """Remember that originals were handed out, and under which texts they may come back into the context (L13).
+
+        Args:
+            texts: what was handed out; none stands for the originals' own texts.
+            also: further forms that hosts may give the same copy.
 
         A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
         """
@@ -120,7 +126,7 @@ class Offloaded:
         event = Fetched(
             batch_id=restored[0].batch_id,
             item_ids=tuple(one.item_id for one in restored),
-            text_sha256=tuple(content_sha256(text) for text in texts),
+            text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
             tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
             assistant_messages=view(fold).assistant_messages,
             ts=self._given.now(),
