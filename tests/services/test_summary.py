@@ -277,3 +277,11 @@ async def test_a_long_statement_is_never_cut_and_the_answer_says_that_it_is_long
     updated = await p.update_summary("s", {"next_steps": steps})
     assert updated.summary.next_steps == tuple(steps) and to_markdown(updated.summary) == updated.markdown
     assert any("more than 1500" in note for note in updated.notes)
+
+
+async def test_verify_names_a_summary_that_cannot_be_read(p: Palimpsest, tmp_path: Path) -> None:
+    await p.update_summary("s", {"state": "One of three done"})
+    assert (await p.verify()).findings == ()
+    kept(tmp_path).write_bytes(b"\xff")
+    (finding,) = (await p.verify()).findings
+    assert finding.where.endswith("summary.md") and finding.severity == "note" and finding.next

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
+
+import pytest
 
 from palimpsest_mcp.hosts.session_files import parse_value
 from palimpsest_mcp.models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Step, Todo, Verb
@@ -202,3 +205,16 @@ def test_reads_runs_and_searches_are_counted() -> None:
 
 def test_no_items_give_an_empty_summary() -> None:
     assert harvest([], str) == AnchoredSummary()
+
+
+@pytest.mark.parametrize(
+    "piece", ["export\n", "a.", "--- a", "*** Add File:  ", "https://x/pull", "git -a b ", "  | ", "(("]
+)
+def test_hostile_texts_take_no_time(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    talk = Talk(text).run(f"gh pr create {text[:50_000]}", text, error=True).says(text)
+    talk.call("Edit", file_path="/a", old_string="", new_string=text).call("apply_patch", patch=text, file_path="/b")
+    talk.run(f"git commit {text[:50_000]}", text).call("Write", file_path="/c", content=text)
+    started = time.perf_counter()
+    talk.harvest()
+    assert time.perf_counter() - started < 5

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..errors import StoreError
 from ..ledger.fold import Fold
-from ..models.events import SessionInfo
+from ..models.events import SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.records import OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
@@ -31,6 +32,7 @@ async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionIn
             Finding(where=f"{info.handle} rev {rev}", what="two decisions with one revision", severity="note")
             for rev in sorted(fold.conflicts)
         ]
+        findings += await _summary(given, info, key)
         seen: set[str] = set()
         async for record in given.store.archive.records(key):
             records += 1
@@ -68,6 +70,17 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Findi
     }:
         found.append(_damage(info, record.batch_id, "ledger and archive disagree on its parts"))
     return found
+
+
+async def _summary(given: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
+    """A summary that cannot be read costs nothing but what was stated in it: the ledger gives the rest."""
+    try:
+        note = (await given.store.summaries.get(key)).note
+    except StoreError as error:
+        note = error.message
+    where = f"{info.handle} summary.md"
+    next = "Mend its headings by hand, or leave it: the next pass keeps it aside and makes a new one."
+    return [Finding(where=where, what=note, severity="note", next=next)] if note else []
 
 
 def _damage(info: SessionInfo, where: str, what: str) -> Finding:

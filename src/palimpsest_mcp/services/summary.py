@@ -39,6 +39,9 @@ class PassFacts:
 
     tokens_before: int
     tokens_after: int
+    probes_passed: int | None = None
+    """None: not validated."""
+    probes_total: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +120,7 @@ class KeptSummaries:
                 messages=_range(fold),
                 tokens_before=facts.tokens_before,
                 tokens_after=facts.tokens_after,
+                probes=(facts.probes_passed, facts.probes_total),
             )
 
         written = await self._write(info, fold, change, [])

@@ -10,6 +10,8 @@ from .calls import Call, strings
 from .quoting import Mask, one_line
 
 MAX_ARTIFACT = 200
+MAX_PRINTED = 5_000
+"""Characters at the end of a result in which the link to what was just made is looked for."""
 _COMMIT = re.compile(r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,40}\] .+$", re.MULTILINE)
 _MADE_URL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|pulls|merge_requests|issues|releases/tag|commit)/[\w.-]+")
 _MAKES = re.compile(r"\bgit (?:-\S+ \S+ )*(?:commit|merge|cherry-pick|revert|rebase)\b")
@@ -35,7 +37,7 @@ def _from_calls(calls: Sequence[Call], mask: Mask) -> Iterator[str]:
             if _MAKES.search(target):
                 yield from (one_line(mask(line), MAX_ARTIFACT) for line in _COMMIT.findall(call.text))
             if _ASKS.search(target):
-                yield from (one_line(mask(url), MAX_ARTIFACT) for url in _MADE_URL.findall(call.text))
+                yield from (one_line(mask(url), MAX_ARTIFACT) for url in _MADE_URL.findall(call.text[-MAX_PRINTED:]))
 
 
 def _evidence(items: Sequence[Item], mask: Mask) -> Iterator[str]:

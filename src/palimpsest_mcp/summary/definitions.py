@@ -9,16 +9,16 @@ _WORDS = (
     r"unsafe|extern|virtual|pub(?:\([a-z]+\))?)"
 )
 _KEYWORD = re.compile(
-    rf"^[ \t]*(?:{_WORDS}\s+)*(?:def|class|function\*?|fn|func|fun|interface|type|enum|struct|trait|module|defmodule|"
-    r"defp|namespace|record|protocol|extension|impl)\s+(?:\([^)\n]{0,80}\)\s*)?([A-Za-z_$][\w$.?!]*)",
+    rf"^[ \t]*(?:{_WORDS}[ \t]+)*(?:def|class|function\*?|fn|func|fun|interface|type|enum|struct|trait|module|"
+    r"defmodule|defp|namespace|record|protocol|extension|impl)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_$][\w$.?!]*)",
     re.MULTILINE,
 )
 _METHOD = re.compile(
-    r"^[ \t]+(?:(?:public|private|protected|static|async|override|get|set)\s+)*([A-Za-z_$#][\w$]*)"
-    r"(?:<[^>\n]{0,80}>)?\([^;\n]{0,300}\)\s*(?::[^;{=\n]{1,200})?\{[ \t]*$",
+    r"^[ \t]+(?:(?:public|private|protected|static|async|override|get|set)[ \t]+)*([A-Za-z_$#][\w$]*)"
+    r"(?:<[^>\n]{0,80}>)?\([^;\n]{0,300}\)[ \t]*(?::[^;{=\n]{1,200})?\{[ \t]*$",
     re.MULTILINE,
 )
-_TOP_VALUE = re.compile(r"^(?:export\s+)?(?:const|let|var|val)\s+([A-Za-z_$][\w$]*)", re.MULTILINE)
+_TOP_VALUE = re.compile(r"^(?:export[ \t]+)?(?:const|let|var|val)[ \t]+([A-Za-z_$][\w$]*)", re.MULTILINE)
 _NO_METHOD_WORDS = "if for while switch catch function return else do try with constructor match"
 _NO_METHOD = frozenset(_NO_METHOD_WORDS.split())
 MAX_TEXT = 200_000

@@ -11,6 +11,7 @@ from .quoting import Mask, ends_of, one_line
 
 MAX_ERROR = 160
 MAX_WHERE = 90
+MAX_LOOKED_AT = 20_000
 """Characters of a quoted error line, and of the command beside it."""
 MAX_LINE = 600
 """A longer line is data or minified code, and says nothing where there are others."""
@@ -31,7 +32,7 @@ _BY_USER = re.compile(
 )
 _LOOKS = re.compile(r"^(?:cd \S+ && )?(?:grep|rg|egrep|fgrep|ag|test|\[|diff|cmp|find|which|pgrep|git (?:grep|diff))\b")
 _VIEWED = re.compile(
-    r"\s*(?:2>&1\s*)?\|\s*(?:head|tail|grep|egrep|rg|sed|awk|less|cat|wc|tee|sort|uniq)\b.*", re.DOTALL
+    r"(?:2>&1 {0,3})?\|\s{0,3}(?:head|tail|grep|egrep|rg|sed|awk|less|cat|wc|tee|sort|uniq)\b.*", re.DOTALL
 )
 GONE = {
     "run": "a later run of the same command shows no error",
@@ -80,8 +81,8 @@ def error_line(text: str) -> str:
 
 def _viewless(call: Call) -> str:
     """Where a call looked or what it ran, without the pipes through which its output was viewed; else its tool."""
-    target = call.action.target
-    return (_VIEWED.sub("", target) if call.action.verb == "run" else target) or call.tool
+    target = call.action.target[:MAX_LOOKED_AT]
+    return (_VIEWED.sub("", target).rstrip() if call.action.verb == "run" else target) or call.tool
 
 
 def _subject(call: Call) -> tuple[str, str, str]:

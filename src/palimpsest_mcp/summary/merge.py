@@ -84,12 +84,19 @@ def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
 
 
 def after_pass(
-    summary: AnchoredSummary, *, timestamp: str, messages: tuple[int, int], tokens_before: int, tokens_after: int
+    summary: AnchoredSummary,
+    *,
+    timestamp: str,
+    messages: tuple[int, int],
+    tokens_before: int,
+    tokens_after: int,
+    probes: tuple[int | None, int | None] = (None, None),
 ) -> AnchoredSummary:
     """The summary with the facts of one committed pass: the only thing that raises the compression count.
 
     Args:
         messages: first and last message in which something is compressed now, from 1; zeros for none.
+        probes: how many passed, of how many; None: not validated.
     """
     return msgspec.structs.replace(
         summary,
@@ -97,8 +104,8 @@ def after_pass(
         timestamp=timestamp,
         first_message=messages[0],
         last_message=messages[1],
-        probes_passed=None,
-        probes_total=None,
+        probes_passed=probes[0],
+        probes_total=probes[1],
         tokens_before=tokens_before,
         tokens_after=tokens_after,
     )

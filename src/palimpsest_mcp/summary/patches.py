@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ..models.summaries import Verb
 
-_AGENT = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.MULTILINE)
-_UNIFIED = re.compile(r"^--- (\S[^\t\n]*)[^\n]*\n\+\+\+ (\S[^\t\n]*)", re.MULTILINE)
+_AGENT = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_UNIFIED = re.compile(r"^--- (\S[^\t\n]*)(?:\t[^\n]*)?\n\+\+\+ (\S[^\t\n]*)", re.MULTILINE)
 _VERBS: dict[str, Verb] = {"Add": "created", "Update": "edited", "Delete": "deleted"}
 
 
@@ -25,9 +25,9 @@ def patch_effects(text: str) -> Iterator[tuple[str, Verb, str]]:
         found = True
         if match[3]:
             if last:
-                yield last, "moved", match[3]
+                yield last, "moved", match[3].strip()
         else:
-            last = match[2]
+            last = match[2].strip()
             yield last, _VERBS[match[1]], ""
     if not found:
         yield from _unified(text)
