@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from ..digest.shown import without_prose
 from ..models.items import Item, content_text
 from ..models.plans import ContextItem, Verdict
 from ..models.probes import ProbeReport
@@ -109,9 +110,9 @@ class Probing:
             gone = leaving.get(item.id)
             if gone is not None:
                 originals.append(self._original(item, gone.text, leaves=True))
-                passages[item.id] = gone.part
+                passages[item.id] = without_prose(gone.part)
             elif entry.state == "replaced":
-                passages[item.id] = self._parts.get(item.id, "")
+                passages[item.id] = without_prose(self._parts.get(item.id, ""))
             else:
                 text = self._text(item)
                 originals.append(self._original(item, text))
