@@ -27,8 +27,9 @@ _PER_TOKEN = {
 """Characters a token, by class, over real tool output (o200k); 2.8 for every other."""
 _LINES = 0.04
 """Of a batch's tokens, for the lines that say what its results were."""
-_MOST = 0.85
-"""Of a batch's tokens, at most: beyond that a digest is not worth its place."""
+_BY_SIZE = 0.7
+"""Of the total, at most, shared out by size before need is looked at: the more, the further the total is from enough for
+all, since need alone would then starve the small."""
 
 
 def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, str]]) -> float:
@@ -47,39 +48,36 @@ def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, 
 
 
 def share_out(total: int, needs: Sequence[float], tokens: Sequence[int]) -> list[int]:
-    """Budgets that sum to about `total`: each its header, then in proportion to need, and the rest by size.
+    """Budgets that sum to about `total`: a part by size, so that none starves, then by need, and the rest by size.
 
     `needs` and `tokens` are of the batches, in order. No batch gets more than a fixed part of its own tokens.
     """
-    most = [_MOST * size for size in tokens]
-    wants = [need + _HEADER + _LINES * size for need, size in zip(needs, tokens, strict=True)]
-    budgets = _poured(total, wants, most)
-    left = total - sum(budgets)
-    if left > len(budgets):
-        room = [top - budget for top, budget in zip(most, budgets, strict=True)]
-        budgets = [
-            b + more
-            for b, more in zip(budgets, _poured(left, [float(t) for t in tokens], room, level=None), strict=True)
-        ]
+    sizes = [float(size) for size in tokens]
+    most = [_MOST * size for size in sizes]
+    wants = [min(top, need + _HEADER + _LINES * size) for need, size, top in zip(needs, sizes, most, strict=True)]
+    budgets = [0.0] * len(sizes)
+    by_size = _BY_SIZE * total * max(0.0, 1.0 - total / max(1.0, sum(wants)))
+    for part, weights, tops in ((by_size, sizes, wants), (total, wants, wants), (total, sizes, most)):
+        left = part - sum(budgets)
+        room = [top - budget for top, budget in zip(tops, budgets, strict=True)]
+        more = _poured(left, weights, room)
+        budgets = [budget + extra for budget, extra in zip(budgets, more, strict=True)]
     return [int(budget) for budget in budgets]
 
 
-def _poured(total: float, weights: Sequence[float], most: Sequence[float], level: float | None = 1.0) -> list[float]:
-    """Shares by weight, each at most `level` times its weight and at most `most`; what one cannot take goes on."""
-    budgets = [0.0] * len(weights)
-    tops = [min(top, level * weight) if level is not None else top for weight, top in zip(weights, most, strict=True)]
-    open_ones: list[int] = [n for n, top in enumerate(tops) if top > 0 and weights[n] > 0]
+def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> list[float]:
+    """Shares by weight, each at most `most`; what one cannot take goes on to the others."""
+    shares = [0.0] * len(weights)
+    open_ones: list[int] = [n for n, top in enumerate(most) if top > 0 and weights[n] > 0]
     while open_ones and total > 0.5:
         rate = total / sum(weights[n] for n in open_ones)
-        full: list[int] = [n for n in open_ones if budgets[n] + rate * weights[n] >= tops[n]]
-        for n in full or open_ones:
-            more = tops[n] - budgets[n] if full else rate * weights[n]
-            budgets[n] += more
+        full = {n for n in open_ones if rate * weights[n] >= most[n] - shares[n]}
+        for n in open_ones:
+            more = most[n] - shares[n] if n in full else 0.0 if full else rate * weights[n]
+            shares[n] += more
             total -= more
-        if not full:
-            break
-        open_ones: list[int] = [n for n in open_ones if n not in set(full)]
-    return budgets
+        open_ones = [n for n in open_ones if n not in full] if full else []
+    return shares
 
 
 __all__ = ["need_of", "share_out"]
