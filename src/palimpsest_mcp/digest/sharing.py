@@ -28,8 +28,10 @@ _PER_TOKEN = {
 _LINES = 0.04
 """Of a batch's tokens, for the lines that say what its results were."""
 _BY_SIZE = 0.7
-"""Of the total, at most, shared out by size before need is looked at: the more, the further the total is from enough for
-all, since need alone would then starve the small."""
+"""Of the total, at most, shared out by size before need is looked at: the more, the further the total is from enough,
+since need alone would then starve the small."""
+_MOST = 0.85
+"""Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
 
 def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, str]]) -> float:
