@@ -83,6 +83,8 @@ def test_a_log_that_shrank_or_was_exchanged_is_new() -> None:
     assert to_read(side, (LogPart(LIVE_LOG, 90, "aaa"),))[0].start == 0
     assert to_read(side, (LogPart(LIVE_LOG, 190, "ccc"),))[0].start == 0
     assert to_read(side, (LogPart(LIVE_LOG, 190, ""),))[0].start == 0
+    unfinished = Side(parts=(ReadPart(LIVE_LOG, "", 80, DAY),))
+    assert to_read(unfinished, (LogPart(LIVE_LOG, 80, ""),))[0].start == 80
 
 
 def test_an_archive_is_left_alone_once_its_newest_event_is_too_old() -> None:

@@ -87,10 +87,11 @@ def test_the_border_of_relevance_is_a_setting() -> None:
 
 
 def test_texts_from_tools_and_the_web_are_not_counted() -> None:
-    for origin in ("tool", "web", "Web-page", "tool_output"):
+    for origin in ("tool", "web", "Web-page", "tool_output", "website"):
         tally = counted(b"".join(event_line(f"s{n}", winning_pattern="p q", origin=origin) for n in range(9)))
         assert not tally.clusters() and tally.untrusted == 9
-    assert votes(one(event_line("s", winning_pattern="p q", origin="user"))) == (1, 1, 0)
+    for origin in ("user", "model", "webhook"):
+        assert votes(one(event_line("s", winning_pattern="p q", origin=origin))) == (1, 1, 0)
 
 
 def test_day_thirty_counts_and_day_thirty_one_does_not() -> None:

@@ -241,6 +241,16 @@ async def test_existing_rules_of_the_original_stay_and_age(shop: Shop) -> None:
     assert "read RSS" in str(section(shop.digest, "Pending Revalidation"))
 
 
+async def test_without_a_side_file_the_digest_says_what_is_new(shop: Shop) -> None:
+    last = "## Last Compacted\nLast Compacted: 2026-04-22T00:00:00+00:00\n- from 9 events, promoted 0 rules.\n"
+    (shop.skill / "experience.md").write_text(f"# search-x experience\n\n{last}")
+    shop.write(*(event_line(f"old{n}", days_ago=2 + n) for n in range(12)))
+    assert await shop.learn.due() == () and (await shop.compact()).status == "nothing_to_do"
+    shop.write(event_line("new", user_feedback="rejected"))
+    assert [triggers for _, triggers in await shop.learn.due()] == [("user_feedback",)]
+    assert (await shop.compact()).new_events == 1
+
+
 async def test_a_lost_side_file_costs_no_rule_and_counts_nothing_twice(shop: Shop) -> None:
     shop.write(successes("use the api", 4))
     await shop.compact()
@@ -448,5 +458,9 @@ async def test_the_side_file_says_where_each_rule_comes_from(shop: Shop) -> None
     await shop.compact()
     side = json.loads(next(shop.home.rglob("side.json")).read_bytes())
     (rule,) = side["rules"]
-    assert len(rule["events"]) == 3 and rule["members"] == ["use the api"] and rule["lower_bound"] == pytest.approx(0.4385, abs=1e-4)
+    assert (
+        len(rule["events"]) == 3
+        and rule["members"] == ["use the api"]
+        and rule["lower_bound"] == pytest.approx(0.4385, abs=1e-4)
+    )
     assert (rule["first_seen"], rule["last_verified"]) == ("2026-04-22", "2026-04-22")

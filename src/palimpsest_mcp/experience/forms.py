@@ -32,7 +32,11 @@ _FILLERS = frozenset(
     )
 )
 _NEGATIONS = frozenset(("not", "never", "avoid", "avoids", "avoiding"))
-_NUMBERS = frozenset(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))
+_NUMBERS = frozenset(
+    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+)
+_UNITS = {"sec": "s", "second": "s", "minut": "min", "hour": "h", "hr": "h", "byte": "b", "percent": "%", "x": "tim"}
+"""Stem of a unit behind a number -> its short form."""
 _ORDERLESS = frozenset(("in", "on", "at", "from", "of", "for"))
 _OPPOSITES = {
     "exclud": "includ", "disabl": "enabl", "without": "with", "decreas": "increas", "disallow": "allow",
@@ -110,6 +114,8 @@ def _tokens(text: str) -> list[str]:
             found.append("N")
         elif word not in _FILLERS:
             stem = _stem(word)
+            if found[-1:] == ["N"]:
+                stem = _UNITS.get(stem, stem)
             if not (stem == "us" and found[-1:] == ["us"]):
                 found.append(stem)
     return found

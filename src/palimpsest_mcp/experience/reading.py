@@ -114,6 +114,15 @@ def day_of(ts: str) -> int | None:
         return None
 
 
+def is_after(ts: str, moment: datetime) -> bool:
+    """Whether a time lies behind a moment; one that cannot be read does not."""
+    try:
+        found = datetime.fromisoformat(ts)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)) > moment
+    except (ValueError, OverflowError):
+        return False
+
+
 def identity_of(line: bytes) -> str:
     """The identity of an event for people and side files: its id, else a hash that form and order do not change."""
     fields = fields_of(line) or {}

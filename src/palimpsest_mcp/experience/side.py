@@ -84,7 +84,7 @@ def to_read(side: Side | None, parts: Sequence[LogPart]) -> list[ToRead]:
     found: dict[str, ReadPart] = {}
     for same_name in (True, False):
         for part in parts:
-            if part.name in found or not part.head:
+            if part.name in found or not (part.head or same_name):
                 continue
             match = next(
                 (one for one in known if one.head == part.head and one.size <= part.size

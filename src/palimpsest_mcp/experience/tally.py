@@ -7,15 +7,17 @@ changes nothing.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
 from .forms import form_of, key_hash, quick_form
-from .reading import Sighting, day_of, outcome_of, read_line
+from .reading import Sighting, day_of, is_after, outcome_of, read_line
 
 WINDOW_DAYS = 30
 """Only events of so many days count; exactly this old still does."""
@@ -29,7 +31,7 @@ _MARK = (1 << 48) - 1
 
 SUCCESS, FAILURE, SEEN = 1, 2, 4
 _FLAGS = {"success": SUCCESS, "failure": FAILURE, "error": FAILURE, "partial": SEEN}
-_UNTRUSTED = ("tool", "web")
+_UNTRUSTED = re.compile(r"(?:tool|web)(?![a-z])|web(?:page|site)", re.IGNORECASE)
 _NEW = 1 << 3
 _DAY, _SESSION = 4, 9
 """A vote is one number of 63 bits: flags, whether it came after the mark, its day (1 is the oldest of the window), and
@@ -77,16 +79,17 @@ class Tally:
     Args:
         today: ordinal of the day, UTC.
         min_relevance: relevant/yield below this is low relevance.
+        since: events up to this moment are not new, wherever they stand.
     """
 
-    def __init__(self, today: int, *, min_relevance: float = 0.3) -> None:
+    def __init__(self, today: int, *, min_relevance: float = 0.3, since: datetime | None = None) -> None:
         self.events = 0
         """Distinct events within the window."""
         self.new_events = 0
         """Distinct events after `mark`, whatever their age."""
         self.duplicates = self.damaged = self.ahead = self.untrusted = self.crowded = 0
-        self.last_feedback = ""
-        """Of the last whole line."""
+        self.newest_feedback = ""
+        """Of the last event, if that is new."""
         self.newest_day = 0
         """Of the lines since `begin_part`."""
         self.sessions: set[str] | None = None
@@ -94,6 +97,7 @@ class Tally:
         self._today = today
         self._oldest = today - WINDOW_DAYS
         self._min_relevance = min_relevance
+        self._since = since
         self._identities = [bytearray() for _ in range(_BUCKETS)]
         self._days: dict[str, int] = {}
         self._groups: dict[str, _Group] = {}
@@ -155,14 +159,15 @@ class Tally:
 
     def _take(self, event: Sighting, day: int, at: int) -> None:
         feedback = event.feedback
-        self.last_feedback = feedback
+        self.newest_feedback = ""
         if day > self.newest_day:
             self.newest_day = day
         if not self._first_time(event):
             self.duplicates += 1
             return
-        if self._new:
+        if self._new and (self._since is None or is_after(event.ts, self._since)):
             self.new_events += 1
+            self.newest_feedback = feedback
             if self.sessions is not None and event.session_id:
                 self.sessions.add(event.session_id)
         if day > self._today:
@@ -256,7 +261,7 @@ class Tally:
 def is_untrusted(event: Sighting) -> bool:
     """Whether its texts come from a tool's output or a page: whoever wrote those would promote rules of their own."""
     origin = event.origin or (event.metrics.origin if event.metrics else None)
-    return bool(origin) and origin.casefold().startswith(_UNTRUSTED)
+    return bool(origin) and _UNTRUSTED.match(origin) is not None
 
 
 def cause_of(event: Sighting, feedback: str, min_relevance: float) -> Cause:

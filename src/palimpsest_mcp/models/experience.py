@@ -54,8 +54,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     section: Section
     text: str
     """As the digest has it: one line, redacted."""
-    label: str = ""
-    """Why it is a failure mode, where the text itself does not say: `rejected by user`."""
     seen: int
     """Votes: one a session, an event without a session at most one a day."""
     success: int = 0

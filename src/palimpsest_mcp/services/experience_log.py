@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 
 from ..experience.document import Document, empty_document, read_document
 from ..experience.reading import read_line
@@ -57,7 +57,13 @@ class SkillState:
 
     @property
     def new_bytes(self) -> int:
+        """Bytes that came since the last compaction; all of them where nobody noted how far it read."""
         return sum(read.part.size - read.start for read in self.reads)
+
+    @property
+    def since(self) -> datetime | None:
+        """Where the side file is missing, the digest says when it was compacted."""
+        return self.document.last_compacted if self.side is None else None
 
     @property
     def live_bytes(self) -> int:
@@ -102,21 +108,21 @@ async def state_of(means: LearningMeans, place: SkillPlace) -> SkillState:
 
 async def count_new(means: LearningMeans, state: SkillState) -> NewLog:
     """Count what is new, as far as the triggers need it."""
-    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance)
+    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance, since=state.since)
     tally.sessions = set()
     tally.mark()
-    left = _SCANNED_BYTES
+    left = _SCANNED_BYTES if state.since is None else state.new_bytes
     for read in state.reads:
         part = LogPart(read.part.name, min(read.part.size, read.start + left), read.part.head)
         left -= part.size - read.start
         async for block in means.experience.log.blocks(state.place, part, read.start):
             tally.add(block)
-    return NewLog(tally.new_events, tally.damaged, tally.last_feedback, frozenset(tally.sessions))
+    return NewLog(tally.new_events, tally.damaged, tally.newest_feedback, frozenset(tally.sessions))
 
 
 async def count_all(means: LearningMeans, state: SkillState) -> Counted:
     """Count everything that may still weigh: first what the last compaction knew, then what is new."""
-    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance)
+    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance, since=state.since)
     bases = _bases(state.reads)
     log = means.experience.log
     newest: dict[str, date | None] = {read.part.name: read.newest for read in state.reads}

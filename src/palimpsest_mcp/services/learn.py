@@ -233,7 +233,7 @@ class _Pass:
         snapshot: str = "",
     ) -> Compaction:
         tally, decision = counted.tally, planned.decision if planned else Decision(rules=())
-        new = NewLog(tally.new_events, tally.damaged, tally.last_feedback if tally.new_events else "", frozenset())
+        new = NewLog(tally.new_events, tally.damaged, tally.newest_feedback, frozenset())
         before, after = self._state.text, planned.laid.text if planned else self._state.text
         return Compaction(
             skill=self._place.name,
