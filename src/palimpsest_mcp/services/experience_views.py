@@ -131,7 +131,7 @@ class ExperienceViews:
             if part.place in ("active", "failures", "queries", "pending") and bare_text(line)
         ]
         taken = {rule.id for rule in by_hand}
-        return tuple([*(rule for rule in standing.rules if rule.id not in taken), *by_hand])
+        return (*(rule for rule in standing.rules if rule.id not in taken), *by_hand)
 
     def _by_hand(self, line: str, section: str) -> Rule:
         today = self._means.today()
