@@ -54,15 +54,20 @@ def test_a_summary_stands_under_its_label_above_what_code_shows(bench: Bench, lo
 
 
 def test_what_a_summary_repeats_does_not_count_as_shown(bench: Bench, log: Log) -> None:
-    told = "It began with worker 00000, for /srv/app/job_0.json"
-    quiet = digested(bench, bench.request(log(120), prose=(by_model("It began with the first worker"),), min_shown=0.0))
-    loud = digested(bench, bench.request(log(120), prose=(by_model(told),), min_shown=0.0))
+    source = log(200)
+    everything = {(span.cls, span.text) for span in bench.registry.spans(source)}
+    quiet = digested(bench, bench.request(source, prose=(by_model("It all went well"),), min_shown=0.0))
+    hidden = sorted(text for cls, text in everything - {(s.cls, s.text) for s in quiet.shown[0]} if cls == "path")
+    told = f"One of them was {hidden[-1]}"
+    loud = digested(bench, bench.request(source, prose=(by_model(told),), min_shown=0.0))
     assert prose_of(loud) == [told]
     for digest in (quiet, loud):
         shown_lines = "\n".join(x.text for x in digest.parts[0].lines if x.kind in ("quote", "row", "entry"))
         found = {(span.cls, span.text) for span in bench.registry.spans(shown_lines)}
+        assert ("path", hidden[-1]) not in found
         assert {(one.cls, one.text) for one in digest.shown[0]} == found
         assert {(one.cls, one.text) for one in shown_in(digest.parts[0].text, bench.registry)} == found
+        assert digest.specifics.shown == len(found)
         kept = [line.text for line in digest.parts[0].lines if line.kind != "prose" and not prose_lines(line.text)]
         assert without_prose(digest.parts[0].text).split("\n") == kept
 
@@ -118,6 +123,21 @@ def test_a_summary_beside_which_too_little_would_be_in_view_is_left_out(bench: B
             assert "not used: too few of the specifics would stay in view beside it; extr" in digest.notes[-1]
             lossy += extractive.mode == "digest"
     assert lossy
+
+
+def test_no_item_becomes_a_pointer_for_a_summary(bench: Bench, log: Log) -> None:
+    """A dense item beside an easy one: with a long summary there is too little room for the dense one."""
+    easy, dense = "plain words only and more of them\n" * 60 + "ticket HAT069", log(120)
+    tried = 0
+    for percent in range(14, 60, 2):
+        share = percent / 100
+        room = 0.39 * bench.request(easy, dense, share=share).budget_tokens - 40
+        prose = (by_model("all went well and\n" * int(room / 8)),)
+        digest = digested(bench, bench.request(easy, dense, share=share, min_shown=0.8, prose=prose))
+        extractive = bench.digest(easy, dense, share=share, min_shown=0.8)
+        tried += "; pointer, " not in extractive.parts[1].text and not prose_of(digest)
+        assert not prose_of(digest) or "; pointer, " not in digest.parts[1].text
+    assert tried
 
 
 def test_one_bad_summary_does_not_cost_the_others_theirs(bench: Bench, log: Log) -> None:
