@@ -19,7 +19,7 @@ async def update_summary(
     close_blockers: Lines = (),
     supersede: Lines = (),
 ) -> str:
-    """Merge intent, decisions, blockers, next_steps ... into the summary that survives compaction."""
+    """Merge decisions, next_steps ... into the summary."""
     facade = await ctx.request_context.lifespan_context.facade()
     updated = await facade.update_summary(
         session_id,
