@@ -45,4 +45,6 @@ async def test_every_example_is_a_call_that_works(tmp_path: Path) -> None:
         "search_offloaded",
         "restore_batch",
         "update_summary",
+        "record_experience",
+        "compact_experience",
     }
