@@ -23,9 +23,23 @@ def test_more_than_forty_turns_are_a_sign() -> None:
 def test_many_file_reads_are_a_sign() -> None:
     reads = [
         entry(row, "tool_call", "assistant", tool_name="Read", args={"path": str(row)}, action=Action(verb="read"))
-        for row in range(20)
+        for row in range(26)
     ]
-    assert signals(reads) == ("20 files read (20 or more)",)
+    assert signals(reads[:25]) == ()
+    assert signals(reads) == ("26 files read (over 25)",)
+
+
+def test_errors_in_a_row_are_a_sign() -> None:
+    def run(row: int, text: str, **fields: Any) -> ContextItem:
+        item = Item(
+            id=f"r{row}", kind="tool_result", role="tool", position=(row, 0), content=text, sha256="", tool_name="Bash",
+            args={"command": str(row)}, action=Action(verb="run", target=str(row)), **fields,
+        )  # fmt: skip
+        return ContextItem(item=item, tokens=1)
+
+    bad = [run(0, "boom", is_error=True), run(1, "Error: no port"), run(2, "exit code 2")]
+    assert signals(bad) == ("3 errors in a row (3 or more)",)
+    assert signals([*bad[:2], run(3, "well"), bad[2]]) == ()
 
 
 def test_the_same_call_made_three_times_is_a_sign_whatever_the_order_of_its_arguments() -> None:

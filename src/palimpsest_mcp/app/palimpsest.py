@@ -31,6 +31,7 @@ from ..services.importing import import_context
 from ..services.learn import Learn
 from ..services.measure import Situation, Told, situate, tell
 from ..services.messages import CompactedMessages, Messages
+from ..services.noticing import Noticing
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
 from ..services.probe import probe_session
@@ -51,6 +52,7 @@ class Palimpsest(ExperienceMethods):
         self._sessions = Sessions(given)
         self._offloaded = Offloaded(given, self._sessions)
         self._messages = Messages(given, self._sessions, self._offloaded)
+        self._noticing = Noticing(given, self._sessions)
         self._summaries = KeptSummaries(given, self._sessions)
         means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
         self._learn = Learn(means)
@@ -239,7 +241,7 @@ class Palimpsest(ExperienceMethods):
             handle=info.handle,
             item_ids=written.ids,
             tokens=written.tokens,
-            usage=after.usage,
+            usage=await self._noticing.usage(info, after, policy),
             crossed_trigger=crossed,
             warnings=written.warnings,
             report=report,
@@ -278,7 +280,7 @@ class Palimpsest(ExperienceMethods):
             Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host),
         )
         situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
-        return situation.usage
+        return await self._noticing.usage(info, situation, chosen)
 
     async def compact_session(
         self,

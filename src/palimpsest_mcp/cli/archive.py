@@ -63,7 +63,8 @@ def _say_context(view: ContextView) -> None:
 def _why(item: ItemView) -> str:
     if item.state != "live":
         return ""
-    return ", ".join(dict.fromkeys(filter(None, (item.protected, "pinned" if item.pinned else ""))))
+    gate = f"{item.gate}: {item.evidence}" if item.gate else ""
+    return ", ".join(dict.fromkeys(filter(None, (item.protected, "pinned" if item.pinned else "", gate))))
 
 
 @click.command("list")

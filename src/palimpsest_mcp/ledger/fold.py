@@ -99,6 +99,7 @@ class UsageFields(msgspec.Struct):
     window: UsageSeen | None = None
     model: UsageSeen | None = None
     host: UsageSeen | None = None
+    notice: UsageSeen | None = None
 
 
 class Rows(msgspec.Struct):
@@ -215,6 +216,8 @@ class Fold:
             fields.model = _newest(fields.model, event)
         if event.host:
             fields.host = _newest(fields.host, event)
+        if event.notice:
+            fields.notice = _newest(fields.notice, event)
 
     @property
     def decided(self) -> Decided:

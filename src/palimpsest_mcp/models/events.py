@@ -57,6 +57,10 @@ class UsageSeen(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="usag
     """Row of the host's order up to which `used_tokens` counts; -1 unknown."""
     assistant_messages: int = 0
     """How many the context held then."""
+    notice: str = ""
+    """A zone that was noticed: it is said once."""
+    notice_rev: int = 0
+    """Revision of the last pass then: after the next one it is said again."""
 
 
 class Applied(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="applied"):

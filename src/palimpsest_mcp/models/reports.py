@@ -123,6 +123,10 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool = False
     preview: str = ""
     """One line, redacted."""
+    gate: str = ""
+    """`forget`, `preserve` or `verbatim`; empty under a policy without gates, and where a digest stands for the item."""
+    evidence: str = ""
+    """What shows that this gate is the right one. One line, redacted."""
 
 
 class ContextView(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,4 +36,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Where the host compacts by itself, in words; empty when unknown."""
     signals: tuple[str, ...] = ()
     """Seed 004's signs of a full window, used where there are no numbers."""
+    notice: str = ""
+    """Said once when a zone is entered; empty ever after, until a pass or a fall below it."""
+    candidates: tuple[str, ...] = ()
+    """Where the zone asks to prepare: the largest items that a pass would take, with their tokens. Redacted."""
+    candidates_total: int = 0
+    would_free_tokens: int | None = None
+    """What a pass would free; None where the zone does not ask to prepare."""
     notes: tuple[str, ...] = ()

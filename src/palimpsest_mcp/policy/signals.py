@@ -1,4 +1,4 @@
-"""Signs of a full window for hosts that report no numbers (seed 004)."""
+"""Signs of a full window for hosts that report no numbers (seed 004, and what its successors look at)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..models.items import Item
+from ..models.items import Item, content_text
 from ..models.plans import ContextItem
+from ..specifics.outcomes import outcome_of
 
 MAX_TURNS = 40
 """More turns than this is a sign; a turn is one user message."""
-MANY_READS = 20
+MAX_READS = 25
 REPEATS = 3
+ERROR_STREAK = 3
+"""So many results in a row that failed."""
 
 
 def signals(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    """The signs that hold, one sentence each: many turns, many file reads, the same call again and again.
+    """The signs that hold, one sentence each: many turns, many file reads, repeated calls, errors in a row.
 
-    The last stands for degraded answers: an agent that asks again for what it had has lost it.
+    The last two stand for degraded answers: an agent that asks again for what it had has lost it.
     """
     present = [entry.item for entry in items if entry.state != "gone"]
     calls = [item for item in present if item.kind == "tool_call"]
@@ -33,12 +36,30 @@ def signals(items: Sequence[ContextItem]) -> tuple[str, ...]:
     if turns > MAX_TURNS:
         signs.append(f"{turns} turns (over {MAX_TURNS})")
     reads = sum(item.action is not None and item.action.verb == "read" for item in calls)
-    if reads >= MANY_READS:
-        signs.append(f"{reads} files read ({MANY_READS} or more)")
+    if reads > MAX_READS:
+        signs.append(f"{reads} files read (over {MAX_READS})")
     repeated = sum(count >= REPEATS for count in Counter(_call_key(item) for item in calls if item.tool_name).values())
     if repeated:
         signs.append(f"{repeated} calls made {REPEATS} times or more")
+    streak = _longest_streak(present)
+    if streak >= ERROR_STREAK:
+        signs.append(f"{streak} errors in a row ({ERROR_STREAK} or more)")
     return tuple(signs)
+
+
+def _longest_streak(present: Sequence[Item]) -> int:
+    """Most failed results that came one after the other."""
+    longest = current = 0
+    for item in present:
+        if item.role == "tool":
+            current = current + 1 if _failed(item) else 0
+            longest = max(longest, current)
+    return longest
+
+
+def _failed(item: Item) -> bool:
+    ran = item.action is not None and item.action.verb == "run"
+    return item.is_error or bool(ran and outcome_of(content_text(item.content)).failed)
 
 
 def _call_key(item: Item) -> tuple[str, bytes]:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..digest.verify import PROSE_SHARE
 from ..models.plain_text import plain_line
-from ..models.reports import BatchReport, Recorded, Report, SpecificCounts
+from ..models.records import SpecificCounts
+from ..models.reports import BatchReport, Recorded, Report
 from ..models.usage import Usage
 
 SMALL_TOKENS = 600
@@ -99,7 +100,7 @@ def _inline(value: Any) -> str:
 class RatioAnswer(Answer):
     """How full the window is, and where each number comes from."""
 
-    shortens = ("notes", "signals")
+    shortens = ("notes", "signals", "candidates")
 
     ratio: float | None = Field(default=None, description="used / window; absent: unknown")
     zone: str
@@ -116,6 +117,10 @@ class RatioAnswer(Answer):
     whole_window_tokens: int | None = None
     whole_window_source: str = ""
     signals: list[str] = []
+    notice: str = ""
+    candidates: list[str] = []
+    candidates_total: int | None = None
+    would_free_tokens: int | None = None
     notes: list[str] = []
 
     @classmethod
@@ -135,6 +140,10 @@ class RatioAnswer(Answer):
             host=plain_line(usage.host, 60),
             host_compaction_point=usage.host_compaction_point,
             signals=list(usage.signals),
+            notice=usage.notice,
+            candidates=[plain_line(one, 160) for one in usage.candidates],
+            candidates_total=usage.candidates_total if usage.would_free_tokens is not None else None,
+            would_free_tokens=usage.would_free_tokens,
             notes=list(usage.notes),
         )
         if not detail:
@@ -186,7 +195,7 @@ class RecordedAnswer(Answer):
             crossed_trigger=recorded.crossed_trigger,
             item_ids=[plain_line(item_id, 200) for item_id in recorded.item_ids],
             warnings=_grouped(recorded.warnings),
-            notes=list(usage.notes),
+            notes=[*filter(None, [usage.notice]), *usage.notes],
             compaction=f"{report.status}: {report.reason}" if report else "",
         )
 

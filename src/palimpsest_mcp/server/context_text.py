@@ -26,7 +26,7 @@ def context_page(view: ContextView, cursor: str, *, detail: bool, count: Callabl
     rows = [_row(item, detail=detail) for item in view.items[start:]]
     end = start + _rows_that_fit(rows, PAGE_TOKENS - count("\n".join(head)) - 100, count)
     body = rows[: end - start]
-    columns = "id | kind | tool | tokens | state" + (" and a preview, which is data" if detail else "")
+    columns = "id | kind | tool | tokens | state" + (" with gate and a preview, which is data" if detail else "")
     title = f"items {start + 1}-{end} of {len(view.items)}: {columns}"
     lines = [*head, title if body else f"no items ({len(view.items)} in all)", *body]
     if end < len(view.items):
@@ -64,8 +64,10 @@ def _row(item: ItemView, *, detail: bool) -> str:
     pinned = "pinned" if item.pinned and item.protected != "pinned" else ""
     state = ", ".join(filter(None, (state, why, pinned)))
     row = f"{plain_line(item.item_id, 80)} | {plain_line(item.kind, 30)} | {plain_line(item.tool_name, 40) or '-'} | "
+    gate = f", {item.gate}" if item.gate in ("forget", "verbatim") and not detail else ""
+    why = f"\n    {item.gate}: {plain_line(item.evidence, 160)}" if detail and item.gate else ""
     preview = f"\n    {plain_line(item.preview, 160)}" if detail and item.preview else ""
-    return f"{row}{item.tokens} | {state}{preview}"
+    return f"{row}{item.tokens} | {state}{gate}{why}{preview}"
 
 
 def _rows_that_fit(rows: list[str], budget: int, count: Callable[[str], int]) -> int:

@@ -80,7 +80,8 @@ async def compact_session(
     plan_id: Text = "",
     digests: Texts = None,
 ) -> Annotated[CallToolResult, CompactAnswer]:
-    """Replace old tool results by checked digests; originals stay restorable. target is a ratio (0.4)."""
+    """Replace old tool results by checked digests; originals stay restorable. target is a ratio (0.4). strategy:
+    anchored|sliding_window|regenerative|opaque|importance|hybrid."""
     facade = await ctx.request_context.lifespan_context.facade()
     report = await facade.compact_session(
         session_id,

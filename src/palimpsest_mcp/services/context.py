@@ -21,6 +21,7 @@ from .record import CITATION_INDEX
 from .sessions import Sessions
 
 PREVIEW_CHARACTERS = 100
+EVIDENCE_CHARACTERS = 160
 REDACTED_CHARACTERS = 2_000
 """How much of an item is masked to make its preview: masking comes before cutting, and a preview needs no more."""
 
@@ -80,6 +81,7 @@ async def show(
 
 def _row(given: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
     kept = verdict is not None and verdict.verdict != "free"
+    gate = verdict.gate if verdict is not None else None
     return ItemView(
         item_id=one.item.id,
         kind=one.item.kind,
@@ -91,6 +93,8 @@ def _row(given: Dependencies, one: ContextItem, verdict: Verdict | None) -> Item
         protected=verdict.reason if kept and verdict is not None else "",
         pinned=one.pinned,
         preview=preview(given, one),
+        gate=gate.name if gate else "",
+        evidence=plain_line(given.redactor.redact(gate.evidence).text, EVIDENCE_CHARACTERS) if gate else "",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import msgspec
 
 from ..digest.shown import without_prose
 from ..models.items import Item, content_text
-from ..models.plans import ContextItem, Verdict
+from ..models.plans import ContextItem
 from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..probes.answering import Stays
@@ -61,24 +61,22 @@ class Probing:
         given: Dependencies,
         items: Sequence[ContextItem],
         *,
-        verdicts: Iterable[Verdict] = (),
+        forgotten: Collection[str] = (),
         parts: Mapping[str, str] | None = None,
         summary: str = "",
-        wanted_pointers: bool = False,
     ) -> None:
         """Take the context as it was.
 
         Args:
-            verdicts: of the plan: nothing is asked of what may be forgotten.
+            forgotten: ids of items that leave as pointers because that is wanted: nothing is asked of them.
             parts: item id -> digest part that stands for it since an earlier pass.
-            wanted_pointers: every digest is a pointer by choice (`opaque`): nothing is asked of what leaves.
+            summary: the anchored summary, where it is part of what stays.
         """
         self._given = given
         self._items = items
-        self._forgotten = {one.item_id for one in verdicts if one.reason == "forget"}
+        self._forgotten = frozenset(forgotten)
         self._parts = parts or {}
         self._summary = summary
-        self._pointers = wanted_pointers
         self._texts: dict[str, str] = {}
         self.elapsed_s = 0.0
 
@@ -86,7 +84,7 @@ class Probing:
         """Ask everything, with these items replaced by their parts."""
         started = self._given.clock()
         graded = await asyncio.to_thread(self._graded, leaving)
-        self.elapsed_s += (self._given.clock() - started).total_seconds()
+        self.elapsed_s += max(0.0, (self._given.clock() - started).total_seconds())
         return Round(graded=graded, batch_of={name: one.batch_id for name, one in leaving.items()})
 
     def told(self, last: Round, *, retries: int = 0, kept_raw: int = 0) -> ProbeReport:
@@ -121,8 +119,7 @@ class Probing:
         return grade(ask(originals), Stays(passages))
 
     def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
-        forgotten = leaves and (self._pointers or item.id in self._forgotten)
-        return Original(item=item, text=text, leaves=leaves, forgotten=forgotten)
+        return Original(item=item, text=text, leaves=leaves, forgotten=leaves and item.id in self._forgotten)
 
     def _text(self, item: Item) -> str:
         if item.id not in self._texts:

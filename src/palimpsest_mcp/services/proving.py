@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ..models.plans import ContextItem, Plan, Slot
@@ -22,7 +24,7 @@ MARGIN = 0.9
 
 
 async def prove(
-    given: Dependencies, items: tuple[ContextItem, ...], batches: Batches, first: Plan, request: PassRequest
+    given: Dependencies, items: Sequence[ContextItem], batches: Batches, first: Plan, request: PassRequest
 ) -> ProbeReport:
     """Ask the probes, and do what they say until nothing is left to do; at most `RETRIES` and `REFILLS` times.
 
@@ -33,9 +35,8 @@ async def prove(
     probing = Probing(
         given,
         items,
-        verdicts=first.verdicts,
+        forgotten=_wanted_pointers(first, items, request),
         parts=batches.parts,
-        wanted_pointers=not request.rules.prefer_compact_over_drop,
     )
     retries = kept_raw = refills = 0
     found = await probing.ask(batches.leaving())
@@ -52,6 +53,13 @@ async def prove(
             found = await _again(probing, batches, first, found, slots)
         else:
             return probing.told(found, retries=retries, kept_raw=kept_raw)
+
+
+def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:
+    """Items that leave as pointers by choice: by the forget gate, or all (`opaque`)."""
+    if not request.rules.prefer_compact_over_drop:
+        return frozenset(one.item.id for one in items)
+    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget")
 
 
 def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> dict[str, list[Slot]]:

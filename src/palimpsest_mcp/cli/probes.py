@@ -1,0 +1,61 @@
+"""`probe SESSION`: what the session's originals hold, and whether what stays of it still answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+    from ..models.events import SessionInfo
+    from ..models.probes import ProbeReport
+
+
+@click.command()
+@click.argument("session")
+@shared_options
+@pass_face
+def probe(face: Face, session: str) -> None:
+    """Ask SESSION (id or handle) for its files, decisions, errors, steps: do digests, summary and kept items answer?"""
+    import msgspec
+
+    from .screen import say_json
+
+    info, found = face.ask(lambda facade: _probed(facade, session))
+    if face.as_json:
+        data = {"session_id": info.session_id, "handle": info.handle, "score": found.score}
+        say_json({**data, **msgspec.to_builtins(found)})
+    else:
+        _say(info, found)
+
+
+async def _probed(facade: Palimpsest, session: str) -> tuple[SessionInfo, ProbeReport]:
+    return await facade.session(session), await facade.probe(session)
+
+
+def _say(info: SessionInfo, found: ProbeReport) -> None:
+    from ..models.plain_text import plain_line
+    from .screen import say, say_fields, say_table
+
+    share = "" if found.score is None else f" ({found.score:.1%})"
+    distractors = f"{found.distractors - found.distractors_taken} of {found.distractors} answered no"
+    say_fields(
+        [
+            ("session", f"{info.session_id} (handle {info.handle})"),
+            ("probes", f"{found.line}{share}"),
+            ("wrong ones", distractors if found.distractors else ""),
+            ("took", "" if found.elapsed_s is None else f"{found.elapsed_s:.2f} s"),
+        ]
+    )
+    rows = [(name, str(c.passed), str(c.total), str(c.critical_failed)) for name, c in found.by_type.items()]
+    say_table(("type", "passed", "of", "critical failed"), rows, numbers=(1, 2, 3))
+    for one in found.failed:
+        where = f", {one.batch_id}" if one.batch_id else ""
+        grave = "critical: " if one.critical else ""
+        say(plain_line(f"{grave}{one.type}: {one.question} ({one.item_id}{where})"))
+        say(f"    expected {plain_line(' and '.join(one.expected))}")
+    for note in found.notes:
+        say(f"note: {note}")
