@@ -24,7 +24,7 @@ from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience
 from ..ports.store import Store
 from ..services import checkup, context, files, policies, record, reporting
-from ..services.compact import PassRequest, run_pass
+from ..services.compact import run_pass
 from ..services.dependencies import Dependencies, Progress
 from ..services.experience_views import ExperienceViews
 from ..services.importing import import_context
@@ -34,6 +34,7 @@ from ..services.messages import CompactedMessages, Messages
 from ..services.noticing import Noticing
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
+from ..services.pass_request import PassRequest
 from ..services.probe import probe_session
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries

@@ -19,11 +19,12 @@ from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.reports import Report
 from ..ports.host import HostContext
-from .compact import PassRequest, PassResult, run_pass
+from .compact import PassResult, run_pass
 from .dependencies import Dependencies
 from .importing import Imported, import_context, marked_item
 from .measure import Told, situate, tell
 from .offloaded import Offloaded
+from .pass_request import PassRequest
 from .reporting import report
 from .sessions import Sessions
 

@@ -19,8 +19,9 @@ from ..policy.compression import compression
 from ..policy.economics import cache_cost
 from ..policy.zones import ratio_of, zone_of
 from ..tokens.windows import prices_of, rates_of
-from .compact import PassRequest, PassResult
+from .compact import PassResult
 from .measure import Situation
+from .pass_request import PassRequest
 
 _OUTPUT_PRICE = 5.0
 """An output token costs about so many input tokens, with every model of the table."""
