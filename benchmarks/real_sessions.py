@@ -23,6 +23,8 @@ class RealSession:
     line: int
     messages: list[dict[str, Any]]
     system: str
+    meta: dict[str, Any]
+    """What its source recorded besides: usage, compactions, gold actions."""
 
     @property
     def name(self) -> str:
@@ -43,7 +45,7 @@ def sessions(only: str = "") -> Iterator[RealSession]:
         with gzip.open(file, "rt", encoding="utf-8", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 value = json.loads(line)
-                yield RealSession(file, number, value["messages"], value.get("system") or "")
+                yield RealSession(file, number, value["messages"], value.get("system") or "", value.get("meta") or {})
 
 
 def million_token_session() -> Path:

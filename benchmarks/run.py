@@ -23,6 +23,7 @@ from typing import Any
 
 from measuring import CHECKOUT, Run, Skipped, quantile, run_process, spread, table
 from peer_runs import peers
+from quality.run import quality
 from real_sessions import million_token_session, shared_folder
 from stdio_client import NEW, OLD, StdioServer
 
@@ -191,6 +192,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
     "peers": ("Beside other programs, on the same sessions", peers),
+    "quality": ("What survives: specifics, values needed later, drift, cost", quality),
 }
 
 

@@ -1,0 +1,136 @@
+"""The scorer: what counts as a specific here, whether it stands in a text, whether its context stands beside it.
+
+Written for the benchmark alone; nothing of it is shared with the registry, the digest or its verification.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+CLASSES = {
+    "url": re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]{5,}"),
+    "uuid": re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
+    "date": re.compile(r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z| ?[+-]\d\d:?\d\d)?)?"),
+    "ip": re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?(?![\d.])"),
+    "file:line": re.compile(r"(?<![\w/])[\w./-]*[\w-]\.(?:py|pyi|ts|tsx|js|rs|go|md|json|toml|c|h):\d+"),
+    "version": re.compile(r"(?<![\w.])v?\d+\.\d+\.\d+(?:[-+.]?(?:rc|a|b|post|dev|alpha|beta)[.\d]*\d)?(?![\w.])"),
+    "hex": re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![0-9A-Za-z])"),
+    "code": re.compile(r"\b(?:ERR_[A-Z0-9_]{2,}|E[A-Z]{4,}|CVE-\d{4}-\d{4,}|[A-Z]{2,6}-\d{3,})\b"),
+    "integer": re.compile(r"(?<![\w.,-])\d{5,12}(?![\w.,-])"),
+}
+"""The classes of the peers' scorer, found again by patterns of our own."""
+_TRAILING = ".,;:!?*_"
+_WORD = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{3,}(?![0-9A-Za-z])")
+"""A word; letters inside a hash or an id are none."""
+_KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'(]*$")
+
+
+def specifics(text: str) -> dict[str, set[str]]:
+    """Scored specifics of a text, by class."""
+    return {name: {_trimmed(name, m.group()) for m in rx.finditer(text)} for name, rx in CLASSES.items()}
+
+
+def _trimmed(name: str, value: str) -> str:
+    return value.rstrip(_TRAILING) if name == "url" else value
+
+
+def stands(text: str, value: str) -> bool:
+    """Whether a value stands in a text as a whole: not inside a longer word or number."""
+    at = text.find(value)
+    while at >= 0:
+        before, after = text[at - 1 : at] if at else "", text[at + len(value) : at + len(value) + 1]
+        if not (before.isalnum() and value[0].isalnum()) and not (after.isalnum() and value[-1].isalnum()):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def share(hits: int, total: int) -> float:
+    """Per cent; 100 of nothing."""
+    return 100 * hits / total if total else 100.0
+
+
+def macro(per_class: Mapping[str, tuple[int, int]], least: int = 8) -> float:
+    """Mean over the classes that have at least `least` values, per cent."""
+    shares = [share(hits, total) for hits, total in per_class.values() if total >= least]
+    return sum(shares) / len(shares) if shares else 100.0
+
+
+def strangers(source: str, view: str) -> tuple[list[str], list[str]]:
+    """Scored specifics of a view that its source does not have: (beginnings of a longer one, made up).
+
+    JSON escapes are undone for the comparison: a decoded string leaf is a form of the source.
+    """
+    known, shown = specifics(source), specifics(view)
+    decoded = source.replace("\\/", "/").replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t")
+    cut: list[str] = []
+    invented: list[str] = []
+    for name, values in shown.items():
+        whole = sorted(known[name])
+        for value in sorted(values - known[name]):
+            if stands(source, value) or stands(decoded, value):
+                continue
+            at = bisect_left(whole, value)
+            longer = at < len(whole) and whole[at].startswith(value)
+            (cut if longer and len(value) >= 6 else invented).append(value)
+    return cut, invented
+
+
+class Context:
+    """Of one source: in which pieces each specific stands, under which key, and how rare their words are."""
+
+    def __init__(self, text: str) -> None:
+        self._homes: dict[str, list[str]] = {}
+        self._words = Counter(_WORD.findall(text))
+        for piece in source_pieces(text):
+            for values in specifics(piece).values():
+                for value in values:
+                    self._homes.setdefault(value, []).append(piece)
+
+    def knows(self, value: str) -> bool:
+        """Whether the source holds it."""
+        return value in self._homes
+
+    def has(self, line: str, value: str) -> bool:
+        """Whether the key, or the rarest word (any of the rarest) of one of its source pieces, stands in this line."""
+        return any(self._fits(line, value, piece) for piece in self._homes[value][:50])
+
+    def _fits(self, line: str, value: str, piece: str) -> bool:
+        at = piece.find(value)
+        key = _KEY.search(piece[max(0, at - 60) : at])
+        if key and key.group(1) in line:
+            return True
+        outside = _WORD.findall(piece[:at] + " " + piece[at + len(value) :])
+        if not outside:
+            return True  # a piece that is nothing but the value has no context to lose
+        rarest = min(self._words[word] for word in outside)
+        return any(word in line for word in outside if self._words[word] == rarest)
+
+
+def source_pieces(text: str) -> Iterable[str]:
+    """Lines; for a text that is one JSON value, its leaves as `key: value`."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(text, parse_float=str, parse_int=str)
+        except ValueError:
+            pass
+        else:
+            return list(_leaves("", value))
+    return text.split("\n")
+
+
+def _leaves(key: str, value: Any) -> Iterable[str]:
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(name, inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _leaves(key, inner)
+    else:
+        for line in str(value).split("\n"):
+            yield f"{key}: {line}"
