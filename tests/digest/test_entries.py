@@ -17,7 +17,7 @@ def ledger(text: str, *, in_rows: bool = True) -> list[str]:
     found = surveyed(text)
     every = set(range(len(found.specs)))
     labels = {home: label_of(found, home, every) for home in set(found.home)}
-    return entry_lines(found, every, labels if in_rows else {}, in_rows=in_rows)
+    return entry_lines(found, every, labels if in_rows else {}, found.keys, in_rows=in_rows)
 
 
 def test_values_of_one_key_stand_behind_it() -> None:

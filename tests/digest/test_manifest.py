@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from palimpsest_mcp.digest.manifest import ESCAPE, count_note, escaped, header, is_note, item_note, left_out, prose_note
@@ -32,7 +33,7 @@ def counts(**left: int) -> SpecificCounts:
 
 def request(**fields: object) -> DigestRequest:
     known: dict[str, object] = {"handle": "s7f3k", "batch_id": "offload_0007", **fields}
-    return DigestRequest(sources=(SOURCE,) * 3, budget_tokens=1, ceiling_tokens=1, **known)  # pyright: ignore[reportArgumentType]
+    return DigestRequest(sources=(SOURCE,) * 3, budget_tokens=900, ceiling_tokens=900, **known)  # pyright: ignore[reportArgumentType]
 
 
 def test_the_header_carries_the_manifest_in_its_one_form() -> None:
@@ -40,6 +41,15 @@ def test_the_header_carries_the_manifest_in_its_one_form() -> None:
     assert header(request(), counts(number=12, path=3, id=2), 610) == (
         f"[palimpsest offload_0007: 3 results, 12,600 → 610 tokens; {manifest} · restore_batch s7f3k offload_0007]"
     )
+
+
+def test_where_the_budget_is_very_small_our_own_lines_are_short() -> None:
+    small = msgspec.structs.replace(request(), budget_tokens=100)
+    found = header(small, counts(number=12, path=3, id=2), 90)
+    manifest = "left out 17 of 92 specifics: 12 numbers, 3 paths, 2 others · 9 more in offload_0003"
+    assert found == f"[palimpsest offload_0007: {manifest} · restore_batch s7f3k offload_0007]"
+    assert item_note(SOURCE, 2, 340, brief=True) == "[item 2]"
+    assert is_note(found) and is_note("[item 2]")
 
 
 def test_zero_is_said_too() -> None:

@@ -25,14 +25,15 @@ def body_lines(plan: Plan) -> list[DigestLine]:
             lines.append(DigestLine("note", count_note(unit.note)))
         lines.append(DigestLine(unit.kind, escaped(unit.text)))
     lines += [
-        DigestLine("entry", text) for text in entry_lines(plan.survey, plan.entries, plan.labels, in_rows=plan.in_rows)
+        DigestLine("entry", text)
+        for text in entry_lines(plan.survey, plan.entries, plan.labels, plan.keys, in_rows=plan.in_rows)
     ]
     return lines
 
 
-def note_line(source: DigestSource, number: int) -> DigestLine:
+def note_line(source: DigestSource, number: int, *, brief: bool) -> DigestLine:
     """The note that names the item and its size."""
-    return DigestLine("note", item_note(source, number, line_count(source)))
+    return DigestLine("note", item_note(source, number, line_count(source), brief=brief))
 
 
 def line_count(source: DigestSource) -> int:

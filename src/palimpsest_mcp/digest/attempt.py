@@ -11,7 +11,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .manifest import header, item_note
+from .manifest import header, is_brief, item_note
 from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
@@ -214,7 +214,8 @@ class Attempt:
         self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]
     ) -> tuple[tuple[DigestPart, ...], int]:
         """The header says how many tokens the digest has, itself included: found by trying, else not said."""
-        notes = [self._note(n, checks[n] if n in pointers else None) for n in range(len(bodies))]
+        some = pointers if len(pointers) < len(bodies) else frozenset[int]()
+        notes = [self._note(n, checks[n] if n in some else None) for n in range(len(bodies))]
         rest = [[note, *body] for note, body in zip(notes, bodies, strict=True)]
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
@@ -237,10 +238,11 @@ class Attempt:
 
     def _note(self, number: int, pointer: PartCheck | None) -> DigestLine:
         source = self._request.sources[number]
+        brief = is_brief(self._request)
         if pointer is None:
-            return note_line(source, number + 1)
+            return note_line(source, number + 1, brief=brief)
         own = counted([self._surveys[number]], [pointer], source.redacted)
-        return DigestLine("note", item_note(source, number + 1, line_count(source), own))
+        return DigestLine("note", item_note(source, number + 1, line_count(source), own, brief=brief))
 
     def _violations(self, draft: _Draft, ceiling: int) -> tuple[str, ...]:
         source = self._source_tokens

@@ -68,7 +68,7 @@ def word_frequency(survey: Survey) -> Counter[str]:
 
 
 def entry_lines(
-    survey: Survey, entries: Collection[int], labels: Mapping[int, str], *, in_rows: bool = True
+    survey: Survey, entries: Collection[int], labels: Mapping[int, str], keys: Sequence[str], *, in_rows: bool = True
 ) -> list[str]:
     """The ledger of one item, values in source order.
 
@@ -79,11 +79,11 @@ def entry_lines(
     by_class: dict[str, dict[str, list[str]]] = {}
     beside: dict[int, list[Specific]] = {}
     commands: list[str] = []
-    lonely = _lonely(survey, entries, labels)
+    lonely = _lonely(survey, entries, labels, keys)
     for number in sorted(entries):
         spec = survey.specs[number]
         home = survey.home[number]
-        key = survey.keys[number]
+        key = keys[number]
         if spec.cls == _COMMAND:
             commands.append(spec.text)
         elif in_rows and not key and home not in lonely:
@@ -104,9 +104,9 @@ def entry_lines(
     return lines + rows + commands
 
 
-def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str]) -> set[int]:
+def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str], keys: Sequence[str]) -> set[int]:
     """Lines with a single value in the ledger and no word beside it: such values are grouped by class."""
-    counts = Counter(survey.home[n] for n in entries if not survey.keys[n])
+    counts = Counter(survey.home[n] for n in entries if not keys[n])
     return {home for home, times in counts.items() if times == 1 and not labels.get(home)}
 
 

@@ -4,6 +4,8 @@
      · 9 more in offload_0003 · restore_batch s7f3k offload_0007]                                  (one line)
     [item 2 Bash git log --stat: 340 lines]
     [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
+    [palimpsest offload_0007: left out 17 of 92 specifics: 12 numbers, 5 others · restore_batch s7f3k offload_0007]
+    [item 2]                                                          (the last two where the budget is very small)
     [×120 rows]  [×14 the next line]  [×180 lines like]
     [summary by MODEL, wording not verified: 3 lines]        (the next three lines are its own wording)
 
@@ -13,6 +15,8 @@ A line of a source that fits this grammar, or carries its restore phrase, is dat
 from __future__ import annotations
 
 import re
+
+import msgspec
 
 from ..models.digests import DigestRequest, DigestSource
 from ..models.records import SpecificCounts
@@ -36,6 +40,9 @@ _HOLDERS = 1
 """Holders named one by one; more are counted."""
 _CLASSES = 4
 """Classes named one by one; what is left out of more is counted together."""
+_CLASSES_BRIEF = 2
+_BRIEF = 110
+"""Tokens an item below which our own lines are short."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -49,43 +56,68 @@ def escaped(line: str) -> str:
     return ESCAPE + line if _POSES.match(line) else line
 
 
-def left_out(counts: SpecificCounts) -> str:
-    """`left out 17 of 92 specifics: 12 numbers, 3 paths · 9 more in offload_0003`; printed also when it is zero."""
+def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:
+    """`left out 17 of 92 specifics: 12 numbers, 3 paths · 9 more in offload_0003`; printed also when it is zero.
+
+    Args:
+        classes: so many are named one by one.
+    """
     text = f"left out {counts.left_out} of {counts.total} specifics"
-    classes = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
-    said = [f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in classes[:_CLASSES]]
-    others = -sum(n for n, _ in classes[_CLASSES:])
+    left = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
+    said = [f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in left[:classes]]
+    others = -sum(n for n, _ in left[classes:])
     said += [f"{others} other{'s' if others > 1 else ''}"] if others else []
     if said:
         text += ": " + ", ".join(said)
     holders = sorted(counts.holders.items(), key=lambda x: (-x[1], x[0]))
     text += "".join(f" · {n} more in {holder}" for holder, n in holders[:_HOLDERS])
     if len(holders) > _HOLDERS:
-        text += f" · {sum(n for _, n in holders[_HOLDERS:])} more in {len(holders) - _HOLDERS} others"
+        rest = len(holders) - _HOLDERS
+        text += f" · {sum(n for _, n in holders[_HOLDERS:])} more in {rest} other{'s' if rest > 1 else ''}"
     return text
+
+
+def is_brief(request: DigestRequest) -> bool:
+    """Whether the budget is so small that our own lines must be short: the calls above the parts say what they were."""
+    return request.budget_tokens < _BRIEF * len(request.sources)
 
 
 def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     """The first line of a batch's first part. `tokens`: of the whole digest, 0 where it is not said."""
+    brief = is_brief(request)
     n = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
-    said.append(f"{n} result{'s' if n > 1 else ''}{size}")
-    said.append(f"{left_out(counts)} · restore_batch {request.handle} {request.batch_id}")
+    said += [] if brief else [f"{n} result{'s' if n > 1 else ''}{size}"]
+    if brief:
+        holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
+        counts = msgspec.structs.replace(counts, holders=holders)
+    manifest = left_out(counts, classes=_CLASSES_BRIEF if brief else _CLASSES)
+    said.append(f"{manifest} · restore_batch {request.handle} {request.batch_id}")
     return f"[palimpsest {request.batch_id}: {'; '.join(said)}]"
 
 
-def item_note(source: DigestSource, number: int, lines: int, pointer: SpecificCounts | None = None) -> str:
-    """The first line of an item's part (after the header, in the first part): what it was and how big."""
-    parts = [f"item {number}", _clean(source.tool_name or source.kind, 40)]
-    target = source.action.target if source.action else ""
-    target = _clean(target or source.title or source.url, _TARGET)
-    name = " ".join(part for part in (*parts, target) if part)
-    facts = [f"{lines:,} lines"] if lines > 1 else [f"{source.tokens:,} tokens"]
+def item_note(
+    source: DigestSource, number: int, lines: int, pointer: SpecificCounts | None = None, *, brief: bool = False
+) -> str:
+    """The first line of an item's part (after the header, in the first part): what it was and how big.
+
+    Args:
+        pointer: its counts, where it is one and others of the batch are not.
+        brief: leave out what the call above the part says.
+    """
+    name = f"item {number}"
+    if not brief:
+        target = source.action.target if source.action else ""
+        target = _clean(target or source.title or source.url, _TARGET)
+        name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
+    facts = [] if brief else [f"{lines:,} lines"] if lines > 1 else [f"{source.tokens:,} tokens"]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted else []
-    rest = f"; pointer, {left_out(pointer)}" if pointer is not None else ""
-    return f"[{name}: {', '.join(facts)}{rest}]"
+    said = [", ".join(facts)] if facts else []
+    if pointer is not None:
+        said.append(f"pointer, {left_out(pointer, classes=_CLASSES_BRIEF if brief else _CLASSES)}")
+    return f"[{name}: {'; '.join(said)}]" if said else f"[{name}]"
 
 
 def count_note(text: str) -> str:
@@ -121,4 +153,15 @@ def _clean(text: str, width: int) -> str:
     return f"…/{tail}" if slash and tail else "…"
 
 
-__all__ = ["ESCAPE", "count_note", "escaped", "header", "is_note", "item_note", "left_out", "prose_lines", "prose_note"]
+__all__ = [
+    "ESCAPE",
+    "count_note",
+    "escaped",
+    "header",
+    "is_brief",
+    "is_note",
+    "item_note",
+    "left_out",
+    "prose_lines",
+    "prose_note",
+]

@@ -20,6 +20,8 @@ _NAME_OF_CODE = 0.4
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 """A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
+_DAY = re.compile(r"\d{4}|[A-Z][a-z]{2}|\d[/.]\d")
+_TIME_OF_DAY = 0.5
 _PLACE = re.compile(r":\d+$|:\d+:")
 
 
@@ -66,6 +68,8 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
         return weight + _HASH_INSIDE if _HEX.search(spec.text) else weight
     if spec.cls == "path":
         return weight if _PLACE.search(spec.text) else weight * _WITHOUT_LINE
+    if spec.cls == "date" and not _DAY.search(spec.text):
+        return weight * _TIME_OF_DAY
     if spec.cls == "name":
         return weight * _NAME_OF_CODE
     return weight

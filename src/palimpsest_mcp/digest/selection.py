@@ -11,6 +11,7 @@ Deterministic: ties go to the earlier item, then to the earlier candidate.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from typing import NamedTuple
 
 from .coverage import Candidate, choose
@@ -29,6 +30,8 @@ _LABELLED = 0.6
 below it, values go bare so that more of them stay."""
 _IN_ROWS = 0.7
 """Below this share the ledger is grouped by class alone."""
+_KEY_PER_VALUE = 2
+"""Tokens of a key that each of its values may cost then."""
 _LABEL = 3
 """Tokens of such a word, about."""
 _MOST_OF_ITEM = 0.2
@@ -71,11 +74,20 @@ class Selector:
         for plan in batch.plans:
             plan.labelled = labelled
             plan.in_rows = labelled or credit >= _IN_ROWS
+            if not plan.in_rows:
+                self._drop_dear_keys(plan)
             share = plan.tokens / total
             tell(batch, plan, max(extra * share, min(_ITEM_LINES, available * share / 3)), credit)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._base = batch.spent
         self._base_seen = set(batch.seen)
+
+    def _drop_dear_keys(self, plan: Plan) -> None:
+        """Where not all can stay, a long key before few values costs more than it tells."""
+        values = Counter(
+            key for key, shared in zip(plan.keys, plan.shared, strict=True) if shared not in self._batch.seen
+        )
+        plan.keys = [key if self._batch.count(key) <= _KEY_PER_VALUE * values[key] else "" for key in plan.keys]
 
     def _need(self) -> tuple[int, int]:
         """Tokens of all specifics not in view, bare; and how many lines hold those without a key."""
