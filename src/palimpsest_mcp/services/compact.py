@@ -284,7 +284,13 @@ class _Pass:
         records = [made.record for made, _ in self._batches.made if made.record.batch_id in committed]
         before = self._situation.view.tokens
         saved = sum(record.original_token_count - record.digest_token_count for record in records)
-        facts = PassFacts(tokens_before=before, tokens_after=before - saved)
+        asked = self._probes.total or None
+        facts = PassFacts(
+            tokens_before=before,
+            tokens_after=before - saved,
+            probes_passed=self._probes.passed if asked else None,
+            probes_total=asked,
+        )
         try:
             self._notes += await KeptSummaries(self._given, self._sessions).refresh(self._info, fold, facts)
         except PalimpsestError as error:
