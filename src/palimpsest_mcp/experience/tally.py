@@ -12,6 +12,8 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
+from operator import eq
 from typing import Any, Literal
 
 import msgspec
@@ -37,6 +39,9 @@ _DAY, _SESSION = 4, 9
 """A vote is one number of 63 bits: flags, whether it came after the mark, its day (1 is the oldest of the window), and
 a hash of its session. Eight bytes for each mention, and none for a dictionary."""
 _HASH = (1 << 54) - 1
+_LOW = (1 << _SESSION) - 1
+_LOW_OF, _SESSION_OF = _LOW.__and__, _SESSION.__rrshift__
+"""All but the session, and the session alone; as built-in functions, since there may be millions of votes."""
 
 Kind = Literal["rule", "query", "correction"]
 Cause = Literal["", "rejected", "correction", "rubric", "relevance"]
@@ -209,8 +214,8 @@ class Tally:
         if group is None:
             return
         entry[1] += 1
-        group.votes.append(session | day << _DAY | flag)
-        group.lines.append(at)
+        group.vote(session | day << _DAY | flag)
+        group.place(at)
         if flag == FAILURE:
             group.causes[cause] = group.causes.get(cause, 0) + 1
             group.named = group.named or named
@@ -282,7 +287,10 @@ def cause_of(event: Sighting, feedback: str, min_relevance: float) -> Cause:
 class _Group:
     """One normal form while it is counted."""
 
-    __slots__ = ("causes", "hash", "keys", "kind", "lines", "named", "opposite", "stance", "votes", "wordings")
+    __slots__ = (
+        *("causes", "hash", "keys", "kind", "lines", "named", "opposite", "place", "stance", "vote", "votes"),
+        "wordings",
+    )
 
     def __init__(self, kind: Kind, hashed: str, stance: str, opposite: str) -> None:
         self.kind: Kind = kind
@@ -291,9 +299,11 @@ class _Group:
         self.stance = stance
         self.opposite = opposite
         self.votes = array("Q")
+        self.vote = self.votes.append
         self.wordings: Counter[str] = Counter()
         self.causes: dict[Cause, int] = {}
         self.lines: deque[int] = deque(maxlen=_LINES_KEPT)
+        self.place = self.lines.append
         self.named = False
 
     def cluster(self, oldest: int) -> Cluster:
@@ -330,22 +340,40 @@ class _Group:
 
 def _counted(votes: Iterable[int]) -> tuple[Counter[int], set[tuple[int, int]]]:
     """How many sessions voted how (flags, flags before the mark, day of the newest success), and the days of flags."""
+    ordered = sorted(votes)
+    sessions = array("Q", map(_SESSION_OF, ordered))
+    if any(map(eq, sessions, islice(sessions, 1, None))):
+        out, lows = _folded(ordered)
+    else:  # nobody voted twice, as in most logs: then no vote needs a look of its own
+        lows = Counter(map(_LOW_OF, ordered))
+        out = Counter[int]()
+        for low, number in lows.items():
+            out[_with(0, low)] += number
+    return out, {(low >> _DAY, low & 7) for low in lows}
+
+
+def _folded(ordered: Sequence[int]) -> tuple[Counter[int], set[int]]:
+    """Votes of one session, which stand side by side, as one."""
     out: Counter[int] = Counter()
     lows: set[int] = set()
     session, held = -1, 0
-    for vote in sorted(votes):
-        low = vote & 511
+    for vote in ordered:
+        low = vote & _LOW
         lows.add(low)
         if vote >> _SESSION != session:
             if held:
                 out[held] += 1
             session, held = vote >> _SESSION, 0
-        flag = low & 7
-        held |= flag if low & _NEW else flag | flag << 3
-        if flag == SUCCESS and low >> _DAY > held >> 6:
-            held = held & 63 | low >> _DAY << 6
+        held = _with(held, low)
     out[held] += 1
-    return out, {(low >> _DAY, low & 7) for low in lows}
+    return out, lows
+
+
+def _with(held: int, low: int) -> int:
+    """A session's vote with one more mention in it."""
+    flag = low & 7
+    held |= flag if low & _NEW else flag | flag << 3
+    return held & 63 | low >> _DAY << 6 if flag == SUCCESS and low >> _DAY > held >> 6 else held
 
 
 def _sums(votes: Counter[int], shift: int) -> tuple[int, int, int]:
