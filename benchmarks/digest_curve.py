@@ -143,7 +143,9 @@ class Bench:
         self.total = self.rest_tokens + sum(r.tokens for r in self.results)
         self.old = self.results[:-KEPT]
         truth = path.with_name(path.name.replace(".json", ".truth.json"))
-        needles: list[dict[str, Any]] = json.loads(truth.read_text(encoding="utf-8"))["needles"] if truth.exists() else []
+        needles: list[dict[str, Any]] = (
+            json.loads(truth.read_text(encoding="utf-8"))["needles"] if truth.exists() else []
+        )
         old_ids = {result.id for result in self.old}
         self.needles: list[dict[str, Any]] = [n for n in needles if n["tool_use_id"] in old_ids]
         outside = found("\n".join([*rest, *(r.text for r in self.results[-KEPT:])]))

@@ -157,7 +157,7 @@ def resolver_log() -> str:
         ]
         if rng.random() < 0.15:
             digest = "".join(rng.choices("0123456789abcdef", k=64))
-            url = f"https://files.pythonhosted.org/packages/{digest[:2]}/{digest[2:4]}/{digest[4:]}/{wheel}"
+            url = f"https://files.index.example/packages/{digest[:2]}/{digest[2:4]}/{digest[4:]}/{wheel}"
             lines.append(
                 f"  Link requires a different Python: {url}#sha256={digest} (requires-python:>=3.{rng.randint(9, 14)})"
             )

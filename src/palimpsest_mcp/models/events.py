@@ -99,7 +99,7 @@ class Envelope(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="envel
     """How many messages the host's list has."""
     first_row: int = 0
     rows: tuple[str, ...] = ()
-    """Messages from `first_row` on that are new or changed, as JSON text; a tool result's content is its item's mark."""
+    """Messages from `first_row` on that are new or changed, as JSON; a tool result's content is its item's mark."""
     wrapper: str = ""
     """JSON text of the object around the list, without its messages; empty where the list stood alone."""
 

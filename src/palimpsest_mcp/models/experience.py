@@ -30,7 +30,7 @@ class ExperienceEvent(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, Any] = {}
     outcome: Outcome
     metrics: dict[str, Any] = {}
-    """`yield, relevant, unique_sources, latency_ms, cost_usd, user_feedback, rubric_passed` and what else was measured."""
+    """`yield, relevant, unique_sources, latency_ms, cost_usd, user_feedback, rubric_passed` and what else there was."""
     winning_pattern: str | None = None
     failure_mode: str | None = None
     good_query: str | None = None
@@ -152,7 +152,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     skill: str
     rule: Rule
     events: tuple[dict[str, Any], ...]
-    """The newest ones, oldest first, redacted: `event_id, ts, session_id, outcome, counts_as, text` and what weighed."""
+    """The newest, oldest first, redacted: `event_id, ts, session_id, outcome, counts_as, text` and what weighed."""
     total: int
     notes: tuple[str, ...] = ()
 

@@ -75,7 +75,7 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def line(self) -> str:
-        """`passed with a warning: 36 of 42 (recall 22 of 28), 1 retry`: the types named are those that lack something."""
+        """`passed with a warning: 36 of 42 (recall 22 of 28), 1 retry`: the types named are those that lack some."""
         if not self.total:
             return self.state
         lacking = [f"{name} {c.passed} of {c.total}" for name, c in self.by_type.items() if c.passed < c.total]

@@ -124,7 +124,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     preview: str = ""
     """One line, redacted."""
     gate: str = ""
-    """`forget`, `preserve` or `verbatim`; empty under a policy without gates, and where a digest stands for the item."""
+    """`forget`, `preserve` or `verbatim`; empty under a policy without gates, and where a digest stands for it."""
     evidence: str = ""
     """What shows that this gate is the right one. One line, redacted."""
 

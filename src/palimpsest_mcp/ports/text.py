@@ -68,7 +68,7 @@ class Digester(Protocol):
 
     @property
     def name(self) -> str:
-        """With version: `extractive/1`. What the record of a digest names may be a writer instead (`Prose.digester`)."""
+        """With version: `extractive/1`. A record may name a writer instead (`Prose.digester`)."""
         ...
 
     async def digest(self, request: DigestRequest) -> Digest:
@@ -81,7 +81,7 @@ class Digester(Protocol):
 
 
 class Writer(Protocol):
-    """Puts results into words. It writes only: the digest checks what it wrote and adds everything that must be exact."""
+    """Puts results into words. It writes only: the digest checks that and adds everything that must be exact."""
 
     @property
     def name(self) -> str:
