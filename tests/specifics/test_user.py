@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from palimpsest_mcp.specifics.classes import UserClass
 from palimpsest_mcp.specifics.registry import DefaultRegistry
-from palimpsest_mcp.specifics.user import BadUserClass, UserClass
+from palimpsest_mcp.specifics.user import BadUserClass
 
 
 def registry(**pattern: str) -> DefaultRegistry:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import splintr
 import tiktoken.registry
 
 from palimpsest_mcp.tokens import vocabulary
@@ -95,7 +96,7 @@ class Wrong:
 
 
 def test_another_vocabulary_in_the_package_is_refused_and_said(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary.splintr, "Tokenizer", Wrong)
+    monkeypatch.setattr(splintr, "Tokenizer", Wrong)
     found = load_vocabulary()
     assert (found.encoding, found.origin) == (None, "none")
     assert "differs from OpenAI's file" in found.problem

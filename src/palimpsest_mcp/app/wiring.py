@@ -13,8 +13,8 @@ from ..ports.text import Digester, Writer
 from ..redaction import open_redactor
 from ..services.dependencies import ContentCounter, Dependencies
 from ..settings.settings import Settings
+from ..specifics.classes import UserClass
 from ..specifics.registry import DefaultRegistry
-from ..specifics.user import UserClass
 from ..store.disk_store import DiskStore
 from ..tokens.counting import open_counter
 from ..tokens.model_table import FAST_MODEL
