@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,6 @@ def test_the_model_library_is_not_imported_and_the_first_answer_is_quick(tmp_pat
         "from palimpsest_mcp.__main__ import main\n"
         "sys.exit(main([]))\n"
     )
-    start = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
