@@ -11,6 +11,7 @@ PYTEST ?= $(VENV)/bin/python -m pytest
 BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 INSPECTOR := .build/inspector
+CLAUDE_CODE := .build/claude-code
 # The demo needs no tools of ours: it takes the developers' environment where there is one, else a small one of its own.
 DEMO_VENV := $(if $(wildcard $(DEV)),$(VENV),.build/runtime)
 
@@ -36,9 +37,10 @@ check: $(DEV) ## format, lint, types, floors, docs
 	$(BIN)/lint-imports
 	$(PYTEST) tests/docs tests/mutants -m "not slow"
 
-e2e: $(DEV) ## the real server over stdio: the mcp client in both protocol eras, and the Inspector's command line
+e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
-	PALIMPSEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) $(PYTEST) tests/e2e -rs $(ARGS)
+	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
+	PALIMPSEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) PALIMPSEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) tests/e2e -rs $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
