@@ -326,6 +326,18 @@ async def test_a_held_commit_lock_ends_in_a_timeout_and_nothing_is_decided(tmp_p
     assert await store.ledger.decide(S1, [pinned(1)], after_rev=0) == 1
 
 
+async def test_a_hook_waits_for_the_commit_lock_only_as_long_as_it_says(tmp_path: Path) -> None:
+    """L11: the store's own patience is ten minutes here."""
+    store = DiskStore(tmp_path, lock_timeout_s=600)
+    await store.ledger.observe(S1, [applied(1)])
+    release = RealDisk().lock(str(tmp_path / "session" / "s1" / "commit.lock"), 0)
+    assert release is not None
+    with pytest.raises(LockTimeout):
+        await store.ledger.decide(S1, [pinned(1)], after_rev=0, lock_timeout_s=0.05)
+    release()
+    assert await store.ledger.decide(S1, [pinned(1)], after_rev=0, lock_timeout_s=0.05) == 1
+
+
 HOLDER = """
 import asyncio, sys
 from pathlib import Path

@@ -66,10 +66,20 @@ class Ledger(Protocol):
         """
         ...
 
-    async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
+    async def decide(
+        self,
+        key: SessionKey,
+        decisions: Sequence[Decision],
+        *,
+        after_rev: int,
+        lock_timeout_s: float | None = None,
+    ) -> int:
         """Append decisions as one step, only if `after_rev` is still the session's highest revision (compare-and-set).
 
         They get revisions `after_rev + 1` and up, in the order given, and are flushed. Returns the highest revision.
+
+        Args:
+            lock_timeout_s: how long to wait for another decision; None: as long as the store does (L11).
 
         Raises:
             RevConflict: another decision came first; fold again and decide anew.

@@ -111,11 +111,21 @@ class Sessions:
             known = self._views[info.session_id] = (fold, fold.generation, overhead, digester, shown)
         return fold, known[4]
 
-    async def decide(self, info: SessionInfo, make: Callable[[Fold], Sequence[Decision]]) -> Fold:
+    async def decide(
+        self,
+        info: SessionInfo,
+        make: Callable[[Fold], Sequence[Decision]],
+        *,
+        lock_timeout_s: float | None = None,
+    ) -> Fold:
         """Fold, decide, and write only if nobody decided in between; otherwise fold and decide again (L1).
 
         Args:
             make: decisions for a fold, without revisions; none means that nothing is left to decide.
+            lock_timeout_s: how long to wait for the commit lock; None: as long as the store does.
+
+        Raises:
+            LockTimeout, WriteFailed: nothing was decided.
         """
         while True:
             fold = await self.fold(info)
@@ -123,7 +133,9 @@ class Sessions:
             if not decisions:
                 return fold
             try:
-                await self._given.store.ledger.decide(self.key(info), decisions, after_rev=fold.rev)
+                await self._given.store.ledger.decide(
+                    self.key(info), decisions, after_rev=fold.rev, lock_timeout_s=lock_timeout_s
+                )
             except RevConflict:
                 continue
             return await self.fold(info)

@@ -48,8 +48,15 @@ class DiskLedger:
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         await hop(self._files.observe, key, events, durable=durable)
 
-    async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
-        return await hop(self._files.decide, key, decisions, after_rev=after_rev)
+    async def decide(
+        self,
+        key: SessionKey,
+        decisions: Sequence[Decision],
+        *,
+        after_rev: int,
+        lock_timeout_s: float | None = None,
+    ) -> int:
+        return await hop(self._files.decide, key, decisions, after_rev=after_rev, lock_timeout_s=lock_timeout_s)
 
     @asynccontextmanager
     async def pass_lock(self, key: SessionKey) -> AsyncGenerator[None]:

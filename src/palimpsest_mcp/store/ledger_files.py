@@ -117,12 +117,19 @@ class LedgerFiles:
         log.observe(events, durable=durable)
         self._shelf.used(log.appender, log.writing)
 
-    def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
+    def decide(
+        self,
+        key: SessionKey,
+        decisions: Sequence[Decision],
+        *,
+        after_rev: int,
+        lock_timeout_s: float | None = None,
+    ) -> int:
         self._home.check()
         log = self._log(key)
         if any(isinstance(decision, Replaced) for decision in decisions):
             log.secure_archive()
-        with self._commit_lock(log):
+        with self._commit_lock(log, lock_timeout_s):
             rev = log.decide(decisions, after_rev=after_rev)
         self._shelf.used(log.appender, log.writing)
         return rev
@@ -159,14 +166,15 @@ class LedgerFiles:
             return self._logs[folder]
 
     @contextmanager
-    def _commit_lock(self, log: SessionLog) -> Generator[None]:
+    def _commit_lock(self, log: SessionLog, timeout_s: float | None = None) -> Generator[None]:
         """One decision at a time, over threads and processes.
 
         Raises:
             LockTimeout: somebody holds it for too long.
         """
-        deadline = time.monotonic() + self._lock_timeout_s
-        if not log.deciding.acquire(timeout=self._lock_timeout_s):
+        wait_s = self._lock_timeout_s if timeout_s is None else timeout_s
+        deadline = time.monotonic() + wait_s
+        if not log.deciding.acquire(timeout=wait_s):
             raise _too_long()
         try:
             try:

@@ -84,7 +84,14 @@ class MemoryLedger:
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         self._append(self.made(key), events)
 
-    async def decide(self, key: SessionKey, decisions: Sequence[Decision], *, after_rev: int) -> int:
+    async def decide(
+        self,
+        key: SessionKey,
+        decisions: Sequence[Decision],
+        *,
+        after_rev: int,
+        lock_timeout_s: float | None = None,
+    ) -> int:
         session = self.made(key)
         if session.rev != after_rev:
             raise RevConflict(
