@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from ..models.escaping import block, code, inline
 from ..models.summaries import (
     AnchoredSummary,
     Blocker,
@@ -15,7 +16,6 @@ from ..models.summaries import (
     Step,
     Todo,
 )
-from .escaping import block, code, inline
 from .headings import HEADINGS, METADATA, NONE, TITLE, section_of_heading
 from .patterns import CLOSED, KNOWN_PROGRESS, LEFT_OUT, STEP, UNRESOLVED
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import StoreNewer
+from ..models.escaping import find_stop, plain_block, plain_code, plain_inline, split
 from ..models.summaries import (
     SUMMARY_SCHEMA,
     AnchoredSummary,
@@ -20,7 +21,6 @@ from ..models.summaries import (
     Todo,
     Verb,
 )
-from .escaping import find_stop, plain_block, plain_code, plain_inline, split
 from .headings import METADATA, NONE, TITLE, section_of_heading
 from .patterns import KNOWN_PROGRESS, LEFT_OUT, SPAN, STEP
 

@@ -1,0 +1,228 @@
+"""The six templates: their sections in order, what must be filled, and what the next reader is given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..models.handoffs import (
+    ForkHandBack,
+    ForkHandoff,
+    Handoff,
+    ImplementationProgress,
+    Phase,
+    PlanProgress,
+    ResearchProgress,
+    TaskSummary,
+)
+from .forms import Form
+
+POINTERS = "pointers"
+
+
+class Part(NamedTuple):
+    """One field of a template and how it stands in its section."""
+
+    field: str
+    form: Form
+    none: str
+    """Stands where there is nothing."""
+    heading: str = ""
+    """Of its own below the section's, where a section has several parts."""
+
+
+class Section(NamedTuple):
+    """A heading of the file with what stands under it."""
+
+    heading: str
+    parts: tuple[Part, ...]
+
+
+class Critical(NamedTuple):
+    """Something without which nobody can continue: one of the fields must be filled."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+class Template(NamedTuple):
+    """One kind of handoff."""
+
+    phase: Phase
+    model: type[Handoff]
+    title: str
+    sections: tuple[Section, ...]
+    key: tuple[str, ...]
+    """Headings that the next reader is given; a fork's reader is given all of it."""
+    critical: tuple[Critical, ...]
+
+    def parts(self) -> dict[str, Part]:
+        """Every part by its field."""
+        return {part.field: part for section in self.sections for part in section.parts}
+
+
+def _one(heading: str, field: str, form: Form, none: str) -> Section:
+    return Section(heading, (Part(field, form, none),))
+
+
+_TASK = _one("Task", "task", "text", "No task was stated.")
+_POINTERS = _one("Pointers", POINTERS, "texts", "There are no pointers.")
+_DECISIONS = _one("Decisions Made", "decisions", "choices", "No decisions were stated.")
+_KEY = "Key Context for Continuation"
+
+TASK = Template(
+    "task",
+    TaskSummary,
+    "Task Summary",
+    (
+        _TASK,
+        _DECISIONS,
+        _one("Artifacts Produced", "artifacts", "files", "No artifacts were produced."),
+        Section(
+            "Current State",
+            (
+                Part("complete", "texts", "Nothing is known to be complete.", "Complete"),
+                Part("in_progress", "texts", "Nothing is known to be in progress.", "In progress"),
+                Part("blocked", "texts", "Nothing is known to be blocked or deferred.", "Blocked or deferred"),
+            ),
+        ),
+        Section(
+            _KEY,
+            (
+                Part("facts", "texts", "No facts were stated.", "Facts"),
+                Part("questions", "texts", "No questions are known to be open.", "Unresolved questions"),
+                Part("constraints", "texts", "No constraints were stated.", "Active constraints"),
+            ),
+        ),
+        _one("Agents Used", "agents", "texts", "No other agents were used."),
+        _one("Skills Applied", "skills", "texts", "No skills were applied."),
+        _POINTERS,
+    ),
+    (_KEY,),
+    (
+        Critical("task", ("task",)),
+        Critical("current_state", ("complete", "in_progress", "blocked")),
+        Critical("key_context", ("facts", "questions", "constraints")),
+    ),
+)
+
+RESEARCH = Template(
+    "research",
+    ResearchProgress,
+    "Research Progress",
+    (
+        _TASK,
+        _one("System Understanding", "understanding", "text", "Nothing was written down about the system."),
+        _one("Files Involved", "files", "files", "No files were looked at."),
+        _one("Key Findings", "findings", "findings", "No findings were stated."),
+        _one("Constraints & Gotchas", "constraints", "texts", "No constraints were stated."),
+        _one("Open Questions", "questions", "texts", "No questions are known to be open."),
+        _POINTERS,
+    ),
+    ("Key Findings", "Constraints & Gotchas", "Open Questions"),
+    (
+        Critical("task", ("task",)),
+        Critical("current_state", ("understanding", "files")),
+        Critical("key_context", ("findings", "constraints", "questions")),
+    ),
+)
+
+PLAN = Template(
+    "plan",
+    PlanProgress,
+    "Plan Progress",
+    (
+        _TASK,
+        _one("Changes", "changes", "changes", "No changes were planned."),
+        Section(
+            "Test Strategy",
+            (
+                Part("unit_tests", "texts", "No unit tests were planned.", "Unit"),
+                Part("integration_tests", "texts", "No integration tests were planned.", "Integration"),
+                Part("acceptance_tests", "texts", "No acceptance tests were planned.", "Acceptance"),
+            ),
+        ),
+        _one("Execution Order", "order", "numbered", "No order was stated."),
+        _DECISIONS,
+        _one("Status", "status", "checks", "Nothing was ticked off or left open."),
+        _one("Plan Quality Signal", "quality", "text", "Nobody judged the plan."),
+        _POINTERS,
+    ),
+    ("Execution Order", "Status"),
+    (
+        Critical("task", ("task",)),
+        Critical("current_state", ("status", "changes")),
+        Critical("key_context", ("order", "status")),
+    ),
+)
+
+IMPLEMENTATION = Template(
+    "implementation",
+    ImplementationProgress,
+    "Implementation Progress",
+    (
+        _one("Completed", "completed", "checks", "Nothing is known to be complete."),
+        _one("In Progress", "in_progress", "checks", "Nothing is known to be in progress."),
+        _one("Remaining", "remaining", "checks", "Nothing is known to remain."),
+        _one("Issues Encountered", "issues", "texts", "No issues were met."),
+        _one("Test Results", "tests", "texts", "No tests were run."),
+        _POINTERS,
+    ),
+    ("In Progress", "Remaining", "Issues Encountered"),
+    (
+        Critical("task", ("title",)),
+        Critical("current_state", ("completed", "in_progress", "remaining")),
+        Critical("key_context", ("in_progress", "remaining", "issues")),
+    ),
+)
+
+FORK = Template(
+    "fork",
+    ForkHandoff,
+    "Fork Handoff",
+    (
+        _one("Purpose", "purpose", "text", "No purpose was stated."),
+        _one("Scope", "scope", "texts", "No scope was stated."),
+        _one("Pointers, Not Duplication", POINTERS, "texts", "There are no pointers."),
+        _one("Suggested Skills", "skills", "texts", "No skills are suggested."),
+        _one("Key Context to Start", "facts", "texts", "No context was stated."),
+        _one("Hand-Back Expected", "hand_back", "texts", "Nothing in particular is expected back."),
+    ),
+    (),
+    (
+        Critical("task", ("purpose",)),
+        Critical("current_state", ("facts", "scope")),
+        Critical("key_context", ("facts",)),
+    ),
+)
+
+FORK_BACK = Template(
+    "fork_back",
+    ForkHandBack,
+    "Fork Hand-Back",
+    (
+        _one("Result Summary", "result", "text", "No result was stated."),
+        _one("Changes/Findings", "findings", "findings", "No changes and no findings."),
+        _one("Merge Guidance", "merge_guidance", "texts", "Nothing needs care when this is taken over."),
+        _one("Open Items", "open_items", "texts", "Nothing is known to be open."),
+        _POINTERS,
+    ),
+    (),
+    (
+        Critical("task", ("title",)),
+        Critical("current_state", ("result",)),
+        Critical("key_context", ("findings", "result")),
+    ),
+)
+
+TEMPLATES: dict[Phase, Template] = {one.phase: one for one in (TASK, RESEARCH, PLAN, IMPLEMENTATION, FORK, FORK_BACK)}
+
+
+def template_of(handoff: Handoff) -> Template:
+    """The template that a handoff is made of."""
+    return next(one for one in TEMPLATES.values() if one.model is type(handoff))
+
+
+def missing(handoff: Handoff) -> tuple[str, ...]:
+    """Critical sections that are empty, by name."""
+    wanted = template_of(handoff).critical
+    return tuple(one.name for one in wanted if not any(getattr(handoff, field) for field in one.fields))
