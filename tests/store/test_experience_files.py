@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
-from palimpsest_mcp.ports.experience import LIVE_LOG, Experience, SkillPlace
-from palimpsest_mcp.store.disk import RealDisk
+from palimpsest_mcp.ports.experience import ARCHIVE_FOLDER, LIVE_LOG, Experience, SkillPlace
+from palimpsest_mcp.store.disk import Found, RealDisk
 from palimpsest_mcp.store.experience_files import DiskExperience
 from palimpsest_mcp.store.experience_memory import MemoryExperience
 from palimpsest_mcp.testing.experience_contract import ONE, TWO, ExperienceContract, whole_log
@@ -263,3 +263,28 @@ async def test_many_appends_at_once_are_all_there(tmp_path: Path) -> None:
     place = await experience.find("x", create=True)
     await asyncio.gather(*(experience.log.append(place, b'{"n": %d}\n' % n) for n in range(50)))
     assert len(set((await whole_log(experience, place)).split())) >= 50
+
+
+class DiskRotatedMeanwhile(RealDisk):
+    """Another process moves the live log into the archive right after our first look at it."""
+
+    def __init__(self, archived: Path) -> None:
+        super().__init__()
+        self.archived = archived
+
+    def look(self, path: str) -> Found | None:
+        found = super().look(path)
+        if path.endswith(LIVE_LOG.rsplit("/", 1)[-1]) and not self.archived.exists():
+            self.archived.parent.mkdir(parents=True)
+            Path(path).rename(self.archived)
+        return found
+
+
+async def test_a_log_that_is_rotated_while_it_is_listed_is_listed_once_and_whole(tmp_path: Path) -> None:
+    skill_folder(tmp_path / "skills", "search-x")
+    place = await disk_experience(tmp_path).find("search-x")
+    await disk_experience(tmp_path).log.append(place, ONE)
+    archived = Path(place.folder) / ARCHIVE_FOLDER / "2026-04.jsonl"
+    beside = disk_experience(tmp_path, disk=DiskRotatedMeanwhile(archived))
+    assert [part.name for part in await beside.log.parts(place)] == [f"{ARCHIVE_FOLDER}/2026-04.jsonl"]
+    assert await whole_log(beside, place) == ONE

@@ -27,6 +27,8 @@ EXPERIENCE, SKILLS = "experience", "skills"
 BLOCK_BYTES = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _POLL_S = 0.02
+_LISTINGS = 10
+"""Looks at a log that somebody else rotates, until two of them agree."""
 
 
 class DiskExperience:
@@ -193,11 +195,24 @@ class DiskLog:
     def _parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
         try:
             archive = os.path.dirname(self._folders.of_skill(place, f"{ARCHIVE_FOLDER}/x"))
-            names = [f"{ARCHIVE_FOLDER}/{name}" for name, _ in self._disk.scan(archive) if name.endswith(".jsonl")]
-            parts = (self._part(place, name) for name in [*names, LIVE_LOG])
+            parts: list[LogPart | None] = []
+            for left in reversed(range(_LISTINGS)):
+                names = self._archived(archive)
+                try:
+                    parts = [self._part(place, name) for name in (*names, LIVE_LOG)]
+                except FileNotFoundError:
+                    if not left:
+                        raise
+                    continue
+                # A rotation between the two looks would show the log in both places, or in neither.
+                if names == self._archived(archive):
+                    break
             return tuple(part for part in parts if part is not None)
         except OSError as error:
             raise unreadable(error, "the skill's log") from error
+
+    def _archived(self, archive: str) -> list[str]:
+        return [f"{ARCHIVE_FOLDER}/{name}" for name, _ in self._disk.scan(archive) if name.endswith(".jsonl")]
 
     def _part(self, place: SkillPlace, name: str) -> LogPart | None:
         path = self._folders.of_skill(place, name)
