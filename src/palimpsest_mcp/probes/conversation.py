@@ -41,7 +41,8 @@ def _is_said(one: Original) -> bool:
 
 def _intent(messages: Sequence[Original]) -> Iterator[Probe]:
     asked = [one for one in messages if one.item.role == "user"]
-    for one, what in dict.fromkeys(((asked[0], "first"), (asked[-1], "last"))) if asked else ():
+    ends = ([(asked[0], "first")] if asked else []) + ([(asked[-1], "last")] if len(asked) > 1 else [])
+    for one, what in ends:
         if expected := values_of(first_line(one.text, 1)):
             yield probe("intent", f"What did the user ask for {what}?", expected, one.item, critical=True)
 

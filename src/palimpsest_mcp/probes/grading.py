@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from ..models.probes import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState
-from .answering import Stays
+from .answering import Stays, stands_whole
 from .asking import TYPES, Original, Probe
 from .conversation import conversation_probes
 from .distractors import distractors
@@ -78,8 +78,13 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask(originals: Sequence[Original]) -> Asked:
-    """The probes of a context as it was, and distractors beside them. Deterministic."""
-    probes = tuple(dict.fromkeys((*conversation_probes(originals), *result_probes(originals))))
+    """The probes of a context as it was, and distractors beside them. Deterministic.
+
+    What its own original does not answer is no question: a cut or escaped value would fail whatever a digest keeps.
+    """
+    texts = {one.item.id: one.text for one in originals}
+    made = dict.fromkeys((*conversation_probes(originals), *result_probes(originals)))
+    probes = tuple(one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected))
     return Asked(probes=probes, distractors=tuple(distractors(probes, originals)))
 
 

@@ -22,7 +22,8 @@ RECENT_MESSAGES = 40
 EVERYWHERE = 0.2
 """A value that more than this share of the items holds is layout (a version in every header), no fact."""
 _CODED = re.compile(
-    r"\bTS\d{3,5}\b|\bE\d{3,5}\b|\b[A-Z][A-Za-z]*(?:Error|Exception|Exit|Interrupt)\b|\bE[A-Z]{3,}\b"
+    r"\bTS\d{3,5}\b|\bE\d{3,5}\b|\b(?:[A-Za-z_]\w*\.){0,8}[A-Z][A-Za-z]*(?:Error|Exception|Exit|Interrupt)\b"
+    r"|\bE[A-Z]{3,}\b"
     r"|(?:code|status) \d{1,5}\b"
 )
 _VALUE = re.compile(
@@ -89,10 +90,12 @@ def _error(one: Original, later: dict[str, bool], recent: int) -> Iterator[Probe
 
 
 def _ending(one: Original, newest: bool) -> Iterator[Probe]:
-    """How a run of tests ended: progress where it is the newest of the session, else what it had resolved to."""
+    """How a run of tests ended: progress where it is the newest of the session, else what it had resolved to, or what
+    still failed."""
     counts = tuple(dict.fromkeys(_COUNTS.findall(conclusion(one.text))))[:2] if _ran(one.item) else ()
     if counts:
-        kind = "progress" if newest else "resolution"
+        failed = outcome_of(one.text, is_error=one.item.is_error).failed
+        kind = "progress" if newest else "error" if failed else "resolution"
         yield probe(kind, "How did this run of tests end?", counts, one.item, critical=newest)
 
 
