@@ -20,7 +20,7 @@ FAILED_RUN = (
     "psycopg.errors.DuplicateKeyError: row 90417 is there already\n2 failed, 12 passed in 4.10s\n"
 )
 STEPS: list[tuple[str, str, dict[str, Any], str]] = [
-    ("read_1", "Read", {"file_path": "etl/load.py"}, "def load(rows):\n    insert(rows)  # see /srv/etl/parts/2026-11-03.csv\n"),
+    ("read_1", "Read", {"file_path": "etl/load.py"}, "def load(rows):\n    put(x)  # /srv/etl/parts/2026-11-03.csv\n"),
     ("list_1", "Bash", {"command": "ls -l /srv/etl/parts"}, LISTING),
     ("first_1", "Bash", {"command": "pytest -q tests/test_old.py"}, "collected 9 items\n9 passed in 1.02s\n"),
     ("edit_1", "Edit", {"file_path": "etl/Upsert.py", "old_string": "insert", "new_string": "upsert"}, "edited"),
@@ -86,7 +86,9 @@ def _text(item: Item) -> str:
     if item.kind != "tool_call":
         return content_text(item.content)
     found: list[str] = [item.tool_name]
-    json.loads(json.dumps(item.args), object_hook=lambda one: found.extend(v for v in one.values() if isinstance(v, str)))
+    json.loads(
+        json.dumps(item.args), object_hook=lambda one: found.extend(v for v in one.values() if isinstance(v, str))
+    )
     return "\n".join(found)
 
 

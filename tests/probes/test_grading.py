@@ -50,7 +50,7 @@ def test_the_verdict_by_the_share_that_passed(right: int, wrong: int, state: str
 def test_one_critical_failure_fails_the_pass_whatever_the_share(right: int) -> None:
     graded = asked(right, 1, kind="decision", critical=True)
     assert graded.state == "failed" and len(graded.critical) == 1
-    assert "1 critical probes failed" in plain(graded).notes
+    assert "1 critical probe failed" in plain(graded).notes
 
 
 def test_without_a_probe_nothing_is_validated() -> None:

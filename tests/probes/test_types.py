@@ -1,4 +1,4 @@
-"""Each type of probe: what it expects stands in the raw inputs, it passes on what is whole, and fails on what is not."""
+"""Each type of probe: it expects what stands in the raw inputs, passes on what is whole, fails on what is not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest_mcp.models.probes import ProbeType
 from palimpsest_mcp.probes.answering import Stays
-from palimpsest_mcp.probes.asking import CRITICAL, TYPES
+from palimpsest_mcp.probes.asking import CRITICAL, TYPES, Original
 from palimpsest_mcp.probes.grading import ask, grade
 
 from .small_session import EXPECTED, messages, originals, whole, without
@@ -72,6 +72,13 @@ def test_an_error_with_a_dotted_name_is_asked_for_by_its_whole_name() -> None:
     assert ("psycopg.errors.DuplicateKeyError",) in errors
 
 
+def test_an_escaped_or_cut_value_is_no_question() -> None:
+    """It would fail whatever a digest keeps: here the call is shown in another form than its action names."""
+    call = next(one.item for one in originals() if one.item.kind == "tool_call")
+    assert ask([Original(item=call, text=call.action.target if call.action else "")]).probes
+    assert ask([Original(item=call, text="etl\\/load.py")]).probes == ()
+
+
 def test_nothing_is_asked_of_a_result_that_may_be_forgotten() -> None:
     kept, gone = ask(originals()), ask(originals(forgotten=frozenset({"fail_1"})))
     assert any(one.item_id == "fail_1" for one in kept.probes)
@@ -84,7 +91,9 @@ def test_a_request_that_stands_alone_is_asked_for_once() -> None:
 
 
 def test_a_heading_of_next_steps_gives_its_list() -> None:
-    plan = "All parts are loaded.\n\n## Next steps\n1. Index the table parts_2026\n2. [ ] Tell the owner of HL-77\n\nBye."
+    plan = (
+        "All parts are loaded.\n\n## Next steps\n1. Index the table parts_2026\n2. [ ] Tell the owner of HL-77\n\nBye."
+    )
     given = originals([{"role": "user", "content": "Go on."}, {"role": "assistant", "content": plan}])
     steps = [one.expected for one in ask(given).probes if one.type == "next_steps"]
     assert steps == [("Index the table parts_2026",), ("Tell the owner of HL-77",)]

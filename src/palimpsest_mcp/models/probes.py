@@ -84,7 +84,8 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         words = f"{self.state}: {self.passed} of {self.total}" + (f" ({', '.join(lacking)})" if lacking else "")
         if self.retries:
             words += f", {self.retries} {'retry' if self.retries == 1 else 'retries'}"
-        return words + (f", {self.kept_raw} batches kept raw" if self.kept_raw else "")
+        kept = "1 batch" if self.kept_raw == 1 else f"{self.kept_raw} batches"
+        return words + (f", {kept} kept raw" if self.kept_raw else "")
 
 
 MAX_FAILED = 12

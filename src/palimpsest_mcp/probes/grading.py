@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
@@ -51,6 +51,11 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def passed(self) -> int:
         return self.total - len(self.failed)
+
+    @property
+    def missed(self) -> int:
+        """Probes that failed, and distractors that were taken."""
+        return len(self.failed) + len(self.taken)
 
     @property
     def score(self) -> float | None:
@@ -115,16 +120,22 @@ def concerned(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
 def untrusted(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
     """Batches that must not be used: those of critical failures; and below `RED`, those with the most failures, as many
     as it takes to come above it."""
-    chosen = {batch for one in graded.critical if (batch := batch_of.get(one.item_id))}
+    grave = {batch for one in graded.critical if (batch := batch_of.get(one.item_id))}
+    return worst(graded, batch_of, RED, grave) if graded.red else grave
+
+
+def worst(graded: Graded, batch_of: Mapping[str, str], share: float, chosen: Set[str] = frozenset()) -> set[str]:
+    """The batches with the most failures, on top of those chosen already: as many as must go for a share to pass."""
     by_batch = Counter(batch for one in graded.failed if (batch := batch_of.get(one.item_id)))
-    missing = len(graded.failed) - sum(by_batch[batch] for batch in chosen)
+    missing = graded.missed - sum(by_batch[batch] for batch in chosen)
+    found = set(chosen)
     for batch, count in sorted(by_batch.items(), key=lambda pair: (-pair[1], pair[0])):
-        if not graded.red or 1 - (missing + len(graded.taken)) / graded.asked >= RED:
+        if 1 - missing / graded.asked >= share:
             break
-        if batch not in chosen:
-            chosen.add(batch)
+        if batch not in found:
+            found.add(batch)
             missing -= count
-    return chosen
+    return found
 
 
 def report(graded: Graded, batch_of: Mapping[str, str], mask: Callable[[str], str]) -> ProbeReport:
@@ -157,10 +168,11 @@ def _notes(graded: Graded) -> Iterable[str]:
     if graded.score is not None and graded.score < RED:
         yield f"red flag: under {RED:.0%} of the probes passed" + ("" if graded.red else f", of only {graded.asked}")
     if graded.critical:
-        yield f"{len(graded.critical)} critical probes failed"
+        count = len(graded.critical)
+        yield f"{count} critical {'probe' if count == 1 else 'probes'} failed"
     lesser, lost = graded.total - graded.critical_total, len(graded.failed) - len(graded.critical)
     if lesser and 1 - lost / lesser < WEAK:
         yield f"of the probes that are not critical, under {WEAK:.0%} passed"
 
 
-__all__ = ["PASS", "RED", "WEAK", "Asked", "Graded", "ask", "concerned", "grade", "report", "untrusted"]
+__all__ = ["PASS", "RED", "WEAK", "Asked", "Graded", "ask", "concerned", "grade", "report", "untrusted", "worst"]

@@ -16,7 +16,7 @@ from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..probes.answering import Stays
 from ..probes.asking import Original
-from ..probes.grading import Graded, ask, concerned, grade, report, untrusted
+from ..probes.grading import PASS, Graded, ask, concerned, grade, report, untrusted, worst
 from .dependencies import Dependencies
 
 SUMMARY = "summary"
@@ -51,6 +51,11 @@ class Round:
     def untrusted(self) -> set[str]:
         """Batches that must not be used as they are."""
         return untrusted(self.graded, self.batch_of)
+
+    @property
+    def worst(self) -> set[str]:
+        """The fewest batches without which the rest would pass."""
+        return worst(self.graded, self.batch_of, PASS)
 
 
 class Probing:

@@ -13,8 +13,8 @@ from .dependencies import Dependencies
 from .pass_request import PassRequest
 from .probing import Probing, Round
 
-RETRIES = 2
-"""How often batches with failed probes are made again: with more room, then one unit a batch."""
+RETRIES = ("more budget", "more raw", "smaller batches")
+"""What is tried for weak batches, in order; each at most once a pass."""
 LEAST_GROWTH = 1.25
 """A batch is made again only with at least so many times its budget: less would hardly show more."""
 REFILLS = 3
@@ -26,11 +26,12 @@ MARGIN = 0.9
 async def prove(
     given: Dependencies, items: Sequence[ContextItem], batches: Batches, first: Plan, request: PassRequest
 ) -> ProbeReport:
-    """Ask the probes, and do what they say until nothing is left to do; at most `RETRIES` and `REFILLS` times.
+    """Ask the probes, and do what they say until nothing is left to do: at most every one of `RETRIES`, and `REFILLS`.
 
     A critical failure, or less than 70 %: the batches concerned are not used, and others leave instead. 70 to 90 %:
-    weak batches are made again as far as the target leaves room; a round that shows no more, or costs the target, is
-    taken back, and the pass is accepted with a warning.
+    weak batches get more room, then stay raw while others can leave for them, then are made one unit a batch; each as
+    far as the target allows. A round that shows no more, or costs the target, is taken back; in the end the pass is
+    accepted with a warning.
     """
     probing = Probing(
         given,
@@ -39,6 +40,7 @@ async def prove(
         parts=batches.parts,
     )
     retries = kept_raw = refills = 0
+    steps = list(RETRIES)
     found = await probing.ask(batches.leaving())
     while True:
         if bad := found.untrusted:
@@ -48,9 +50,13 @@ async def prove(
                 await batches.refill(first)
             refills += 1
             found = await probing.ask(batches.leaving())
-        elif retries < RETRIES and (slots := _roomier(batches, first, found, singly=retries > 0)):
-            retries += 1
-            found = await _again(probing, batches, first, found, slots)
+        elif steps and found.graded.state == "passed with a warning":
+            step = steps.pop(0)
+            again = await _again(probing, batches, first, found, step)
+            if again is not None:
+                retries += 1
+                kept_raw += len(found.worst) if step == "more raw" and again is not found else 0
+                found = again
         else:
             return probing.told(found, retries=retries, kept_raw=kept_raw)
 
@@ -62,10 +68,32 @@ def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassReq
     return frozenset(one.item_id for one in first.verdicts if one.reason == "forget")
 
 
+async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
+    """The round after one more try; the one before where that shows no more, or costs the target; None where there is
+    nothing to try."""
+    before, met = batches.kept(), batches.meets(first)
+    if step == "more raw":
+        if not met or not found.worst:
+            return None
+        await batches.drop(found.worst)
+        await batches.refill(first)
+    else:
+        slots = _roomier(batches, first, found, singly=step == "smaller batches")
+        if not slots:
+            return None
+        await batches.drop(set(slots), taken=False)
+        await batches.add(first, [slot for group in slots.values() for slot in group])
+    after = await probing.ask(batches.leaving())
+    # Failures are counted, not shares: others that leave meanwhile bring probes of their own.
+    worse = after.graded.missed >= found.graded.missed or bool(after.untrusted)
+    if worse or (met and not batches.meets(first)):
+        batches.put_back(before)
+        return found
+    return after
+
+
 def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> dict[str, list[Slot]]:
     """Weak batch -> the slots that it is to be made again from; empty where there is nothing to gain, or no room."""
-    if found.graded.state != "passed with a warning":
-        return {}
     room = round(MARGIN * batches.room(first))
     slots: dict[str, list[Slot]] = {}
     for batch in sorted(found.weak):
@@ -73,25 +101,16 @@ def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> di
         if slot is None or slot.pointer:
             continue
         budget = min(slot.budget_tokens + min(slot.budget_tokens, room), slot.tokens - 1)
+        units = batches.units(slot) if singly else []
         if budget >= LEAST_GROWTH * slot.budget_tokens:
             room -= budget - slot.budget_tokens
-            ceiling = max(budget, slot.ceiling_tokens)
-            roomier = msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=ceiling)
+            roomier = msgspec.structs.replace(
+                slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
+            )
             slots[batch] = batches.units(roomier) if singly else [roomier]
+        elif len(units) > 1:
+            slots[batch] = units
     return slots
-
-
-async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, slots: dict[str, list[Slot]]) -> Round:
-    """The round after weak batches were made again; the one before where that shows no more, or costs the target."""
-    before, met = batches.kept(), batches.meets(first)
-    await batches.drop(set(slots), taken=False)
-    await batches.add(first, [slot for group in slots.values() for slot in group])
-    after = await probing.ask(batches.leaving())
-    worse = (after.graded.score or 0.0) <= (found.graded.score or 0.0) or bool(after.untrusted)
-    if worse or (met and not batches.meets(first)):
-        batches.put_back(before)
-        return found
-    return after
 
 
 __all__ = ["prove"]
