@@ -60,6 +60,9 @@ async def dependencies(
         effective_window_tokens=settings.effective_window_tokens,
         automatic=settings.auto,
         redact_archive=settings.redact_archive,
+        at_birth=settings.at_birth,
+        at_birth_tokens=settings.at_birth_tokens,
+        note_status=store.note_status if isinstance(store, DiskStore) else None,
         kind_by_tool=settings.policy_named(None).kind_by_tool,
     )
 

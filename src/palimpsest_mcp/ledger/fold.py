@@ -27,6 +27,7 @@ from ..models.events import (
     UsageSeen,
 )
 from ..models.items import Item
+from ..models.probes import ProbeReport
 from .placeholders import is_placeholder
 
 Stamp: TypeAlias = tuple[int, str, int]
@@ -242,6 +243,8 @@ class Decided:
         self.last_pass_rev = 0
         self.last_pass_row = -1
         """Newest message at the last pass; -1 unknown."""
+        self.last_probes: ProbeReport | None = None
+        """Of the last pass that asked any."""
         self.reinstated_at: dict[str, int] = {}
         """Item id -> assistant messages in the context when it came back."""
         for decision in decisions:
@@ -267,7 +270,10 @@ class Decided:
                     batch.state = batch.state if decision.item_ids else "purged"
 
     def _replace(self, decision: Replaced) -> None:
-        self.last_pass_rev, self.last_pass_row = decision.rev, decision.last_row
+        if decision.reason != "at_birth":  # one result on its way in is no pass over the context
+            self.last_pass_rev, self.last_pass_row = decision.rev, decision.last_row
+        if decision.probes is not None and decision.probes.total:
+            self.last_probes = decision.probes
         for info in decision.batches:
             if info.mode != "copy":
                 self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent)

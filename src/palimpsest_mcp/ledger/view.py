@@ -30,7 +30,7 @@ class View(msgspec.Struct, frozen=True):
     tokens: int
     """Of what stands in the context now, by our view."""
     whole_tokens: int
-    """Of the same items, each with its original."""
+    """Of the same items, each with its original, save where the host showed our part."""
 
     def find(self, item_id: str) -> ContextItem | None:
         """The present item of this id."""
@@ -57,10 +57,14 @@ def view(
     said = sorted({item.position[0] for item, _ in found if item.role == "assistant"})
     waiting = _open_units(found) if open_units is None else open_units
     here: list[ContextItem] = []
+    whole = 0
     away: list[ContextItem] = []
     for item, state in found:
         stands = _context_item(fold, item, state, said, waiting, result_overhead, digester)
         (away if stands.state == "gone" else here).append(stands)
+        if stands.state != "gone":
+            applied = stands.state == "replaced" and _is_applied(fold, item, state)
+            whole += stands.tokens if applied else item.tokens + (result_overhead if item.role == "tool" else 0)
     return View(
         agent=agent,
         rev=fold.rev,
@@ -70,7 +74,7 @@ def view(
         tool_calls=sum(1 for item in here if item.item.role == "tool"),
         last_row=max((item.item.position[0] for item in here), default=-1),
         tokens=sum(one.tokens for one in here),
-        whole_tokens=sum(one.item.tokens + (result_overhead if one.item.role == "tool" else 0) for one in here),
+        whole_tokens=whole,
     )
 
 
@@ -95,6 +99,12 @@ def _context_item(
         unshrinkable=item.id in fold.unshrinkable.get(digester, ()),
         copy_of=" ".join(origin),
     )
+
+
+def _is_applied(fold: Fold, item: Item, state: ItemState) -> bool:
+    """Whether the host's own list showed the part that stands for an item, when it was last read."""
+    part = fold.decided.replacements[item.id].item.part_sha256
+    return state.applied is not None and state.applied.part_sha256 == part
 
 
 def _origin(fold: Fold, item: Item) -> tuple[str, ...]:

@@ -128,7 +128,8 @@ class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     part_sha256: str
     part_tokens: int = 0
     part: str | None = None
-    """Set only for pointers to what the archive already has; else the part is read from the archive."""
+    """Set for pointers to what the archive already has, and where the host writes a digest down in a form of its own
+    (numbered lines); else the part is read from the archive."""
 
 
 class ReplacedBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

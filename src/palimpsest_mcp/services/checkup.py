@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import StoreError
 from ..ledger.fold import Fold
-from ..models.events import SessionInfo, SessionKey
+from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.records import OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
@@ -65,11 +65,23 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Findi
                 next="Nothing: the next pass uses it, and restore works.",
             )
         )
-    elif {item.id: item.part_sha256 for item in batch.info.items} != {
-        item.id: item.digest_sha256 for item in record.items
-    }:
+    elif not _agree(batch.info, record):
         found.append(_damage(info, record.batch_id, "ledger and archive disagree on its parts"))
     return found
+
+
+def _agree(committed: ReplacedBatch, record: OffloadRecord) -> bool:
+    """Whether what was committed is what the record holds. A part that the host writes in a form of its own is told
+    by the digest's hash, and that form by its own."""
+    parts = {item.id: item.digest_sha256 for item in record.items}
+    if {item.id for item in committed.items} != parts.keys():
+        return False
+    return all(
+        item.part_sha256 == parts[item.id]
+        if item.part is None
+        else content_sha256(item.part) == item.part_sha256 and committed.digest_sha256 == record.digest_sha256
+        for item in committed.items
+    )
 
 
 async def _summary(given: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:

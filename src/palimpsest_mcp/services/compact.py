@@ -32,6 +32,7 @@ from .offloaded import Offloaded
 from .pass_request import PassRequest, in_our_tokens
 from .proving import prove
 from .sessions import Sessions
+from .status_note import keep_status
 from .summary import KeptSummaries, PassFacts
 
 
@@ -262,6 +263,7 @@ class _Pass:
             if made.record.batch_id in committed:
                 await self._given.store.search.add(self._offloaded.entries(self._info, made.record))
         await self._summarize(fold, committed)
+        await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(
             session_id=self._info.session_id,
             agent="",

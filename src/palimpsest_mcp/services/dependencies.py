@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from ..models.events import SummarizationEvent
+from ..models.events import SessionKey, SummarizationEvent
 from ..models.items import Content
 from ..models.policies import Policy
+from ..models.status import StatusNote
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..ports.text import Digester, Redactor, Registry, Writer
@@ -67,6 +68,12 @@ class Dependencies:
     """False (`PALIMPSEST_AUTO=off`) stops everything that runs on its own."""
     redact_archive: bool = False
     """Originals are stored redacted; restore then gives the redacted text and says so."""
+    at_birth: bool = False
+    """Results that the host would cut are replaced before they enter the context."""
+    at_birth_tokens: int | None = None
+    """So are results of more tokens than this."""
+    note_status: Callable[[SessionKey, StatusNote], Awaitable[None]] | None = None
+    """Keeps what a status line shows; None where nobody could read it."""
     kind_by_tool: Mapping[str, str] = field(default_factory=dict[str, str])
     listeners: list[Listener] = field(default_factory=list[Listener])
 

@@ -93,6 +93,10 @@ class SettingValues(BaseSettings):
     """What is left of it; the ratio divides by this."""
     host: str = ""
     """Name of the host where it does not say, such as `claude-code`."""
+    at_birth: bool = False
+    """In Claude Code, replace results that the client itself would cut before they enter the context."""
+    at_birth_tokens: PositiveInt | None = None
+    """With `at_birth`: replace results of more tokens than this, too."""
     redaction_rule_files: Paths = ()
     """TOML files with more redaction rules."""
     redaction_allow: Names = ()

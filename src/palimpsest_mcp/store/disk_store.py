@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import RecordDamaged
 from ..models.events import Decision, Observation, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
+from ..models.status import StatusNote
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Damage, DiskUse, LedgerPage
 from .archive_files import ArchiveFiles
@@ -24,6 +25,7 @@ from .hop import hop
 from .index_search import IndexSearch
 from .ledger_files import LedgerFiles
 from .secret import Secret
+from .status_file import StatusFiles
 from .summary_files import DiskSummaries, SummaryFiles
 
 
@@ -118,6 +120,7 @@ class DiskStore:
         self._secret = Secret(self._home, random_hex)
         self._ledger = LedgerFiles(self._home, clock=clock, random_hex=random_hex, lock_timeout_s=lock_timeout_s)
         self._archive = ArchiveFiles(self._home, clock=clock, random_hex=random_hex)
+        self._status = StatusFiles(self._home)
         self.ledger = DiskLedger(self._ledger)
         self.archive = DiskArchive(self._archive)
         self.search = IndexSearch(FtsIndex(self._home, self._store_id))
@@ -139,6 +142,10 @@ class DiskStore:
 
     async def secret(self) -> bytes:
         return await hop(self._secret.get)
+
+    async def note_status(self, key: SessionKey, note: StatusNote) -> None:
+        """Keep a session's numbers where a status line finds them; a failure is nobody's."""
+        await hop(self._status.put, key, note)
 
     async def disk_use(self) -> DiskUse:
         return await hop(self._measure)
