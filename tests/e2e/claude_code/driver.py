@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -79,10 +80,12 @@ class Client:
     program: Path
     folder: Path
     api: FakeMessages
-    plugin: Path | None = PLUGIN
+    plugin: Path | None = None
+    """The user's own copy of the plugin (the interactive client writes into its folder); None to do without."""
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
+        self.plugin = Path(shutil.copytree(PLUGIN, self.folder / "plugin", dirs_exist_ok=True))
         for place in (self.home / ".claude", self.project):
             place.mkdir(parents=True, exist_ok=True)
         trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}

@@ -1,0 +1,109 @@
+// The hooks module: hands the conversation to the plugin's own server and builds the rows from its answer. It decides
+// nothing. Whatever fails or is slow, the client goes on as if we were not there, with our instructions if we have them.
+
+import type { Register } from 'claude-code'
+
+const SERVER = 'plugin:palimpsest:server'
+const LIMIT_MS = 25_000
+/** Rows that are built anew hold text only; the server has a digest for every result with an image. This is for none. */
+const NOT_TEXT = '[no text here; an image or other attachment of this result was left out by the compaction]'
+
+type Use = { tool_use_id: string; tool: string; input: Record<string, unknown> }
+type Result = { tool_use_id: string; text: string; isError: boolean }
+type Row = { role: 'user' | 'assistant'; text: string; toolUses: Use[]; toolResults?: Result[]; handle?: string }
+type Answer = { apply?: boolean; results?: Record<string, string>; instructions?: string; compact?: boolean }
+
+/** What our server answers to an event; {} when it says nothing in time, or nothing that can be read. */
+async function ask($: any, event: string, payload: Record<string, unknown>): Promise<Answer> {
+  let late: { cancel: () => void } | undefined
+  const tooLate = new Promise<undefined>(resolve => {
+    late = $.clock.after(LIMIT_MS, () => resolve(undefined))
+  })
+  try {
+    const session_id = await $.session.id()
+    const call = $.mcp.call(SERVER, 'host_event', { event, payload: { session_id, ...payload } })
+    call.catch(() => undefined) // a failure after the limit has nobody left to tell
+    const done = await Promise.race([call, tooLate])
+    if (done === undefined || done.isError) return {}
+    const answer = JSON.parse(done.content[0].text)
+    return answer !== null && typeof answer === 'object' ? answer : {}
+  } catch {
+    return {}
+  } finally {
+    late?.cancel()
+  }
+}
+
+/** A row without what the server does not read: arguments of calls and the tools' own records are most of the bytes. */
+function slim(row: Row) {
+  return {
+    role: row.role,
+    text: row.text,
+    toolUses: row.toolUses.map(use => ({ tool_use_id: use.tool_use_id, tool: use.tool })),
+    toolResults: (row.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
+  }
+}
+
+function holdsResults(row: Row | undefined): boolean {
+  return row?.role === 'user' && (row.toolResults?.length ?? 0) > 0
+}
+
+// Every assistant row and every row of results is built anew, consecutive ones merged; other rows keep their handle.
+// A kept one would bring the old history back at --resume; unmerged, parallel calls would lose their results.
+function rebuilt(rows: readonly Row[], digests: Record<string, string>): Row[] {
+  const out: Row[] = []
+  let before: Row | undefined
+  let last: Row | undefined
+  for (const row of rows) {
+    if (row.role === 'assistant') {
+      const toolUses = row.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input }))
+      last = continued(out, before?.role === 'assistant' ? last : undefined, { role: 'assistant', text: row.text, toolUses })
+    } else if (holdsResults(row)) {
+      const toolResults = row.toolResults!.map(({ tool_use_id, text, isError }) => ({
+        tool_use_id,
+        isError,
+        text: digests[tool_use_id] ?? (text || NOT_TEXT),
+      }))
+      last = continued(out, holdsResults(before) ? last : undefined, { role: 'user', text: row.text, toolUses: [], toolResults })
+    } else out.push(row)
+    before = row
+  }
+  return out
+}
+
+/** Adds a row to the end, or its content to the last row where it is the same message; the row that now ends the list. */
+function continued(out: Row[], last: Row | undefined, row: Row): Row {
+  if (last === undefined) {
+    out.push(row)
+    return row
+  }
+  last.text = joined(last.text, row.text)
+  last.toolUses.push(...row.toolUses)
+  last.toolResults?.push(...(row.toolResults ?? []))
+  return last
+}
+
+function joined(first: string | undefined, second: string | undefined): string {
+  return [first, second].filter(Boolean).join('\n')
+}
+
+export const register: Register = on => {
+  on('session.compact', async ($, e, next) => {
+    if (e.trigger === 'precompute') return { skip: 'Palimpsest compacts by digests: no summary ahead of time' }
+    const rows = e.messages as unknown as Row[]
+    const { agentId, trigger, instructions } = e
+    const answer = await ask($, 'session.compact', { agentId, trigger, instructions, messages: rows.map(slim) })
+    if (answer.apply && answer.results) return { messages: rebuilt(rows, answer.results) as any }
+    return next(answer.instructions ? { ...e, instructions: joined(instructions, answer.instructions) } : e)
+  }).catch(($, e, next) => next(e))
+
+  on('turn.complete', async ($, e, next) => {
+    const done = await next(e)
+    // Only an interactive session can be compacted between its turns; a print run draws on no surface.
+    if (e.agentId !== undefined || e.reason !== 'answer' || (await $.session.surfaces()).length === 0) return done
+    const { context } = await $.session.usage()
+    const { compact } = await ask($, 'turn.complete', { tokens: context.tokens, window: context.window })
+    if (compact) await $.session.compact()
+    return done
+  }).catch(($, e, next) => next(e))
+}
