@@ -25,6 +25,8 @@ _PER_TOKEN = {
     "path": 3.2,
 }
 """Characters a token, by class, over real tool output (o200k); 2.8 for every other."""
+_EASE = 1.4
+"""Times what the specifics take alone: a digest with just that has to leave out the dearest."""
 _LINES = 0.04
 """Of a batch's tokens, for the lines that say what its results were."""
 _BY_SIZE = 0.7
@@ -49,6 +51,11 @@ def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, 
     return need
 
 
+def wanted(need: float, tokens: int) -> float:
+    """Tokens that the digest of a batch of so many should have: its specifics, and something around them."""
+    return min(_MOST * tokens, _EASE * need + _HEADER + _LINES * tokens)
+
+
 def share_out(total: int, needs: Sequence[float], tokens: Sequence[int]) -> list[int]:
     """Budgets that sum to about `total`: a part by size, so that none starves, then by need, and the rest by size.
 
@@ -56,7 +63,7 @@ def share_out(total: int, needs: Sequence[float], tokens: Sequence[int]) -> list
     """
     sizes = [float(size) for size in tokens]
     most = [_MOST * size for size in sizes]
-    wants = [min(top, need + _HEADER + _LINES * size) for need, size, top in zip(needs, sizes, most, strict=True)]
+    wants = [wanted(need, size) for need, size in zip(needs, tokens, strict=True)]
     budgets = [0.0] * len(sizes)
     by_size = _BY_SIZE * total * max(0.0, 1.0 - total / max(1.0, sum(wants)))
     for part, weights, tops in ((by_size, sizes, wants), (total, wants, wants), (total, sizes, most)):
@@ -82,4 +89,4 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
     return shares
 
 
-__all__ = ["need_of", "share_out"]
+__all__ = ["need_of", "share_out", "wanted"]

@@ -62,8 +62,12 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     budget_tokens: int
     ceiling_tokens: int
+    overhead_tokens: int = 0
+    """Of `tokens`, what stays beside the digest: every result has its own."""
     pointer: bool = False
     """A pointer is wanted, no digest: what it stands for may be forgotten."""
+    copies: bool = False
+    """Fetched copies of what the archive has: they become pointers (L13)."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
 from .importance import scores
 from .judging import gates_of, judge, newest_kept
 from .slots import Sizing, batches, gain_of, units_of
+from .spreading import Share, spread
 from .strategies import DEFAULT, STRATEGIES, Strategy
 
 
@@ -28,6 +29,10 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     taken: frozenset[str] = frozenset()
     """Ids of items that are not to be offered (again)."""
+    result_overhead: int = 0
+    """Tokens that a tool result takes beside its text, its digest too."""
+    share_by: Share | None = None
+    """How an explicit target is shared out; None gives every batch the same part of its tokens."""
     strategy: Strategy = STRATEGIES[DEFAULT]
 
 
@@ -51,9 +56,10 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
-    """The slots with the largest K, and then the largest share, whose prediction meets the goal.
+    """The slots with the largest K, and then the largest budgets, whose prediction meets the goal.
 
-    When none does: everything that may leave, at the floor of K (or the K that was given).
+    When none does: everything that may leave, at the floor of K (or the K that was given). K is found with budgets of
+    the policy's share; an explicit target is then shared out by need, where somebody says what that is.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
@@ -67,19 +73,34 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing, known)
     if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
         best = _shrink_k(items, policy, wish, wanted, sizing, known)
-    if best.predicted > wish.goal and wish.explicit_target and not sizing.pointers:
-        best = _shrink_share(items, policy, wish, best, sizing, known)
-    return best
+    if not wish.explicit_target or sizing.pointers or not best.slots:
+        return best
+    if wish.share_by is not None:
+        return _spread(items, policy, wish, wish.share_by, best, sizing, known)
+    return best if best.predicted <= wish.goal else _shrink_share(items, policy, wish, best, sizing, known)
 
 
-def _at(items: Sequence[ContextItem], policy: Policy, wish: Wish, newest: int, sizing: Sizing, known: _Known) -> Fit:
+def _at(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    newest: int,
+    sizing: Sizing,
+    known: _Known,
+    *,
+    everything: bool = False,
+) -> Fit:
     # The last messages give way only to a K that the caller named, not to one that was found here.
     loose = wish.force and wish.keep_last is not None
     verdicts = judge(items, policy, keep_last=newest, force=loose, known_gates=known.gates)
-    units = units_of(items, verdicts, wish.taken, known.scores)
-    excess = None if wish.strategy.takes_all else wish.used - wish.goal
+    units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
+    excess = None if wish.strategy.takes_all or everything else wish.used - wish.goal
     slots = batches(units, excess=excess, sizing=sizing)
-    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=max(0, wish.used - gain_of(slots)))
+    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=_predicted(wish, slots))
+
+
+def _predicted(wish: Wish, slots: Sequence[Slot]) -> int:
+    return max(0, wish.used - sum(map(gain_of, slots)))
 
 
 def _shrink_k(
@@ -100,6 +121,26 @@ def _shrink_k(
     return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
 
 
+def _spread(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    share: Share,
+    best: Fit,
+    sizing: Sizing,
+    known: _Known,
+) -> Fit:
+    every = _at(items, policy, wish, best.keep_last, sizing, known, everything=True)
+    slots = spread(
+        every.slots,
+        share,
+        excess=wish.used - wish.goal,
+        least_share=policy.min_budget_share,
+        takes_all=wish.strategy.takes_all,
+    )
+    return msgspec.structs.replace(every, slots=tuple(slots), predicted=_predicted(wish, slots), notes=best.notes)
+
+
 def _shrink_share(
     items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
 ) -> Fit:
@@ -107,7 +148,7 @@ def _shrink_share(
     if not leaving:
         return best
     # One token a slot goes to rounding up.
-    room = wish.goal - (wish.used - leaving) - len(best.slots)
+    room = wish.goal - (wish.used - leaving) - len(best.slots) - sum(slot.overhead_tokens for slot in best.slots)
     share = max(policy.min_budget_share, min(sizing.share, room / leaving))
     tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share), known)
     note = f"budgets were lowered from {sizing.share:.0%} to {share:.1%} of their batches"

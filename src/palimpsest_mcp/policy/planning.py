@@ -15,6 +15,7 @@ from .economics import DEFAULT_PRICES, Prices, cache_cost
 from .fitting import Fit, Wish, fit
 from .judging import judge
 from .occasion import Occasion, messages_since, why_not
+from .spreading import Share
 from .strategies import DEFAULT, STRATEGIES, Strategy
 from .zones import triggers
 
@@ -42,13 +43,16 @@ def plan(
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
     strategy: Strategy = STRATEGIES[DEFAULT],
+    result_overhead: int = 0,
+    share_by: Share | None = None,
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
     Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
     prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
     policy's value toward 3, only as far as needed; a `keep_last` that was given does not shrink. When that does not
-    suffice either and a target was given, the budgets shrink down to `min_budget_share`.
+    suffice either and a target was given, the budgets shrink down to `min_budget_share`; with `share_by` such a target
+    is shared out by need (`spreading.py`).
 
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
@@ -65,6 +69,8 @@ def plan(
         ratio: as measured, for the trigger and the critical zone; None divides used by window. Give it where those two
             were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
+        result_overhead: tokens that a tool result takes beside its text, its digest too.
+        share_by: how a target that was given is shared out; None gives each batch the same part of its tokens.
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
@@ -76,6 +82,8 @@ def plan(
         explicit_target=target is not None,
         keep_last=keep_last,
         force=force,
+        result_overhead=result_overhead,
+        share_by=share_by,
         strategy=strategy,
     )
     occasion = Occasion(
@@ -113,6 +121,8 @@ def replan(
     force: bool = False,
     keep_last: int | None = None,
     strategy: Strategy = STRATEGIES[DEFAULT],
+    result_overhead: int = 0,
+    share_by: Share | None = None,
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -137,6 +147,8 @@ def replan(
         explicit_target=target is not None,
         keep_last=keep_last,
         force=force,
+        result_overhead=result_overhead,
+        share_by=share_by,
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
         strategy=strategy,
     )

@@ -22,6 +22,8 @@ class Unit(msgspec.Struct, frozen=True):
 
     item_ids: tuple[str, ...]
     tokens: int
+    overhead: int
+    """Of `tokens`, what stays whatever stands in the items' place: each result's own."""
     copy: bool
     """A fetched copy of what the archive has: it becomes a pointer and is never mixed with originals."""
     forget: bool = False
@@ -49,6 +51,8 @@ def units_of(
     verdicts: Iterable[Verdict],
     taken: frozenset[str],
     scores: Mapping[str, float] | None = None,
+    *,
+    result_overhead: int = 0,
 ) -> list[Unit]:
     """The free units: what may be forgotten first, then the others, each by score (the least first) or oldest first.
 
@@ -56,8 +60,10 @@ def units_of(
 
     Args:
         taken: ids of items that are no longer to be had: digested already in this pass, or refused.
+        result_overhead: tokens a tool result takes beside its text.
     """
     copies = {entry.item.id for entry in items if entry.copy_of}
+    results = {entry.item.id for entry in items if entry.item.role == "tool"}
     groups: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         if verdict.verdict == "free" and verdict.item_id not in taken:
@@ -66,6 +72,7 @@ def units_of(
         Unit(
             item_ids=tuple(verdict.item_id for verdict in group),
             tokens=sum(verdict.tokens for verdict in group),
+            overhead=result_overhead * sum(verdict.item_id in results for verdict in group),
             copy=any(verdict.item_id in copies for verdict in group),
             forget=all(verdict.reason == "forget" for verdict in group),
         )
@@ -103,23 +110,31 @@ def budget_of(tokens: int, items: int, *, pointers: bool, share: float) -> int:
     return max(0, min(wanted, tokens - 1))
 
 
-def gain_of(slots: Iterable[Slot]) -> int:
-    """Tokens that the slots are expected to save."""
-    return sum(slot.tokens - slot.budget_tokens for slot in slots)
+def gain_of(slot: Slot) -> int:
+    """Tokens that a slot is expected to save."""
+    return slot.tokens - slot.overhead_tokens - slot.budget_tokens
 
 
 def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
     ids = tuple(item_id for unit in units for item_id in unit.item_ids)
     tokens = sum(unit.tokens for unit in units)
+    overhead = sum(unit.overhead for unit in units)
     pointers = sizing.pointers or units[0].copy or units[0].forget
     budget = budget_of(tokens, len(ids), pointers=pointers, share=sizing.share)
     ceiling = min(GROWTH * budget, max(budget, tokens - 1)) if sizing.grows and not pointers else budget
-    return Slot(item_ids=ids, tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling, pointer=units[0].forget)
+    return Slot(
+        item_ids=ids,
+        tokens=tokens,
+        budget_tokens=budget,
+        ceiling_tokens=ceiling,
+        overhead_tokens=overhead,
+        pointer=units[0].forget,
+        copies=units[0].copy,
+    )
 
 
 def _gain(units: Sequence[Unit], sizing: Sizing) -> int:
-    slot = _slot(units, sizing)
-    return slot.tokens - slot.budget_tokens
+    return gain_of(_slot(units, sizing))
 
 
 def _count(units: Sequence[Unit]) -> int:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ..errors import DigestRefused
-from ..ledger.fold import Fold, batch_id, batch_number
-from ..ledger.view import standing_holders
+from ..ledger.fold import Fold, batch_id
 from ..models.events import Reserved, SessionInfo
 from ..models.plans import ContextItem, Plan, Slot
-from ..models.records import OffloadRecord, Reason
 from ..models.specifics import Specific
 from ..policy.compression import compression
 from ..policy.levels import level2_groups
-from ..policy.planning import Outcome, replan
+from ..policy.planning import Outcome
 from .dependencies import Dependencies
-from .digesting import Digesting, Made
+from .digesting import Made
 from .measure import Situation
+from .pass_planning import Planning
 from .pass_request import PassRequest, in_our_tokens
 from .probing import Leaving, leaving_of, redacted_texts
 from .sessions import Sessions
@@ -50,8 +50,8 @@ class Batches:
         info: SessionInfo,
         situation: Situation,
         request: PassRequest,
+        planning: Planning,
         pass_id: str,
-        reason: Reason,
     ) -> None:
         self._given = given
         self._sessions = sessions
@@ -60,9 +60,10 @@ class Batches:
         self._request = request
         self._id = pass_id
         self._counter = situation.counter
-        self._items = {one.item.id: one for one in situation.view.items}
-        self._standing = standing_holders(situation.fold, frozenset(self._items))
-        self._digesting = Digesting(given, info, request.rules, situation.counter, focus=request.focus, reason=reason)
+        self._planning = planning
+        self._items = planning.items
+        self._standing = dict(planning.standing)
+        self._digesting = planning.digesting
         self.made: list[Batch] = []
         self.copies: list[tuple[ContextItem, str]] = []
         """Fetched copies with the pointer that each becomes (L13)."""
@@ -72,10 +73,8 @@ class Batches:
         """Why the whole pass is refused; empty when it is not."""
         self._outcomes: list[Outcome] = []
         self._slots: dict[str, Slot] = {}
-        self._parts: dict[str, str] = {}
         self._next_number = 0
         self._reserved_to = -1
-        self._highest = 0
 
     @property
     def digester(self) -> str:
@@ -85,7 +84,7 @@ class Batches:
     @property
     def parts(self) -> dict[str, str]:
         """Item id -> digest part that stands for it since an earlier pass."""
-        return self._parts
+        return self._planning.parts
 
     @property
     def wording(self) -> Wording:
@@ -94,25 +93,9 @@ class Batches:
 
     async def make(self, first: Plan) -> None:
         """Digest what the plan says, until the real counts meet the target."""
-        await self._look_around()
         await self._fill(first, first.slots)
         await self._raise_level(first)
         self._refuse_too_much()
-
-    async def _look_around(self) -> None:
-        fold = self._situation.fold
-        records: list[OffloadRecord] = []
-        for owner in await self._sessions.family(self._info):
-            key = self._sessions.key(owner)
-            numbers = [await self._sessions.fold(owner)]
-            self._highest = max(self._highest, *(one.decided.last_number for one in numbers))
-            async for record in self._given.store.archive.records(key):
-                self._highest = max(self._highest, batch_number(record.batch_id))
-                if owner.session_id == self._info.session_id:
-                    records.append(record)
-        standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
-        self._parts = standing_parts(fold, records)
-        await self._digesting.look_around(self._situation.view.items, records, standing)
 
     # -- making ------------------------------------------------------------------------------------------------------
 
@@ -125,15 +108,14 @@ class Batches:
                 self._outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
                 if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
                     return
-            slots = self._replanned()
+            slots = await self._replanned()
 
     def _fresh(self, slot: Slot) -> list[ContextItem]:
         """Its items that are to be digested: fetched copies become pointers instead (L13)."""
         return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
 
-    def _replanned(self, **changes: Any) -> tuple[Slot, ...]:
-        arguments = {**in_our_tokens(self._situation, self._request), **changes}
-        return replan(self._situation.view.items, self._request.rules, self._outcomes, **arguments).slots
+    async def _replanned(self) -> tuple[Slot, ...]:
+        return await asyncio.to_thread(self._planning.again, tuple(self._outcomes))
 
     def _now(self, first: Plan) -> int:
         """Tokens that the context would take, in our own."""
@@ -177,7 +159,7 @@ class Batches:
             taken: list[int] = []
 
             def reserve(fold: Fold) -> list[Reserved]:
-                first = max(fold.decided.last_number, self._highest) + 1
+                first = max(fold.decided.last_number, self._planning.highest) + 1
                 taken[:] = [first]
                 return [Reserved(pass_id=self._id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
 
@@ -243,7 +225,7 @@ class Batches:
     def room(self, first: Plan) -> int:
         """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
         how = msgspec.structs.replace(self._request.how, takes_all=True)
-        others = sum(slot.tokens - slot.budget_tokens for slot in self._replanned(strategy=how))
+        others = sum(slot.tokens - slot.budget_tokens for slot in self._planning.again(self._outcomes, strategy=how))
         return first.target_tokens - self._now(first) + others
 
     def units(self, slot: Slot) -> list[Slot]:
@@ -280,7 +262,7 @@ class Batches:
     async def refill(self, first: Plan) -> None:
         """Let others leave in the place of what stayed, as far as the target needs it."""
         if not self.meets(first) or self._request.how.takes_all:
-            await self._fill(first, self._replanned())
+            await self._fill(first, await self._replanned())
 
     async def drop(self, names: Collection[str], *, taken: bool = True) -> None:
         """Take batches out, and make those anew that leave specifics to them (D8): nobody holds these any more.
@@ -317,16 +299,4 @@ class Batches:
             await self._request.progress(done, total, what)
 
 
-def standing_parts(fold: Fold, records: Collection[OffloadRecord]) -> dict[str, str]:
-    """Item id -> the text that stands for it in the context now."""
-    by_id = {record.batch_id: record for record in records}
-    found: dict[str, str] = {}
-    for name, stands in fold.decided.replacements.items():
-        if stands.item.part is not None:
-            found[name] = stands.item.part
-        elif (record := by_id.get(stands.batch.batch_id)) is not None:
-            found |= {item.id: record.part(item) for item in record.items if item.id == name}
-    return found
-
-
-__all__ = ["Batch", "Batches", "standing_parts"]
+__all__ = ["Batch", "Batches"]

@@ -19,17 +19,14 @@ from ..models.events import (
 from ..models.items import content_sha256
 from ..models.plans import ContextItem, Plan
 from ..models.probes import ProbeReport
-from ..models.records import Reason
 from ..models.writing import Spent
-from ..policy.planning import plan
-from ..policy.zones import ratio_of
-from ..tokens.windows import prices_of
 from .batches import Batches
 from .dependencies import ContentCounter, Dependencies
 from .digesting import Made
 from .measure import Situation
 from .offloaded import Offloaded
-from .pass_request import PassRequest, in_our_tokens
+from .pass_planning import Planning
+from .pass_request import PassRequest
 from .proving import prove
 from .sessions import Sessions
 from .status_note import keep_status
@@ -82,37 +79,12 @@ async def run_pass(
         InvalidArgument: `digests` names a slot that the plan does not have.
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
+    planning = Planning(given, sessions, info, situation, request)
     if request.dry_run:
-        first = _plan(situation, request)
-        return PassResult(plan=first, plan_id=_plan_id(situation, first), view=situation.view, fold=situation.fold)
+        first = await planning.first()
+        return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
     async with given.store.ledger.pass_lock(sessions.key(info)):
-        return await _Pass(given, sessions, offloaded, info, situation, request).run()
-
-
-def _plan(situation: Situation, request: PassRequest) -> Plan:
-    return plan(
-        situation.view.items,
-        request.rules,
-        **in_our_tokens(situation, request),
-        requested=request.requested,
-        host_compacts=request.host_compacts,
-        messages_since_pass=_since_pass(situation),
-        ratio=ratio_of(situation.view_used, situation.window_tokens),
-        prices=prices_of(situation.usage.model),
-    )
-
-
-def _since_pass(situation: Situation) -> int | None:
-    """Messages that came since the last pass; None where an older version did not write down where it stood."""
-    last = situation.fold.decided.last_pass_row
-    rows = {one.item.position[0] for one in situation.view.items if one.item.role != "system"}
-    return sum(row > last for row in rows) if last >= 0 else None
-
-
-def _plan_id(situation: Situation, first: Plan) -> str:
-    """Changes with the revision and with what would leave."""
-    text = f"{situation.fold.rev} {[slot.item_ids for slot in first.slots]}"
-    return f"plan-{content_sha256(text)[:12]}"
+        return await _Pass(given, sessions, offloaded, info, situation, request, planning).run()
 
 
 class _Pass:
@@ -126,6 +98,7 @@ class _Pass:
         info: SessionInfo,
         situation: Situation,
         request: PassRequest,
+        planning: Planning,
     ) -> None:
         self._given = given
         self._sessions = sessions
@@ -133,16 +106,16 @@ class _Pass:
         self._info = info
         self._situation = situation
         self._request = request
-        self._reason: Reason = "forced" if request.force else "token_budget_exceeded"
+        self._planning = planning
         self._id = f"pass-{given.random_hex(6)}"
         self._counter: ContentCounter = situation.counter
-        self._batches = Batches(given, sessions, info, situation, request, self._id, self._reason)
+        self._batches = Batches(given, sessions, info, situation, request, planning, self._id)
         self._probes = ProbeReport()
         self._notes: list[str] = []
 
     async def run(self) -> PassResult:
-        first = _plan(self._situation, self._request)
-        plan_id = _plan_id(self._situation, first)
+        first = await self._planning.first()
+        plan_id = self._planning.id_of(first)
         if self._request.plan_id and self._request.plan_id != plan_id:
             raise PlanStale("The session changed since that dry run.", next="Run compact_session with dry_run again.")
         self._batches.wording.hand_in(first.slots, self._request.digests)
@@ -223,7 +196,7 @@ class _Pass:
             session_id=self._info.session_id,
             batches=(*(_committed(made) for made in kept), *(self._copy(one, text) for one, text in copies)),
             kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
-            reason=self._reason,
+            reason=self._planning.reason,
             policy=self._request.policy.name,
             before_tokens=before,
             after_tokens=before - saved,

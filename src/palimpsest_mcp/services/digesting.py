@@ -118,17 +118,21 @@ class Digesting:
             if not items or slot.pointer or not self._policy.prefer_compact_over_drop:
                 continue
             if self.wording.wants(slot, ids) and self._batch_key(slot, items) not in self._prepared:
-                self._masked[ids] = await self._redacted(items)
-                wanted.append((slot, self._sources(items, self._masked[ids])))
+                wanted.append((slot, self._sources(items, await asyncio.to_thread(self.masked, items))))
         await self.wording.write_ahead(wanted)
 
     async def _redacted(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
-        known = self._masked.pop(tuple(one.item.id for one in items), None)
-        if known is not None:
-            return known
-        return await asyncio.to_thread(
-            self._given.redactor.redact_all, [content_text(one.item.content) for one in items]
-        )
+        masked = await asyncio.to_thread(self.masked, items)
+        del self._masked[tuple(one.item.id for one in items)]
+        return masked
+
+    def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
+        """Their texts redacted, one after the other (a secret may run over the end of one); kept until digested."""
+        ids = tuple(one.item.id for one in items)
+        if ids not in self._masked:
+            texts = [content_text(one.item.content) for one in items]
+            self._masked[ids] = self._given.redactor.redact_all(texts)
+        return self._masked[ids]
 
     def _sources(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
         return tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
