@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest_mcp.tokens.model_table import MODELS
-from palimpsest_mcp.tokens.windows import HOST_RESERVE_TOKENS, host_compaction_point, normal, prices_of, window_of
+from palimpsest_mcp.tokens.windows import HOST_RESERVE_TOKENS, normal, prices_of, window_of
 
 
 @pytest.mark.parametrize(
@@ -47,21 +47,6 @@ def test_a_host_may_use_less_of_a_model_than_it_has() -> None:
     assert wide is not None
     assert (narrow.tokens, wide.tokens) == (200_000, 1_000_000)
     assert "Claude Code" in narrow.source
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("claude-opus-5-5", "at 967,000 of 1,000,000"),
-        ("claude-opus-4-6", "at 167,000 of 200,000"),
-        ("claude-sonnet-4-5", "waits for the provider's refusal"),
-        ("unknown-model", ""),
-    ],
-)
-def test_where_claude_code_compacts_is_said_as_measured(model: str, words: str) -> None:
-    assert words in host_compaction_point("Claude Code", model)
-    assert host_compaction_point("some-editor", model) == ""
-    assert host_compaction_point("", model) == ""
 
 
 def test_prices_name_their_source_and_fall_back_by_family() -> None:

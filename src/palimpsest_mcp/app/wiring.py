@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from pathlib import Path
 
 from ..digest.handed import HandedDigester
+from ..hosts.claude_code_settings import read_overrides
 from ..llm.anthropic_writer import AnthropicWriter
+from ..models.host_overrides import HostOverrides
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..ports.text import Digester, Writer
@@ -18,7 +21,7 @@ from ..specifics.registry import DefaultRegistry
 from ..store.disk_store import DiskStore
 from ..tokens.counting import open_counter
 from ..tokens.model_table import FAST_MODEL
-from ..tokens.windows import rates_of, window_of
+from ..tokens.windows import host_row, rates_of, window_of
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
@@ -60,11 +63,20 @@ async def dependencies(
         effective_window_tokens=settings.effective_window_tokens,
         automatic=settings.auto,
         redact_archive=settings.redact_archive,
+        host_overrides=host_overrides,
         at_birth=settings.at_birth,
         at_birth_tokens=settings.at_birth_tokens,
         note_status=store.note_status if isinstance(store, DiskStore) else None,
         kind_by_tool=settings.policy_named(None).kind_by_tool,
     )
+
+
+def host_overrides(host: str, project: str) -> HostOverrides:
+    """What the user set in the host that a session runs in; read anew, since it may change while we run."""
+    row = host_row(host)
+    if row is None:
+        return HostOverrides()
+    return read_overrides(os.environ, Path.home(), Path(project) if project else None)
 
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:

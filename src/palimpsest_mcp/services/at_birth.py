@@ -37,6 +37,8 @@ MOST_TOKENS = 6_000
 """Of a digest at birth, whatever share of the result the policy allows."""
 MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 """A longer replacement would be put into a file by the host in its turn."""
+LOCK_WAIT_S = 0.05
+"""Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
 MOST_SPILLED_BYTES = 64_000_000
 
 
@@ -211,7 +213,7 @@ class _Birth:
             taken[:] = [max(fold.decided.last_number, highest) + 1]
             return [Reserved(pass_id="at birth", first=taken[0], count=1, ts=self._given.now())]
 
-        await self._sessions.decide(self._info, reserve)
+        await self._sessions.decide(self._info, reserve, lock_timeout_s=LOCK_WAIT_S)
         return batch_id(taken[0])
 
     async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> Born | None:
@@ -226,7 +228,7 @@ class _Birth:
         def decide_once(fold: Fold) -> list[Replaced]:
             return [] if item.id in fold.decided.replacements else [replaced]
 
-        fold = await self._sessions.decide(self._info, decide_once)
+        fold = await self._sessions.decide(self._info, decide_once, lock_timeout_s=LOCK_WAIT_S)
         if fold.decided.replacements[item.id].batch.batch_id != record.batch_id:
             return None  # another process was faster
         offloaded = Offloaded(self._given, self._sessions)

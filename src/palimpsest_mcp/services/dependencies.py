@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from ..models.events import SessionKey, SummarizationEvent
+from ..models.host_overrides import HostOverrides
 from ..models.items import Content
 from ..models.policies import Policy
 from ..models.status import StatusNote
@@ -68,6 +69,8 @@ class Dependencies:
     """False (`PALIMPSEST_AUTO=off`) stops everything that runs on its own."""
     redact_archive: bool = False
     """Originals are stored redacted; restore then gives the redacted text and says so."""
+    host_overrides: Callable[[str, str], HostOverrides] = lambda _host, _project: HostOverrides()
+    """Host and project folder -> what the user set about the host's own compaction."""
     at_birth: bool = False
     """Results that the host would cut are replaced before they enter the context."""
     at_birth_tokens: int | None = None

@@ -16,7 +16,7 @@ from ..models.policies import Policy
 from ..models.usage import Usage
 from ..policy.measuring import Numbers, measure
 from ..policy.signals import signals
-from ..tokens.windows import host_compaction_point, window_of
+from ..tokens.host_trigger import host_compaction_point, host_window
 from .dependencies import ContentCounter, Dependencies
 from .importing import Imported
 from .sessions import Sessions
@@ -137,7 +137,8 @@ def _usage(
     model: str,
 ) -> Usage:
     host = told.host or info.host or (known.host.host if known.host else "")
-    table = window_of(model, host=host) if model else None
+    overrides = given.host_overrides(host, info.project)
+    table = host_window(model, host=host, overrides=overrides) if model else None
     reported = known.used
     # A forced pass without a window measures against its own size, not against what an earlier call was told.
     kept = known.window.window_tokens if known.window and not told.forced else None
@@ -162,7 +163,7 @@ def _usage(
         policy,
         model=model,
         host=host,
-        host_compaction_point=host_compaction_point(host, model),
+        host_compaction_point=host_compaction_point(host, model, overrides),
     )
     if usage.ratio is None:  # looked for only where there are no numbers: they read every call
         usage = msgspec.structs.replace(usage, signals=signals(shown.items))

@@ -34,7 +34,10 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     windows: dict[str, int]
     """Models of which it uses less than they have."""
     never: tuple[str, ...]
-    """Models with which it does not compact on its own."""
+    """Rows of models with which it does not compact on its own, unless a window is set; also those of `windows` when
+    they are used with their whole window."""
+    percent_setting: str = ""
+    """Name of the setting that makes it compact at a percentage."""
 
 
 MILLION = 1_000_000
@@ -86,7 +89,16 @@ HOSTS = (
         aliases=("claude-code", "claudecode"),
         margin=13_000,
         windows={"claude-opus-4-6": 200_000, "claude-sonnet-4-6": 200_000},
-        never=("claude-sonnet-4-5", "claude-haiku-4-5"),
+        never=(
+            "claude-opus-4-5",
+            "claude-sonnet-4-5",
+            "claude-haiku-4-5",
+            "claude-opus-4",
+            "claude-sonnet-4",
+            "claude-3-7-sonnet",
+            "claude-3",
+        ),
+        percent_setting="CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
     ),
 )
 """Found by bisecting reported usage (client 2.1.328); other hosts join when they are measured."""

@@ -70,16 +70,6 @@ def rates_of(model: str) -> tuple[Rate, ...]:
     return row.rates if row is not None else ()
 
 
-def host_compaction_point(host: str, model: str) -> str:
-    """Where a host compacts by itself with a model, in words; empty when the table does not know one of them."""
-    found, window = host_row(host), window_of(model, host=host)
-    if found is None or window is None:
-        return ""
-    if _longest(found.never, normal(model)) is not None:
-        return f"{found.host} waits for the provider's refusal with this model"
-    return f"{found.host} compacts at {window.effective - found.margin:,} of {window.tokens:,} tokens"
-
-
 def host_row(host: str) -> HostRow | None:
     """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
     name = host.strip().lower().replace("_", "-").replace(" ", "-")
