@@ -1,50 +1,141 @@
-"""Runs the shared peers' harness with our adapter beside whichever peers are installed."""
+"""Runs the shared peers' harness with our adapter beside whichever peers are installed.
+
+PEERS names the folder that the harness's `setup.sh` filled: an environment for each Python peer, and folders for npm's.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import runpy
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from measuring import BUILD, CHECKOUT, Skipped
+from own_sessions import make_own_sessions
 from real_sessions import shared_folder
 
 ADAPTER = CHECKOUT / "benchmarks" / "peers" / "a_palimpsest.py"
 TARGETS = ("0.4", "0.3", "0.2")
 SIZES = {"100k": 100_000, "1000k": 1_000_000}
+SECOND = "100k23"
+"""A second session of 100k, by the seed 23 of the peers' report: how much one draw says."""
 FIRST_ROW = "PEERS = {\n"
+
+
+Row = tuple[str | None, str, list[str], str | None]
+"""Of the harness's table: environment or None, adapter, options, import that is timed."""
+WORK = BUILD / "peers"
+
+
+@dataclass(frozen=True)
+class Output:
+    """What one peer made of one session."""
+
+    version: str
+    messages: list[dict[str, Any]]
+    seconds: float
+    """In the call."""
+    peak_mb: float
 
 
 def peers(repeats: int) -> str:
     """Speed, memory, share of specifics that survive, and exact restore in a fresh process; made sessions, no model."""
-    source = shared_folder() / "peers"
-    if not source.is_dir():
+    if not (shared_folder() / "peers").is_dir():
         raise Skipped("the shared folder has no peers' harness")
-    work = BUILD / "peers"
-    harness = prepared_harness(source, work)
-    make_sessions(harness, work)
-    venvs = work / "venvs"
-    link_venvs(venvs)
-    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(vocabulary_cache(work)), "HOME": str(work / "home")}
-    (work / "home").mkdir(exist_ok=True)
+    made_sessions()
+    harness, venvs = WORK / "harness", environments()
     runnable, missing = split_rows(harness, venvs)
     done = subprocess.run(
         [
-            sys.executable, harness / "run_all.py", "--work", work, "--peers", venvs, "--scorer", "ours",
+            sys.executable, harness / "run_all.py", "--work", WORK, "--peers", venvs, "--scorer", "ours",
             "--sessions", ",".join([*SIZES, "rows"]), "--reps", str(min(3, repeats)),
             "--only", ",".join(runnable),
         ],
-        env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+        env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
     )  # fmt: skip
     if done.returncode != 0:
         raise RuntimeError(done.stderr[-2000:])
-    note = f"\n\nNot installed, so not run: {', '.join(missing)} (PEERS names their folder)." if missing else ""
-    return (work / "results" / "table.md").read_text("utf-8").strip() + note
+    note = "".join(f"\n- {name}: {why}" for name, why in missing.items())
+    return (WORK / "results" / "table.md").read_text("utf-8").strip() + (f"\n\nNot run:\n{note}" if note else "")
+
+
+@cache
+def made_sessions() -> Path:
+    """The folder of the made sessions: by the peers' own scripts where the shared folder has these, else by ours."""
+    try:
+        source = shared_folder() / "peers"
+    except Skipped:
+        return make_own_sessions()
+    if not source.is_dir():
+        return make_own_sessions()
+    make_sessions(prepared_harness(source, WORK), WORK)
+    return WORK
+
+
+def environments() -> Path:
+    """A folder with a link to each peer's environment, and to ours."""
+    link_venvs(WORK / "venvs")
+    (WORK / "home").mkdir(exist_ok=True)
+    return WORK / "venvs"
+
+
+def _environment() -> dict[str, str]:
+    """Without network for the scorer's vocabulary, with a home of its own, and with the folders of the npm peers."""
+    found = {**os.environ, "TIKTOKEN_CACHE_DIR": str(vocabulary_cache(WORK)), "HOME": str(WORK / "home")}
+    if root := os.environ.get("PEERS"):
+        place = Path(root).expanduser()
+        node = place / "npm" / "node_modules" / ".bin"
+        known = {
+            "PEERS_NODE": node / "node",
+            "PEERS_CM": place / "cm",
+            "PEERS_LCM": place / "lcm",
+            "PEERS_HEADROOM_BIN": place / "hr2" / "bin" / "headroom",
+        }
+        found |= {name: str(path) for name, path in known.items() if name not in found and path.exists()}
+        found["PATH"] = f"{node}{os.pathsep}{found['PATH']}"
+    return found
+
+
+def peer_rows() -> tuple[dict[str, Row], dict[str, str]]:
+    """(peers that can run here, without our own rows; those that cannot, and why)."""
+    made_sessions()
+    harness = WORK / "harness"
+    runnable, missing = split_rows(harness, environments())
+    rows = _rows(harness)
+    return {name: rows[name] for name in runnable if rows[name][0] != "ours"}, missing
+
+
+def output(row: Row, session: Path, limit_s: float = 120.0) -> Output:
+    """One peer's compacted list of a session.
+
+    Raises:
+        Skipped: it failed or took longer; with its last words.
+    """
+    environment, adapter, options, _ = row
+    python = WORK / "venvs" / environment / "bin" / "python" if environment else Path(sys.executable)
+    store, out, timing = WORK / "side_store", WORK / "side.json", WORK / "side.timing.json"
+    shutil.rmtree(store, ignore_errors=True)
+    command = [python, WORK / "harness" / "adapters" / f"{adapter}.py", "compress", "--in", session, "--out", out]
+    command += ["--timing", timing, "--store", store, *(["--set", *options] if options else [])]
+    try:
+        done = subprocess.run(
+            command, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, cwd=WORK
+        )
+    except subprocess.TimeoutExpired:
+        raise Skipped(f"not done within {limit_s:.0f} s") from None
+    if done.returncode != 0:
+        raise Skipped(f"failed: {done.stderr.decode(errors='replace').strip()[-120:]}")
+    told = json.loads(timing.read_bytes())
+    messages = json.loads(out.read_bytes())["messages"]
+    return Output(str(told["version"]), messages, float(told["compress_s"]), float(told["rss_mb"]))
 
 
 def prepared_harness(source: Path, work: Path) -> Path:
@@ -69,20 +160,31 @@ def prepared_harness(source: Path, work: Path) -> Path:
     return harness
 
 
-def split_rows(harness: Path, venvs: Path) -> tuple[list[str], list[str]]:
-    """Names of the harness's rows that can run here, and of those that cannot.
+def _rows(harness: Path) -> dict[str, Row]:
+    return runpy.run_path(str(harness / "run_all.py"))["PEERS"]
 
-    A row without an environment of its own drives a program from npm; those come with the folder that PEERS names.
-    """
-    rows: dict[str, tuple[str | None, str, list[str], str | None]] = runpy.run_path(str(harness / "run_all.py"))[
-        "PEERS"
-    ]
-    installed = {
-        name: "PEERS" in os.environ if row[0] is None else (venvs / row[0]).exists() for name, row in rows.items()
-    }
-    return [name for name, there in installed.items() if there], [
-        name for name, there in installed.items() if not there
-    ]
+
+_NEEDS = {"a_headroom_mcp": "hr2/bin/headroom", "a_contextmode": "cm/node_modules", "a_lcm": "lcm/node_modules"}
+"""Adapters without an environment of their own -> what they drive, below PEERS."""
+
+
+def split_rows(harness: Path, venvs: Path) -> tuple[list[str], dict[str, str]]:
+    """Names of the harness's rows that can run here, and why the others cannot."""
+    root = Path(os.environ["PEERS"]).expanduser() if "PEERS" in os.environ else None
+    runnable: list[str] = []
+    missing: dict[str, str] = {}
+    for name, (environment, adapter, _, _) in _rows(harness).items():
+        if environment == "ours":
+            runnable.append(name)
+        elif root is None:
+            missing[name] = "PEERS names no folder with installed peers"
+        elif environment is None and not (root / _NEEDS[adapter]).exists():
+            missing[name] = f"PEERS has no {_NEEDS[adapter]}"
+        elif environment is not None and not (venvs / environment).exists():
+            missing[name] = f"PEERS has no environment {environment}"
+        else:
+            runnable.append(name)
+    return runnable, missing
 
 
 def make_sessions(harness: Path, work: Path) -> None:
@@ -92,6 +194,8 @@ def make_sessions(harness: Path, work: Path) -> None:
     for name, tokens in SIZES.items():
         if not (target := work / f"session_{name}.json").exists():
             run_script(harness / "make_session.py", "--work", work, "--tokens", tokens, "--out", target)
+    if not (target := work / f"session_{SECOND}.json").exists():
+        run_script(harness / "make_session.py", "--work", work, "--tokens", 100_000, "--seed", 23, "--out", target)
     if not (target := work / "session_rows.json").exists():
         run_script(harness / "make_rows_session.py", "--out", target)
 

@@ -22,8 +22,7 @@ from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.tokens.counting import open_counter
 
 from .arms import Arm, floors
-from .replay import Message, results_of
-from .sessions import replaced
+from .replay import Message, replaced, results_of
 
 WRITE, READ, OUTPUT = 1.25, 0.10, 5.0
 NONE = "no compaction"
@@ -218,7 +217,17 @@ def long_sessions() -> dict[str, list[Message]]:
     return found | {f"{name}, all short ones in a row": chain for name, chain in chains.items()}
 
 
-async def _q6() -> tuple[str, dict[str, Bill]]:
+@dataclass(frozen=True)
+class Billed:
+    """What the overview takes."""
+
+    first: dict[str, Bill]
+    """Arm -> bill of the longest session."""
+    medians: dict[str, float]
+    """How the window was chosen -> passes of the median session."""
+
+
+async def _q6() -> tuple[str, Billed]:
     rows: list[list[str]] = []
     overview: dict[str, Bill] = {}
     for session in sessions("pi-mono"):
@@ -246,17 +255,18 @@ async def _q6() -> tuple[str, dict[str, Bill]]:
     for name, messages in long_sessions().items():
         size = sum(map(size_of, messages))
         cells = [name, f"{size:,}"]
-        for label, window in (("own size", size), ("half", size // 2), ("200k", WINDOW)):
+        for label, window in (("window = its size", size), ("half of it", size // 2), ("200k", WINDOW)):
             bill = await passes(messages, window) if size >= TRIGGER * window else Bill()
             totals.setdefault(label, []).append(len(bill.passes))
             cells.append(f"{len(bill.passes)}{' and more' if len(bill.passes) >= ENOUGH else ''}")
         counted.append(cells)
-    medians = ["**median**", "", *(f"**{statistics.median(found):g}**" for found in totals.values())]
+    middle = {label: statistics.median(found) for label, found in totals.items()}
+    medians = ["**median**", "", *(f"**{one:g}**" for one in middle.values())]
     text += "\n\nPasses under `research` until the session ends, by the window that is given:\n\n"
     text += table(("session", "tokens", "window = its size", "half of it", "200,000"), [*counted, medians])
-    return text, overview
+    return text, Billed(overview, middle)
 
 
-def q6() -> tuple[str, dict[str, Bill]]:
-    """The tables of Q6, and the first session's bills for the overview."""
+def q6() -> tuple[str, Billed]:
+    """The tables of Q6, and what the overview takes of them."""
     return asyncio.run(_q6())

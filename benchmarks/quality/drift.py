@@ -20,9 +20,9 @@ from palimpsest_mcp.app import Palimpsest
 
 from .arms import SEED, floors, tokens
 from .own_files import own_files
-from .replay import Message, all_text, results_of
+from .replay import Message, all_text, replaced, results_of
 from .scoring import share, specifics, stands, strangers
-from .sessions import count, replaced
+from .sessions import count
 from .shapes import Changer
 
 ROUNDS = 10
@@ -45,6 +45,15 @@ FACTS = (
     ("error", "ERR_QUOTA_{d}", "first seen error {v}"),
     ("ratio", "{b}.{a}%", "error rate threshold {v}"),
 )
+DECOYS = (
+    ("eu-north-7", "moving to region {v} was considered and rejected"),
+    ("INC-20417", "incident {v} was taken for the same one and rejected as another"),
+    ("3.99.120-rc8", "an upgrade to version {v} was rejected"),
+    ("10.77.31.9:5999", "a replica on {v} was tried and rejected"),
+    ("$913.75", "a budget of {v} a month was rejected"),
+    ("2027-09-30 09:15", "a deadline of {v} was rejected"),
+)
+"""Values like the facts', told beside them, that do not hold; `rejected` says so."""
 
 
 @dataclass
@@ -56,6 +65,10 @@ class Arm:
     """All scored specifics that only the first round's results hold."""
     restorable: list[float] = field(default_factory=list[float])
     invented: list[int] = field(default_factory=list[int])
+    decoys: list[int] = field(default_factory=list[int])
+    """Decoys in view."""
+    misleading: list[int] = field(default_factory=list[int])
+    """Those of them that stand in no line that says they were rejected."""
     size: list[int] = field(default_factory=list[int])
     levels: list[int] = field(default_factory=list[int])
     """Batches of level 2 that stand."""
@@ -84,6 +97,7 @@ def round_messages(number: int) -> list[Message]:
     rng = random.Random(f"{SEED}:{number}")
     files = list(own_files().values())
     told = [sentence for _, sentence in facts().values()] if number == 0 else []
+    told += [sentence.format(v=value) for value, sentence in DECOYS] if number == 0 else []
     messages: list[Message] = [
         {"role": "user", "content": f"Step {number + 1}: go on with the next part of the migration."}
     ]
@@ -102,7 +116,8 @@ def round_messages(number: int) -> list[Message]:
     if number:
         return messages
     # What else the first round tells must not be told again later: it gets values of its own.
-    return Changer(messages, [value for value, _ in facts().values()]).messages(messages)
+    kept = [value for value, _ in facts().values()] + [value for value, _ in DECOYS]
+    return Changer(messages, kept).messages(messages)
 
 
 @cache
@@ -169,6 +184,9 @@ def _note(arm: Arm, now: list[Message], source: list[Message], values: Sequence[
     arm.in_view.append(share(sum(stands(text, value) for value in values), len(values)))
     arm.restorable.append(share(sum(stands(back, value) for value in values), len(values)))
     arm.invented.append(len(cut) + len(invented))
+    seen = [[line for line in text.split("\n") if stands(line, value)] for value, _ in DECOYS]
+    arm.decoys.append(sum(bool(lines) for lines in seen))
+    arm.misleading.append(sum(bool(lines) and not any("rejected" in line for line in lines) for lines in seen))
     arm.size.append(count(now))
 
 
@@ -178,12 +196,15 @@ def q5() -> tuple[str, dict[str, Arm]]:
     arms = {"palimpsest": mine} | {name: floor(view, mine.size) for name, view in floors().items()}
     rows: list[list[str]] = []
     for name, arm in arms.items():
-        last = [f"{arm.restorable[-1]:.0f}", str(sum(arm.invented)), f"{arm.size[-1]:,}"]
+        decoys = f"{arm.decoys[-1]}, {arm.misleading[-1]}"
+        last = [f"{arm.restorable[-1]:.0f}", str(sum(arm.invented)), decoys, f"{arm.size[-1]:,}"]
         rows.append([f"{name}: facts", *(f"{value:.0f}" for value in arm.in_view), *last])
-        rows.append([f"{name}: all of round 1", *(f"{value:.0f}" for value in arm.natural), "", "", ""])
-    head = ("arm", *(f"{n + 1}" for n in range(ROUNDS)), "restorable after 10", "cut or invented", "tokens after 10")
+        rows.append([f"{name}: all of round 1", *(f"{value:.0f}" for value in arm.natural), "", "", "", ""])
+    head = ("arm", *(f"{n + 1}" for n in range(ROUNDS)), "restorable after 10", "cut or invented")
+    head += ("decoys in view, without their rejection", "tokens after 10")
     note = (
-        f"\n\n{len(FACTS)} facts, told once in the first round, and {len(first_rounds_own())} natural specifics of "
+        f"\n\n{len(FACTS)} facts and {len(DECOYS)} decoys, told once in the first round, and "
+        f"{len(first_rounds_own())} natural specifics of "
         f"that round; {RESULTS} results a round; window {WINDOW:,}, target "
         f"{TARGET:.0%}. Batches of level 2 that stand after each round: {', '.join(map(str, mine.levels))}."
     )

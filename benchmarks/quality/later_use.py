@@ -234,7 +234,15 @@ def _gold(session: RealSession) -> list[object]:
     return [action.get("kwargs") for action in session.meta.get("gold_actions", [])]
 
 
-def q4() -> tuple[str, dict[str, dict[float, Tally]]]:
+@dataclass(frozen=True)
+class Later:
+    """What the overview takes: arm -> budget -> tally."""
+
+    airline: dict[str, dict[float, Tally]]
+    gold: dict[str, dict[float, Tally]]
+
+
+def q4() -> tuple[str, Later]:
     """The tables of Q4, and the compaction points for the overview."""
     airline = compaction_points()
     head = ("arm", *(f"{100 * budget:.0f} % budget" for budget in BUDGETS))
@@ -259,4 +267,4 @@ def q4() -> tuple[str, dict[str, dict[float, Tally]]]:
         f"of tau-bench's gold actions in {first.points} sessions that hold them only in compacted results "
         f"(uncompacted: 100, {first.points}/{first.points}):\n\n" + table(head, rows(gold))
     )
-    return text, airline
+    return text, Later(airline, gold)

@@ -1,8 +1,9 @@
 """The tables over the made sessions: what survives at each saving, and whether the rest of the promise holds.
 
 Natural specifics are scored twice: as they are, and in a copy of the session in which each was changed into a new value
-of its shape. Restore, time and memory are taken in processes of their own; the stable past with one store over three
-lengths of the session, and again with a new store for each length.
+of its shape; in that copy other strings are planted, of other shapes, under other keys, at other places. Restore, time
+and memory are taken in processes of their own; the stable past with one store over three lengths of the session, and
+again with a new store for each length.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from measuring import CHECKOUT, run_process, table
 from .arms import floors
 from .replay import Message
 from .sessions import LEVELS, Compacted, Scores, Session, changed, compact, compacted_to, load
+from .side_by_side import Beside
 
 GROWTH = (0.6, 0.8, 1.0)
 NEWEST = 8
@@ -37,6 +39,32 @@ class Point:
     """Name -> (as it is, changed)."""
     run: Compacted
     room: float
+
+
+@dataclass
+class Promise:
+    """The rest of the promise, of one session at one saving."""
+
+    exact: int
+    replaced: int
+    equal: bool
+    """Whether the shorter list, expanded, is the input again."""
+    one_store: list[str]
+    new_stores: list[str]
+    call_s: float
+    cold_s: float
+    peak_mb: float
+
+
+@dataclass
+class Planted:
+    """All that the overview takes from here."""
+
+    points: dict[str, dict[int, Point | None]]
+    promises: dict[tuple[str, int], Promise]
+    beside: Beside
+    bare: dict[str, float]
+    """Session -> tokens of all its specifics, bare, values changed, as per cent of its tokens."""
 
 
 def point(session: Session, other: Session, level: float, folder: Path) -> Point | None:
@@ -60,7 +88,7 @@ def point(session: Session, other: Session, level: float, folder: Path) -> Point
 def rows_of(name: str, level: float, found: Point | None) -> list[list[str]]:
     """Ours and the floors, one row each."""
     if found is None:
-        return [[f"{name}, ≥ {level:g} %", "palimpsest", "not reached", *[""] * 9]]
+        return [[f"{name}, ≥ {level:g} %", "palimpsest", "not reached", *[""] * 10]]
     rows: list[list[str]] = []
     arms = {"palimpsest": (found.ours, found.changed), **found.floors}
     for arm, (plain, twin) in arms.items():
@@ -73,6 +101,7 @@ def rows_of(name: str, level: float, found: Point | None) -> list[list[str]]:
                 f"{plain.saved:.1f}",
                 f"{shown:.1f} / {view:.1f}",
                 f"{plain.planted['salient'][1]:.1f} / {plain.planted['plain'][1]:.1f}",
+                f"{twin.planted['all'][0]:.1f} / {twin.planted['all'][1]:.1f}",
                 f"{plain.shown:.1f} / {plain.in_view:.1f}",
                 f"{twin.shown:.1f} / {twin.in_view:.1f}",
                 f"{found.room:.0f}" if own else "",
@@ -122,82 +151,88 @@ def restored(session: Session, run: Compacted) -> dict[str, Any]:
     return json.loads(run_process([sys.executable, script, "restore", session.file, run.home, out]).output)
 
 
-def planted(names: tuple[str, ...] = tuple(LEVELS)) -> tuple[str, dict[str, dict[int, Point | None]]]:
+def planted(names: tuple[str, ...] = tuple(LEVELS)) -> tuple[str, Planted]:
     """All tables over the made sessions, and the points for the overview."""
     rows: list[list[str]] = []
     bounds: list[list[str]] = []
-    promises: list[list[str]] = []
-    points: dict[str, dict[int, Point | None]] = {}
+    found = Planted({}, {}, Beside(), {})
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-quality-"))
     try:
         for name in names:
             session = load(name)
             other = changed(session, folder)
-            points[name] = {level: point(session, other, level, folder) for level in LEVELS[name]}
-            for level, found in points[name].items():
-                rows += rows_of(name, level, found)
+            found.points[name] = {level: point(session, other, level, folder) for level in LEVELS[name]}
+            for level, one in found.points[name].items():
+                rows += rows_of(name, level, one)
+            found.bare[name] = 100 * other.bare_tokens / other.total
             natural = sum(len(values) for values in (other.scored or {}).values())
             shares = [f"{100 * one.bare_tokens / one.total:.1f}" for one in (session, other)]
+            planted_strings = f"{len(session.needles)}, {len(other.needles)}"
             bounds.append(
-                [name, f"{session.total:,}", str(len(session.needles)), f"{natural:,}", *shares, f"{session.bound:.1f}"]
+                [name, f"{session.total:,}", planted_strings, f"{natural:,}", *shares, f"{session.bound:.1f}"]
             )
-            promises += _promises(session, points[name], folder)
+            found.promises |= _promises(session, found.points[name], folder)
+            found.beside.run(session, other)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     head = ("session, saved at least", "arm", "saved %", "planted: shown / in view", "in view: salient / plain")
-    head += (
-        "natural macro: shown / in view",
-        "the same, values changed",
-        "room : bare %",
-        "context: line / line or heading",
-    )
-    head += ("cut; invented", "target", "pointers")
+    head += ("planted again, other shapes", "natural macro: shown / in view", "the same, values changed")
+    head += ("room : bare %", "context: line / line or heading", "cut; invented", "target", "pointers")
     text = table(head, rows)
-    text += "\n\nWhat bounds it (newest 3 results and everything that is no result stay):\n\n"
-    text += table(
-        (
-            "session",
-            "o200k tokens",
-            "planted",
-            "natural, changed",
-            "all specifics, bare, % of tokens",
-            "changed",
-            "most that can be saved %",
-        ),
-        bounds,
+    head = (
+        "session",
+        "o200k tokens",
+        "planted, again",
+        "natural, changed",
+        "all specifics, bare, % of tokens",
+        "changed",
     )
-    classes = ("changed session", *(next(iter(_points(points))).changed.per_class))
-    text += "\n\nIn view of each class, values changed:\n\n" + table(classes, by_class(points))
-    text += "\n\nThe rest of the promise:\n\n" + table(
-        (
-            "session, saved", "exact restore, fresh process", "stable past, one store", "stable past, a new store each",
-            "call, s", "cold process, s", "peak MB",
-        ),
-        promises,
-    )  # fmt: skip
-    return text, points
+    text += "\n\nWhat bounds it (newest 3 results and everything that is no result stay):\n\n"
+    text += table((*head, "most that can be saved %"), bounds)
+    classes = ("changed session", *(next(iter(_points(found.points))).changed.per_class))
+    text += "\n\nIn view of each class, values changed:\n\n" + table(classes, by_class(found.points))
+    text += (
+        "\n\nOther programs on the same sessions in the same run, scored by the same code:\n\n" + found.beside.text()
+    )
+    head = ("session, saved", "exact restore, fresh process", "stable past, one store", "stable past, a new store each")
+    text += "\n\nThe rest of the promise:\n\n"
+    text += table((*head, "call, s", "cold process, s", "peak MB"), map(_promise_cells, found.promises.items()))
+    return text, found
 
 
 def _points(points: dict[str, dict[int, Point | None]]) -> list[Point]:
     return [found for levels in points.values() for found in levels.values() if found]
 
 
-def _promises(session: Session, levels: dict[int, Point | None], folder: Path) -> list[list[str]]:
-    rows: list[list[str]] = []
+def _promises(session: Session, levels: dict[int, Point | None], folder: Path) -> dict[tuple[str, int], Promise]:
+    """The stable past is measured once a session; with new stores only where that is quick."""
+    made: dict[tuple[str, int], Promise] = {}
     for level, found in levels.items():
         if found is None:
             continue
         back = restored(session, found.run)
-        first = not rows
-        rows.append(
-            [
-                f"{session.name}, ≥ {level} %",
-                f"{back['exact']}/{back['changed']}{'' if back['expanded_equal'] else ', the list differs'}",
-                ", ".join(stable(session, folder, one_store=True)) if first else "",
-                ", ".join(stable(session, folder, one_store=False)) if first and session.name != "1000k" else "",
-                f"{found.run.call['seconds']:.2f}",
-                f"{found.run.run.seconds:.2f}",
-                f"{found.run.run.peak_mb:.0f}",
-            ]
+        first = not made
+        made[session.name, level] = Promise(
+            back["exact"],
+            back["changed"],
+            back["expanded_equal"],
+            stable(session, folder, one_store=True) if first else [],
+            stable(session, folder, one_store=False) if first and session.name != "1000k" else [],
+            found.run.call["seconds"],
+            found.run.run.seconds,
+            found.run.run.peak_mb,
         )
-    return rows
+    return made
+
+
+def _promise_cells(one: tuple[tuple[str, int], Promise]) -> list[str]:
+    (name, level), found = one
+    return [
+        f"{name}, ≥ {level} %",
+        f"{found.exact}/{found.replaced}{'' if found.equal else ', the list differs'}",
+        ", ".join(found.one_store),
+        ", ".join(found.new_stores),
+        f"{found.call_s:.2f}",
+        f"{found.cold_s:.2f}",
+        f"{found.peak_mb:.0f}",
+    ]

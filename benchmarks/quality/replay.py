@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -80,3 +80,19 @@ def leaves(value: Any) -> Iterator[str]:
             yield from leaves(inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
+
+
+def replaced(messages: Sequence[Message], views: dict[str, str]) -> list[Message]:
+    """The list with other texts in some results."""
+    found: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        if not isinstance(content, str):
+            content = [
+                {**block, "content": views.get(block["tool_use_id"], block["content"])}
+                if block["type"] == "tool_result"
+                else block
+                for block in cast("list[Message]", content)
+            ]
+        found.append({**message, "content": content})
+    return found

@@ -23,7 +23,7 @@ from quality.atoms import q1
 from quality.billing import q6
 from quality.drift import q5
 from quality.later_use import q4
-from quality.overview import rows
+from quality.overview import HEAD, rows
 from quality.pages import q3
 from quality.planted import planted
 
@@ -53,8 +53,7 @@ def quality(_repeats: int = 1, only: tuple[str, ...] = ()) -> str:
             text = f"Skipped: {reason}"
         texts.append(f"### {title}\n\n{text}")
         print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
-    head = ("figure", "goal", "palimpsest", "clear", "random lines", "head+tail", "elsewhere")
-    return "\n\n".join(["### Overview", table(head, rows(found)), *texts])
+    return "\n\n".join(["### Overview", table(HEAD, rows(found)), *texts])
 
 
 def main() -> int:

@@ -24,6 +24,11 @@ CLASSES = {
     "integer": re.compile(r"(?<![\w.,-])\d{5,12}(?![\w.,-])"),
 }
 """The classes of the peers' scorer, found again by patterns of our own."""
+_MARK = re.compile(r"\[redacted:[\w-]+(?::\w+)?\]")
+"""What stands where a secret or an e-mail address stood: it says so, and is no claim about the source."""
+_DIGIT = re.compile(r"\d")
+_WITHOUT_DIGITS = ("url", "code")
+"""Only these find anything in a text that has no digit."""
 _TRAILING = ".,;:!?*_"
 _WORD = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{3,}(?![0-9A-Za-z])")
 """A word; letters inside a hash or an id are none."""
@@ -31,8 +36,13 @@ _KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'(]*$")
 
 
 def specifics(text: str) -> dict[str, set[str]]:
-    """Scored specifics of a text, by class."""
-    return {name: {_trimmed(name, m.group()) for m in rx.finditer(text)} for name, rx in CLASSES.items()}
+    """Scored specifics of a text, by class; what is masked in it is none."""
+    text = _MARK.sub(" ", text)
+    digits = _DIGIT.search(text)
+    return {
+        name: {_trimmed(name, m.group()) for m in rx.finditer(text)} if digits or name in _WITHOUT_DIGITS else set()
+        for name, rx in CLASSES.items()
+    }
 
 
 def _trimmed(name: str, value: str) -> str:
@@ -50,6 +60,21 @@ def stands(text: str, value: str) -> bool:
     return False
 
 
+_RUN = re.compile(r"[^\W_]+")
+
+
+class View:
+    """A text in which many values are looked for: most that are missing are settled without a search."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._runs = set(_RUN.findall(text))
+
+    def has(self, value: str) -> bool:
+        """The same answer as `stands`: a value that stands has all its runs of letters and digits there as wholes."""
+        return all(run in self._runs for run in _RUN.findall(value)) and stands(self.text, value)
+
+
 def share(hits: int, total: int) -> float:
     """Per cent; 100 of nothing."""
     return 100 * hits / total if total else 100.0
@@ -61,24 +86,36 @@ def macro(per_class: Mapping[str, tuple[int, int]], least: int = 8) -> float:
     return sum(shares) / len(shares) if shares else 100.0
 
 
-def strangers(source: str, view: str) -> tuple[list[str], list[str]]:
-    """Scored specifics of a view that its source does not have: (beginnings of a longer one, made up).
+class Source:
+    """All text that a view may draw from; tells what of a view is strange to it.
 
     JSON escapes are undone for the comparison: a decoded string leaf is a form of the source.
     """
-    known, shown = specifics(source), specifics(view)
-    decoded = source.replace("\\/", "/").replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t")
-    cut: list[str] = []
-    invented: list[str] = []
-    for name, values in shown.items():
-        whole = sorted(known[name])
-        for value in sorted(values - known[name]):
-            if stands(source, value) or stands(decoded, value):
-                continue
-            at = bisect_left(whole, value)
-            longer = at < len(whole) and whole[at].startswith(value)
-            (cut if longer and len(value) >= 6 else invented).append(value)
-    return cut, invented
+
+    def __init__(self, text: str) -> None:
+        decoded = text.replace("\\/", "/").replace('\\"', '"').replace("\\n", "\n").replace("\\t", "\t")
+        self._known = specifics(text)
+        self._sorted = {name: sorted(values) for name, values in self._known.items()}
+        self._texts = View(text), View(decoded)
+
+    def strangers(self, shown: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
+        """Specifics of a view that the source does not have: (beginnings of a longer one, made up)."""
+        cut: list[str] = []
+        invented: list[str] = []
+        for name, values in shown.items():
+            whole = self._sorted[name]
+            for value in sorted(values - self._known[name]):
+                if any(text.has(value) for text in self._texts):
+                    continue
+                at = bisect_left(whole, value)
+                longer = at < len(whole) and whole[at].startswith(value)
+                (cut if longer and len(value) >= 6 else invented).append(value)
+        return cut, invented
+
+
+def strangers(source: str, view: str) -> tuple[list[str], list[str]]:
+    """The same for one view of one text."""
+    return Source(source).strangers(specifics(view))
 
 
 class Context:

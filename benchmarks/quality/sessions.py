@@ -12,17 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from measuring import BUILD, CHECKOUT, Run, Skipped, run_process
-from peer_runs import SIZES, make_sessions, prepared_harness
-from real_sessions import shared_folder
+from measuring import CHECKOUT, Run, run_process
+from peer_runs import made_sessions
 
 from .arms import floors, in_batches, tokens
-from .replay import Message, all_text, rest_text, results_of
-from .scoring import CLASSES, Context, macro, share, specifics, stands, strangers
+from .plants import planted_again
+from .replay import Message, all_text, replaced, rest_text, results_of
+from .scoring import CLASSES, Context, Source, View, macro, share, specifics
 from .shapes import Changer
 
 KEPT = 3
-LEVELS = {"100k": (70, 80), "1000k": (70, 80, 90), "rows": (60, 70)}
+LEVELS = {"100k": (60, 70, 80), "100k23": (60, 70, 80), "1000k": (60, 70, 80, 90), "rows": (60, 70)}
 """Session -> per cent of its tokens that a point must save at least."""
 _ROWS = re.compile(r"\[×\d+ rows\]")
 _NOTE = ("[palimpsest ", "[item ", "[×")
@@ -71,8 +71,12 @@ class Session:
         return "\n".join([rest_text(self.messages), *(self.results[one] for one in kept)])
 
     @cached_property
-    def source(self) -> str:
-        return all_text(self.messages)
+    def source(self) -> Source:
+        return Source(all_text(self.messages))
+
+    @cached_property
+    def contexts(self) -> dict[str, Context]:
+        return {one: Context(self.results[one]) for one in self.old}
 
     @cached_property
     def total(self) -> int:
@@ -111,27 +115,31 @@ class Session:
 
     def score(self, after: Sequence[Message], *, with_context: bool = True) -> Scores:
         """What is left in a shorter list."""
-        parts = results_of(list(after))
+        found = results_of(list(after))
+        parts = {one: found.get(one, "") for one in self.results}
         text = all_text(list(after))
-        planted = {group: self._planted(parts, text, group) for group in ("all", "salient", "plain")}
+        everywhere = View(text)
+        planted = {group: self._planted(parts, everywhere, group) for group in ("all", "salient", "plain")}
         there = specifics(text)
+        own_parts = {one: View(parts[one]) for one in self.old}
         shown: dict[str, tuple[int, int]] = {}
         view: dict[str, tuple[int, int]] = {}
         for name in CLASSES:
             pairs = [(one, value) for one in self.old for value in self.natural[one][name]]
             values = {value for _, value in pairs}
-            own = sum(stands(parts[one], value) for one, value in pairs)
+            own = sum(own_parts[one].has(value) for one, value in pairs)
             shown[name] = (own, len(pairs))
-            view[name] = (sum(v in there[name] or stands(text, v) for v in values), len(values))
-        cut, invented = strangers(self.source, text)
+            view[name] = (sum(v in there[name] or everywhere.has(v) for v in values), len(values))
+        cut, invented = self.source.strangers(there)
         near, wide = self._context(parts) if with_context else (0.0, 0.0)
         saved = 100 * (1 - count(after) / self.total)
         return Scores(saved, planted, macro(shown), macro(view), view, near, wide, cut, invented)
 
-    def _planted(self, parts: dict[str, str], text: str, group: str) -> tuple[float, float]:
+    def _planted(self, parts: dict[str, str], everywhere: View, group: str) -> tuple[float, float]:
         chosen = [one for one in self.needles if group == "all" or one["salient"] == (group == "salient")]
-        own = sum(stands(parts[one["tool_use_id"]], one["value"]) for one in chosen)
-        return share(own, len(chosen)), share(sum(stands(text, one["value"]) for one in chosen), len(chosen))
+        own = sum(View(parts[one["tool_use_id"]]).has(one["value"]) for one in chosen)
+        view = sum(everywhere.has(one["value"]) for one in chosen)
+        return share(own, len(chosen)), share(view, len(chosen))
 
     def _context(self, parts: dict[str, str]) -> tuple[float, float]:
         """Shares of shown specifics with key or rarest word in their line; in their line or their table's heading."""
@@ -139,7 +147,7 @@ class Session:
         for one in self.old:
             if parts[one] == self.results[one]:
                 continue
-            context = Context(self.results[one])
+            context = self.contexts[one]
             heading, rows = "", 0
             for line in parts[one].split("\n"):
                 rows = 3 if _ROWS.fullmatch(line) else rows
@@ -169,35 +177,9 @@ def count(messages: Sequence[Message]) -> int:
     return tokens(rest_text(list(messages))) + sum(map(tokens, results_of(list(messages)).values()))
 
 
-def replaced(messages: Sequence[Message], views: dict[str, str]) -> list[Message]:
-    """The list with other texts in some results."""
-    found: list[Message] = []
-    for message in messages:
-        content = message["content"]
-        if not isinstance(content, str):
-            content = [
-                {**block, "content": views.get(block["tool_use_id"], block["content"])}
-                if block["type"] == "tool_result"
-                else block
-                for block in content
-            ]
-        found.append({**message, "content": content})
-    return found
-
-
 def load(name: str) -> Session:
-    """One of the peers' sessions; made by their scripts where it is missing.
-
-    Raises:
-        Skipped: the shared folder has no harness to make it with.
-    """
-    source = shared_folder() / "peers"
-    work = BUILD / "peers"
-    if not source.is_dir():
-        raise Skipped("the shared folder has no peers' harness")
-    if not all((work / f"session_{one}.json").exists() for one in (*SIZES, "rows")):
-        make_sessions(prepared_harness(source, work), work)
-    file = work / f"session_{name}.json"
+    """One of the made sessions: the peers' where the shared folder has their scripts, else one of our own making."""
+    file = made_sessions() / f"session_{name}.json"
     messages = json.loads(file.read_bytes())["messages"]
     truth = json.loads(file.with_suffix(".truth.json").read_bytes())["needles"]
     session = Session(name, file, messages, truth)
@@ -207,12 +189,14 @@ def load(name: str) -> Session:
 
 
 def changed(session: Session, folder: Path) -> Session:
-    """The same session with every natural specific changed into a new one of its shape."""
-    changer = Changer(session.messages, [one["value"] for one in session.needles])
+    """The same session with every natural specific changed into a new one of its shape, and other strings planted."""
+    changer = Changer(session.messages, ())
     messages = changer.messages(session.messages)
+    views, truth = planted_again(messages, results_of(messages), session.old)
+    messages = replaced(messages, views)
     file = folder / f"changed_{session.name}.json"
     file.write_text(json.dumps({"messages": messages}), encoding="utf-8")
-    return Session(f"{session.name}, changed", file, messages, session.needles, changer.new)
+    return Session(f"{session.name}, changed", file, messages, truth, changer.new)
 
 
 @dataclass
