@@ -13,11 +13,12 @@ import random
 import re
 import sysconfig
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from measuring import BUILD
-from quality.own_files import resolver_log, source_file, tracebacks
+from quality.own_files import descriptions, resolver_log, source_file, tracebacks
 from quality.plants import planted_again
 from quality.replay import replaced, results_of
 
@@ -65,8 +66,9 @@ def _write(folder: Path, name: str, made: list[Made]) -> None:
 def _mixed(name: str, characters: int) -> list[Made]:
     rng = random.Random(f"{SEED}:{name}")
     kinds: list[tuple[Callable[[random.Random], Made], int]] = [
-        (_read, 26), (_metadata, 20), (_log, 14), (_grep, 12), (_listing, 8), (_whole(tracebacks, "python -m job"), 4),
-        (_whole(resolver_log, "pip install --dry-run"), 6), (_whole(source_file, "cat kernels.h"), 4), (_docs, 6),
+        (_read, 26), (_metadata, 20), (_log, 14), (_grep, 12), (_listing, 8), (_docs, 6),
+        (_whole(tracebacks, "python -m job"), 4), (_whole(resolver_log, "pip install --dry-run"), 6),
+        (_whole(source_file, "cat kernels.h"), 4),
     ]  # fmt: skip
     made: list[Made] = []
     size = 0
@@ -80,6 +82,12 @@ def _mixed(name: str, characters: int) -> list[Made]:
     return made
 
 
+@cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace")
+
+
+@cache
 def _sources() -> list[Path]:
     return sorted(_LIBRARY.glob("*.py")) + sorted(_LIBRARY.glob("*/*.py"))
 
@@ -99,7 +107,7 @@ def _cut(text: str, rng: random.Random) -> str:
 
 def _read(rng: random.Random) -> Made:
     path = rng.choice(_sources())
-    numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(path.read_text("utf-8", "replace").split("\n"), 1))
+    numbered = "\n".join(f"{n:>6}\t{line}" for n, line in enumerate(_text(path).split("\n"), 1))
     return "Read", {"file_path": f"lib/{path.relative_to(_LIBRARY)}"}, _cut(numbered, rng)
 
 
@@ -107,7 +115,7 @@ def _grep(rng: random.Random) -> Made:
     pattern = rng.choice(_PATTERNS)
     found: list[str] = []
     for path in rng.sample(_sources(), 80):
-        for number, line in enumerate(path.read_text("utf-8", "replace").split("\n"), 1):
+        for number, line in enumerate(_text(path).split("\n"), 1):
             if re.search(pattern, line):
                 found.append(f"./{path.relative_to(_LIBRARY)}:{number}:{line}")
     return "Grep", {"pattern": pattern, "path": "lib"}, _cut("\n".join(found) or "no matches", rng)
@@ -126,32 +134,27 @@ def _listing(rng: random.Random) -> Made:
     return "Bash", {"command": f"ls -la --time-style=full-iso {folder.name}"}, _cut("\n".join(lines), rng)
 
 
+@cache
+def _projects() -> list[dict[str, Any]]:
+    """What is installed, by name; read once, since every look at a project parses its metadata anew."""
+    found: list[dict[str, Any]] = []
+    for dist in importlib.metadata.distributions():
+        told = dist.metadata
+        named = {name: (told.get_all(name) or [""])[0] for name in ("Name", "Version", "Summary", "Requires-Python")}
+        known = {name.lower().replace("-", "_"): value for name, value in named.items()}
+        found.append({**known, "project_url": told.get_all("Project-URL"), "requires_dist": dist.requires})
+    return sorted(found, key=lambda one: one["name"].lower())
+
+
 def _metadata(rng: random.Random) -> Made:
-    found = sorted(importlib.metadata.distributions(), key=lambda one: one.name.lower())
+    found = _projects()
     start = rng.randrange(max(1, len(found) - 12))
-    rows: list[dict[str, Any]] = [
-        {
-            "metadata": {
-                "name": one.name,
-                "version": one.version,
-                "summary": _header(one, "Summary"),
-                "requires_python": _header(one, "Requires-Python"),
-                "project_url": one.metadata.get_all("Project-URL"),
-                "requires_dist": one.requires,
-            },
-            "installer": "pip",
-        }
-        for one in found[start : start + 12]
-    ]
+    rows = [{"metadata": one, "installer": "pip"} for one in found[start : start + 12]]
     return "Bash", {"command": f"pip inspect | jq '.installed[{start}:{start + 12}]'"}, json.dumps(rows, indent=2)
 
 
-def _header(dist: importlib.metadata.Distribution, name: str) -> str:
-    return (dist.metadata.get_all(name) or [""])[0]
-
-
 def _log(rng: random.Random) -> Made:
-    names = [one.name for one in importlib.metadata.distributions()]
+    names = [one["name"] for one in _projects()]
     lines: list[str] = []
     minute = rng.randint(0, 600)
     for _ in range(rng.randint(60, 200)):
@@ -163,19 +166,18 @@ def _log(rng: random.Random) -> Made:
 
 
 def _docs(rng: random.Random) -> Made:
-    found = [d for d in importlib.metadata.distributions() if len(d.read_text("METADATA") or "") > 4_000]
-    one = rng.choice(sorted(found, key=lambda dist: dist.name))
-    return "WebFetch", {"url": f"https://docs.example/{one.name}"}, _cut(one.read_text("METADATA") or "", rng)
+    found = descriptions(4_000, 60_000)
+    name = rng.choice(list(found))
+    return "WebFetch", {"url": f"https://docs.example/{name}"}, _cut(found[name], rng)
 
 
 def _whole(text: Callable[[], str], command: str) -> Callable[[random.Random], Made]:
-    return lambda rng: ("Bash", {"command": command}, _cut(text(), rng))
+    made = cache(text)
+    return lambda rng: ("Bash", {"command": command}, _cut(made(), rng))
 
 
 def _rows(rng: random.Random, number: int) -> Made:
-    lines = [
-        line.strip() for path in rng.sample(_sources(), 6) for line in path.read_text("utf-8", "replace").split("\n")
-    ]
+    lines = [line.strip() for path in rng.sample(_sources(), 6) for line in _text(path).split("\n")]
     hits = [
         {
             "id": number * 1_000 + n,

@@ -130,6 +130,7 @@ def readmes() -> str:
     return "\n\n".join(found[name] for name in random.Random(SEED).sample(sorted(found), min(2, len(found))))
 
 
+@cache
 def descriptions(least: int, most: int) -> dict[str, str]:
     """Name -> the description of an installed project with so many characters, by name."""
     found: dict[str, str] = {}

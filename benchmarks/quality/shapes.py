@@ -152,7 +152,12 @@ def _date(value: str, rng: random.Random) -> str:
 
 def _ip(value: str, rng: random.Random) -> str:
     host, colon, port = value.partition(":")
-    return ".".join(str(rng.randint(1, 254)) for _ in host.split(".")) + colon + (_number(port, rng) if port else "")
+    ends = {1: (1, 9), 2: (10, 99), 3: (100, 254)}
+    return (
+        ".".join(str(rng.randint(*ends[len(part)])) for part in host.split("."))
+        + colon
+        + (_number(port, rng) if port else "")
+    )
 
 
 def _line(value: str, rng: random.Random) -> str:
