@@ -39,7 +39,8 @@ FOUND = {
     "id": """HAT069|#W4923227|credit_card_8897086|toolu_01AbCdEf|UDMOP1|JG7FMM|mia_li_3668|gpt-4-0613|TS2554
         |us-east-1a-042|claude-3-5-sonnet-20241022|i-0abc12de34f""",
     "constant": "MAX_RETRIES|A_B|PHASE_2_NAME|_PRIVATE_FLAG",
-    "name": """os.path.join|A::B|std::vec::Vec|foo_bar_baz|getUserName|DefaultHttpClient|self.lock.acquire
+    "name": """os.path.join|A::B|std::vec::Vec|foo_bar_baz|foo_bar|getUserName|camelCase|DefaultHttpClient|self.lock.acquire
+        |json.loads|ElementTree.fromstring|self.raw_decode
         |test_zip.Tests.test_a1""",
     "handle": "@octocat|@ada-lovelace",
     "email": "ada@example.org|49699333+bot@users.noreply.github.com",
@@ -48,8 +49,8 @@ FOUND = {
 
 NOTHING = r"""no errors were found|an error occurred|ERROR|WARNING|the exit is closed|status unknown|HTTP|plain words
     |and/or|n/a|I/O|application/json|TCP/IP|e.g. this|i.e. that|GitHub|JavaScript|iPhone|utf-8|UTF-8|sha256|SHA-256
-    |x86_64|int32|base64|deadbeef|1st|22nd|7|(7)|a.b|foo_bar|camelCase|self.x|...|--|==|::|://|http://|@property|@param|</div>
-    |\n\t|e2e|v|#|$|%|[redacted:aws_key:1a2b3c4d]|x=[redacted:token:deadbeef]|C:|TODO: fix|self.assertEqual(a, b)"""
+    |x86_64|int32|base64|deadbeef|1st|22nd|7|(7)|a.b|self.x|_private|...|--|==|::|://|http://|@property|@param|</div>
+    |\n\t|e2e|v|#|$|%|[redacted:aws_key:1a2b3c4d]|x=[redacted:token:deadbeef]|C:|TODO: fix|x_|a_b"""
 
 FRAMES = ("at {}, then", "({})", '"{}"', "x={}", "k: {};", "- {}", "a | {} | b", "a\t{}\tb", "`{}`.", "see {}!", "[{}]")
 

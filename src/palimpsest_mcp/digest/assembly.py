@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..models.digests import DigestLine, DigestSource
-from .entries import entry_lines
+from .entries import entry_lines, flat_lines
 from .manifest import count_note, escaped, item_note
 from .plans import Plan
 
@@ -24,10 +24,12 @@ def body_lines(plan: Plan) -> list[DigestLine]:
         if unit.note:
             lines.append(DigestLine("note", count_note(unit.note)))
         lines.append(DigestLine(unit.kind, escaped(unit.text)))
-    lines += [
-        DigestLine("entry", text)
-        for text in entry_lines(plan.survey, plan.entries, plan.labels, plan.keys, in_rows=plan.in_rows)
-    ]
+    ledger = (
+        flat_lines(plan.survey, plan.entries)
+        if plan.flat
+        else entry_lines(plan.survey, plan.entries, plan.labels, plan.keys, in_rows=plan.in_rows)
+    )
+    lines += [DigestLine("entry", text) for text in ledger]
     return lines
 
 

@@ -11,7 +11,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .manifest import header, is_brief, item_note
+from .manifest import header, is_bare, is_brief, item_note
 from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
@@ -56,8 +56,9 @@ class Attempt:
         self._surveys = [survey(source, registry) for source in request.sources]
         rated = [worth(one.specs, ranks) for one in self._surveys]
         self._rated = rated
-        fixed = request.ceiling_tokens <= request.budget_tokens
-        self._weight = [one.share if fixed else [1.0] * len(one.share) for one in rated]
+        self._fixed = request.ceiling_tokens <= request.budget_tokens
+        self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
+        self._least = request.min_shown
         self._redacted = sum(source.redacted for source in request.sources)
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._add_focus()
@@ -92,7 +93,7 @@ class Attempt:
             draft = self._filled(pointers, bare)
             if draft is None:
                 return None
-            least = self._request.min_shown
+            least = self._least
             poor = {n for n, check in enumerate(draft.checks) if n not in pointers and self._in_view(n, check) < least}
             if not poor:
                 draft.notes = notes + draft.notes
@@ -117,11 +118,13 @@ class Attempt:
         batch.plans = [plan for n, plan in enumerate(plans) if n not in pointers]
         for n in bare:
             plans[n].no_lines = True
-        selector = Selector(batch, request.min_shown)
         empty = self._printed([[] for _ in plans], pointers)
         room = request.budget_tokens - empty.tokens
         if room <= 0:
             return None
+        if self._fixed:
+            self._least = request.min_shown * min(1.0, room / max(1, batch.open_tokens()))
+        selector = Selector(batch, self._least, brief=is_brief(request))
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
         if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):
@@ -160,7 +163,7 @@ class Attempt:
         selector.fill(self._request.budget_tokens - fixed)
         selector.add(int((ceiling - fixed) * 0.97), self._first_classes())
         grown = self._drafted(plans, pointers)
-        if any(self._in_view(n, c) < self._request.min_shown for n, c in enumerate(grown.checks) if n not in pointers):
+        if any(self._in_view(n, c) < self._least for n, c in enumerate(grown.checks) if n not in pointers):
             selector.fill(int((ceiling - fixed) * 0.97))
             grown = self._drafted(plans, pointers)
         if grown.tokens > ceiling:
@@ -172,8 +175,9 @@ class Attempt:
     def _in_view(self, number: int, check: PartCheck) -> float:
         """Share of an item's specifics in view.
 
-        Where no budget may grow, each family of like ones counts once: then two hundred time stamps that cannot all
-        stay do not make a pointer of an item whose other specifics are there.
+        Where no budget may grow, each counts by its worth, so that two hundred time stamps that cannot all stay do not
+        make a pointer of an item whose other specifics are there; and the least share falls with the part of all
+        specifics that the budget could hold bare: some of them and an honest count tell more than the count alone.
         """
         weight = self._weight[number]
         total = sum(weight)
@@ -186,7 +190,7 @@ class Attempt:
         first = self._first_classes()
         if any(count.left_out for name, count in draft.counts.by_class.items() if name in first):
             return True
-        least = self._request.min_shown
+        least = self._least
         return any(self._in_view(n, c) < least for n, c in enumerate(draft.checks) if n not in pointers)
 
     # -- printing and checking ---------------------------------------------------------------------------------------
@@ -216,7 +220,11 @@ class Attempt:
         """The header says how many tokens the digest has, itself included: found by trying, else not said."""
         some = pointers if len(pointers) < len(bodies) else frozenset[int]()
         notes = [self._note(n, checks[n] if n in some else None) for n in range(len(bodies))]
-        rest = [[note, *body] for note, body in zip(notes, bodies, strict=True)]
+        brief = is_brief(self._request)
+        rest = [
+            list(body) if brief and (body or not n) and is_bare(note.text) else [note, *body]
+            for n, (note, body) in enumerate(zip(notes, bodies, strict=True))
+        ]
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
         for guess in range(4):

@@ -67,6 +67,13 @@ def word_frequency(survey: Survey) -> Counter[str]:
     return survey.frequency
 
 
+def flat_lines(survey: Survey, entries: Collection[int]) -> list[str]:
+    """The ledger of one item in the fewest tokens: its values in source order on one line, then commands."""
+    values = [survey.specs[n] for n in sorted(entries)]
+    row = [spec for spec in values if spec.cls != _COMMAND]
+    return [*([_row("", row)] if row else []), *(spec.text for spec in values if spec.cls == _COMMAND)]
+
+
 def entry_lines(
     survey: Survey, entries: Collection[int], labels: Mapping[int, str], keys: Sequence[str], *, in_rows: bool = True
 ) -> list[str]:
@@ -153,4 +160,4 @@ def _group(cls: str, key: str, values: list[str]) -> str:
     return f"{key}={joined}" if key else joined
 
 
-__all__ = ["ALSO", "KEY", "NEAR", "Group", "entry_groups", "entry_lines", "label_of", "shown_key", "word_frequency"]
+__all__ = ["ALSO", "KEY", "NEAR", "Group", "entry_groups", "entry_lines", "flat_lines", "label_of", "shown_key", "word_frequency"]

@@ -4,8 +4,8 @@
      · 9 more in offload_0003 · restore_batch s7f3k offload_0007]                                  (one line)
     [item 2 Bash git log --stat: 340 lines]
     [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
-    [palimpsest offload_0007: left out 17 of 92 specifics: 12 numbers, 5 others · restore_batch s7f3k offload_0007]
-    [item 2]                                                          (the last two where the budget is very small)
+    [left out 17 of 92 specifics: 12 numbers, 5 others · restore_batch s7f3k offload_0007]
+    [item 2]        (the last two where the budget is very small; there an item of which something is shown has no note)
     [×120 rows]  [×14 the next line]  [×180 lines like]
     [summary by MODEL, wording not verified: 3 lines]        (the next three lines are its own wording)
 
@@ -24,9 +24,10 @@ from .plain import plain
 
 ESCAPE = "» "
 _NOTE = re.compile(
-    r"\[(?:palimpsest \S+: .*|item \d+\b.*|×\d+ (?:rows|the next line|lines like)"
+    r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics\b.* · restore_batch \S+ \S+|item \d+\b.*|×\d+ (?:rows|the next line|lines like)"
     r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
+_BARE = re.compile(r"\[item \d+\]")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _POSES = re.compile(
     r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b))"
@@ -40,7 +41,7 @@ _HOLDERS = 1
 """Holders named one by one; more are counted."""
 _CLASSES = 4
 """Classes named one by one; what is left out of more is counted together."""
-_CLASSES_BRIEF = 2
+_CLASSES_BRIEF = 1
 _BRIEF = 110
 """Tokens an item below which our own lines are short."""
 _SPACE = re.compile(r"\s+")
@@ -84,16 +85,16 @@ def is_brief(request: DigestRequest) -> bool:
 
 def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     """The first line of a batch's first part. `tokens`: of the whole digest, 0 where it is not said."""
-    brief = is_brief(request)
     n = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
-    size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
-    said += [] if brief else [f"{n} result{'s' if n > 1 else ''}{size}"]
-    if brief:
+    restore = f"restore_batch {request.handle} {request.batch_id}"
+    if is_brief(request):
         holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
         counts = msgspec.structs.replace(counts, holders=holders)
-    manifest = left_out(counts, classes=_CLASSES_BRIEF if brief else _CLASSES)
-    said.append(f"{manifest} · restore_batch {request.handle} {request.batch_id}")
+        manifest = f"{left_out(counts, classes=_CLASSES_BRIEF)} · {restore}"
+        return f"[palimpsest {request.batch_id}: {said[0]}; {manifest}]" if said else f"[{manifest}]"
+    size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
+    said += [f"{n} result{'s' if n > 1 else ''}{size}", f"{left_out(counts)} · {restore}"]
     return f"[palimpsest {request.batch_id}: {'; '.join(said)}]"
 
 
@@ -104,7 +105,7 @@ def item_note(
 
     Args:
         pointer: its counts, where it is one and others of the batch are not.
-        brief: leave out what the call above the part says.
+        brief: leave out what the call above the part says, and the counts that the header says for all.
     """
     name = f"item {number}"
     if not brief:
@@ -116,8 +117,13 @@ def item_note(
     facts += [f"{source.redacted} masked"] if source.redacted else []
     said = [", ".join(facts)] if facts else []
     if pointer is not None:
-        said.append(f"pointer, {left_out(pointer, classes=_CLASSES_BRIEF if brief else _CLASSES)}")
+        said.append("pointer" if brief else f"pointer, {left_out(pointer)}")
     return f"[{name}: {'; '.join(said)}]" if said else f"[{name}]"
+
+
+def is_bare(note: str) -> bool:
+    """Whether a note of an item says nothing but its number, which the place of its part says too."""
+    return _BARE.fullmatch(note) is not None
 
 
 def count_note(text: str) -> str:
@@ -158,6 +164,7 @@ __all__ = [
     "count_note",
     "escaped",
     "header",
+    "is_bare",
     "is_brief",
     "is_note",
     "item_note",

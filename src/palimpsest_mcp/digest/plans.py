@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
-from .ranking import Worth
 from .units import Survey, Unit
 
 NOTE_COST = 8
@@ -45,6 +44,8 @@ class Plan:
     """Keys, and with `labelled` home lines, in the ledger: how many values each has there."""
     labelled: bool = False
     """Every value without a key is charged with the word beside it."""
+    flat: bool = False
+    """The ledger is one line of values in source order, no key, no class: where every token counts."""
     in_rows: bool = True
     """Values of one line stand together in a row of the ledger; else all are grouped by class, which is shorter."""
 
@@ -58,6 +59,15 @@ class Batch:
         self.count = count
         self.spent = 0
         """Tokens by the sum of single counts."""
+
+    def open_tokens(self) -> int:
+        """Tokens that all specifics not in view would take bare."""
+        return sum(
+            cost
+            for plan in self.plans
+            for cost, shared in zip(plan.bare, plan.shared, strict=True)
+            if shared not in self.seen
+        )
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with its heading where that is not shown yet."""
@@ -125,7 +135,7 @@ def group_of(plan: Plan, spec: int) -> str | int | None:
 
 def batch_of(
     surveys: Sequence[tuple[Survey, int]],
-    rated: Sequence[Worth],
+    rated: Sequence[list[float]],
     weights: Sequence[list[float]],
     visible: Mapping[Specific, str],
     count: Callable[[str], int],
@@ -137,8 +147,8 @@ def batch_of(
     for (survey, tokens), worth, weight in zip(surveys, rated, weights, strict=True):
         shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
         seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
-        bare = [count(spec.text) + 1 for spec in survey.specs]
-        plans.append(Plan(survey, worth.gain, weight, shared, bare, survey.keys, tokens))
+        bare = [count(" " + spec.text) for spec in survey.specs]
+        plans.append(Plan(survey, worth, weight, shared, bare, survey.keys, tokens))
     return Batch(plans, seen, count)
 
 

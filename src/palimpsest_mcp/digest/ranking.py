@@ -40,25 +40,13 @@ def ranks_of(classes: Iterable[SpecificClass] = CLASSES) -> dict[str, Rank]:
     return {c.name: Rank(c.weight, c.first_rank) for c in classes}
 
 
-class Worth(NamedTuple):
-    """Per specific of one source, in its order."""
-
-    gain: list[float]
-    """What showing it is worth: by class, less for one of a crowd."""
-    share: list[float]
-    """What it counts toward the item's share in view, where each family of like specifics counts once."""
-
-
-def worth(specs: Iterable[Specific], ranks: Mapping[str, Rank]) -> Worth:
-    """Rate the specifics of one source."""
+def worth(specs: Iterable[Specific], ranks: Mapping[str, Rank]) -> list[float]:
+    """What showing each specific of one source is worth: by class, less for one of a crowd."""
     listed = list(specs)
     families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in listed]
     crowd = Counter(families)
     alone = [_alone(spec, ranks) for spec in listed]
-    return Worth(
-        [value / crowd[family] ** _CROWD for value, family in zip(alone, families, strict=True)],
-        [value / crowd[family] for value, family in zip(alone, families, strict=True)],
-    )
+    return [value / crowd[family] ** _CROWD for value, family in zip(alone, families, strict=True)]
 
 
 def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
@@ -75,4 +63,4 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
     return weight
 
 
-__all__ = ["Rank", "Worth", "ranks_of", "worth"]
+__all__ = ["Rank", "ranks_of", "worth"]

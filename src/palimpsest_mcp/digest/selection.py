@@ -49,8 +49,14 @@ class _Kept(NamedTuple):
 class Selector:
     """Selects for one batch."""
 
-    def __init__(self, batch: Batch, least: float) -> None:
-        """`least`: share of an item's weight that must be in view for it to be worth a digest."""
+    def __init__(self, batch: Batch, least: float, *, brief: bool = False) -> None:
+        """Start with nothing selected.
+
+        Args:
+            least: share of an item's weight that must be in view for it to be worth a digest.
+            brief: the budget is so small that values come before everything else while not all are in view.
+        """
+        self._brief = brief
         self._batch = batch
         self._least = least
         self._kept: list[_Kept] = []
@@ -71,9 +77,15 @@ class Selector:
         least = (_LEAST_LINES + _MORE_LINES * credit) * available
         extra = max(least, min(_MOST_LINES * available, available - need - _LABEL * homes))
         total = max(1, sum(plan.tokens for plan in batch.plans))
+        flat = self._brief and credit < 1.0
         for plan in batch.plans:
-            plan.labelled = labelled
-            plan.in_rows = labelled or credit >= _IN_ROWS
+            plan.labelled = labelled and not flat
+            plan.flat = flat
+            plan.in_rows = not flat and (labelled or credit >= _IN_ROWS)
+            if flat:
+                plan.keys = [""] * len(plan.keys)
+                tell(batch, plan, 0, credit)
+                continue
             if not plan.in_rows:
                 self._drop_dear_keys(plan)
             share = plan.tokens / total

@@ -49,9 +49,10 @@ class DefaultRegistry:
         self._cached_chars = 0
 
     def spans(self, text: str) -> list[Span]:
-        """Specifics in order of place, not overlapping, each with its key where there is one."""
+        """Specifics in order of place, not overlapping, each with its key where there is one; a name needs none."""
         return [
-            Span(start, end, cls, text[start:end], key_before(text, start)) for start, end, cls in self._found(text)
+            Span(start, end, cls, text[start:end], "" if cls == "name" else key_before(text, start))
+            for start, end, cls in self._found(text)
         ]
 
     def set_of(self, text: str) -> set[tuple[str, str]]:

@@ -115,10 +115,11 @@ INTEGER = re.compile(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
 DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}")
 RESOURCE = re.compile(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
 CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
-_CAMEL = re.compile(r"_?[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*")
-_SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+){2,}_{0,2}")
+_CAMEL = re.compile(r"_?[a-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_?[a-z](?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*")
+_SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+_{0,2}")
 _QUALIFIED = re.compile(
     r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+"
+    r"|_?[A-Za-z][0-9A-Za-z_]+\.[A-Za-z_][0-9A-Za-z_]+"
 )
 HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z-]{2,38}")
 EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}\.[A-Za-z]{2,24}")
@@ -128,7 +129,7 @@ def name(s: str) -> bool:
     """Names with an inner structure; single words and brands such as `GitHub` are none."""
     if "::" in s:
         return _QUALIFIED.fullmatch(s) is not None
-    if len(s) < 6:
+    if len(s) < 5:
         return False
     if _CAMEL.fullmatch(s) or _SNAKE.fullmatch(s):
         return True
