@@ -54,7 +54,7 @@ class Attempt:
         self._name = name
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
-        rated = [worth(one.specs, ranks) for one in self._surveys]
+        rated = [worth(one, ranks) for one in self._surveys]
         self._rated = rated
         self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
@@ -124,7 +124,7 @@ class Attempt:
             return None
         if self._fixed:
             self._least = request.min_shown * min(1.0, room / max(1, batch.open_tokens()))
-        selector = Selector(batch, self._least, brief=is_brief(request))
+        selector = Selector(batch, self._least, brief=is_brief(request), sparing=self._fixed)
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
         if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):

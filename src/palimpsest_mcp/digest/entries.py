@@ -27,6 +27,8 @@ _KEY = re.compile(rf"({KEY.pattern})=")
 _LONGEST_KEY = 40
 _NAMING = frozenset({"constant", "error", "handle", "host", "id", "name", "path"})
 """Classes whose members name what a line is about, and so may stand whole beside its other values."""
+SPEAKING = frozenset({"constant", "name"})
+"""Classes whose members say themselves what they are: no word need stand beside them."""
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
 ALSO = "also"
@@ -93,7 +95,7 @@ def entry_lines(
         key = keys[number]
         if spec.cls == _COMMAND:
             commands.append(spec.text)
-        elif in_rows and not key and home not in lonely:
+        elif in_rows and not key and home not in lonely and spec.cls not in SPEAKING:
             beside.setdefault(home, []).append(spec)
         else:
             by_class.setdefault(spec.cls, {}).setdefault(key, []).append(spec.text)
@@ -113,7 +115,7 @@ def entry_lines(
 
 def _lonely(survey: Survey, entries: Collection[int], labels: Mapping[int, str], keys: Sequence[str]) -> set[int]:
     """Lines with a single value in the ledger and no word beside it: such values are grouped by class."""
-    counts = Counter(survey.home[n] for n in entries if not keys[n])
+    counts = Counter(survey.home[n] for n in entries if not keys[n] and survey.specs[n].cls not in SPEAKING)
     return {home for home, times in counts.items() if times == 1 and not labels.get(home)}
 
 
@@ -160,4 +162,16 @@ def _group(cls: str, key: str, values: list[str]) -> str:
     return f"{key}={joined}" if key else joined
 
 
-__all__ = ["ALSO", "KEY", "NEAR", "Group", "entry_groups", "entry_lines", "flat_lines", "label_of", "shown_key", "word_frequency"]
+__all__ = [
+    "ALSO",
+    "KEY",
+    "NEAR",
+    "SPEAKING",
+    "Group",
+    "entry_groups",
+    "entry_lines",
+    "flat_lines",
+    "label_of",
+    "shown_key",
+    "word_frequency",
+]

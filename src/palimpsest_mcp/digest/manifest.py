@@ -24,7 +24,8 @@ from .plain import plain
 
 ESCAPE = "» "
 _NOTE = re.compile(
-    r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics\b.* · restore_batch \S+ \S+|item \d+\b.*|×\d+ (?:rows|the next line|lines like)"
+    r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics\b.* · restore_batch \S+ \S+|item \d+\b.*"
+    r"|×\d+ (?:rows|the next line|lines like)"
     r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
 _BARE = re.compile(r"\[item \d+\]")

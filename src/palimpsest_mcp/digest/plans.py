@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
+from .entries import SPEAKING
 from .units import Survey, Unit
 
 NOTE_COST = 8
@@ -48,6 +49,10 @@ class Plan:
     """The ledger is one line of values in source order, no key, no class: where every token counts."""
     in_rows: bool = True
     """Values of one line stand together in a row of the ledger; else all are grouped by class, which is shorter."""
+
+    def wants_word(self, spec: int) -> bool:
+        """Whether a value says too little alone: it has no key, and its class does not say what it is."""
+        return not self.keys[spec] and self.survey.specs[spec].cls not in SPEAKING
 
 
 class Batch:
@@ -130,7 +135,7 @@ class Batch:
 
 def group_of(plan: Plan, spec: int) -> str | int | None:
     """What a ledger value shares the cost of: its key, its home line, or nothing."""
-    return plan.keys[spec] or (plan.survey.home[spec] if plan.labelled else None)
+    return plan.survey.home[spec] if plan.labelled and plan.wants_word(spec) else plan.keys[spec] or None
 
 
 def batch_of(

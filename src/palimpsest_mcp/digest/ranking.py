@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from ..models.specifics import Specific
 from ..specifics.classes import CLASSES, SpecificClass
+from .units import Survey
 
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
 _HASH_INSIDE = 2.0
 _WITHOUT_LINE = 0.4
-_NAME_OF_CODE = 0.4
+_IN_TITLE = 0.1
+_NAME_OF_CODE = 1.0
 """A name that a file defines can be read there again; what a run reported cannot."""
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
@@ -40,13 +42,14 @@ def ranks_of(classes: Iterable[SpecificClass] = CLASSES) -> dict[str, Rank]:
     return {c.name: Rank(c.weight, c.first_rank) for c in classes}
 
 
-def worth(specs: Iterable[Specific], ranks: Mapping[str, Rank]) -> list[float]:
-    """What showing each specific of one source is worth: by class, less for one of a crowd."""
-    listed = list(specs)
-    families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in listed]
+def worth(survey: Survey, ranks: Mapping[str, Rank]) -> list[float]:
+    """What showing each specific of one source is worth: by class, less for one of a crowd or in a column's name."""
+    families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in survey.specs]
     crowd = Counter(families)
-    alone = [_alone(spec, ranks) for spec in listed]
-    return [value / crowd[family] ** _CROWD for value, family in zip(alone, families, strict=True)]
+    return [
+        _alone(spec, ranks) * (_IN_TITLE if home < survey.titles else 1.0) / crowd[family] ** _CROWD
+        for spec, home, family in zip(survey.specs, survey.home, families, strict=True)
+    ]
 
 
 def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:

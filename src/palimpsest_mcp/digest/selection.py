@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .coverage import Candidate, choose
@@ -49,13 +50,15 @@ class _Kept(NamedTuple):
 class Selector:
     """Selects for one batch."""
 
-    def __init__(self, batch: Batch, least: float, *, brief: bool = False) -> None:
+    def __init__(self, batch: Batch, least: float, *, brief: bool = False, sparing: bool = False) -> None:
         """Start with nothing selected.
 
         Args:
             least: share of an item's weight that must be in view for it to be worth a digest.
             brief: the budget is so small that values come before everything else while not all are in view.
+            sparing: the budget may not grow.
         """
+        self._sparing = sparing
         self._brief = brief
         self._batch = batch
         self._least = least
@@ -107,7 +110,7 @@ class Selector:
         for plan in self._batch.plans:
             open_ones = [spec for spec, shared in enumerate(plan.shared) if shared not in self._batch.seen]
             need += sum(plan.bare[spec] for spec in open_ones)
-            homes += len({plan.survey.home[spec] for spec in open_ones if not plan.keys[spec]})
+            homes += len({plan.survey.home[spec] for spec in open_ones if plan.wants_word(spec)})
         return need, homes
 
     def fill(self, available: int) -> None:
@@ -165,8 +168,26 @@ class Selector:
                         Candidate(n, spec, shared, plan.worth[spec], plan.weight[spec], plan.bare[spec], group, cost)
                     )
             wanted.append(0.0 if classes else need)
-        for one in choose(candidates, available - batch.spent, wanted):
+        chosen = choose(candidates, available - batch.spent, wanted)
+        if self._sparing and len({one.shared for one in candidates}) > len(chosen):
+            inside = self._inside(chosen)
+            wanted = [
+                need - sum(one.weight for one in chosen if one.item == n and one.shared in inside)
+                for n, need in enumerate(wanted)
+            ]
+            rest = [one for one in candidates if one.shared not in inside]
+            chosen = choose(rest, available - batch.spent, wanted)
+        for one in chosen:
             batch.add_entry(batch.plans[one.item], one.spec)
+
+    def _inside(self, chosen: Sequence[Candidate]) -> set[int]:
+        """Of those chosen, what stands whole inside a longer one: read there too, so others go first.
+
+        It counts as left out all the same, since nobody can say that the longer one names it.
+        """
+        texts = {one.shared: self._batch.plans[one.item].survey.specs[one.spec].text for one in chosen}
+        together = "\n".join(["", *texts.values(), ""])
+        return {shared for shared, text in texts.items() if _stands_inside(together, text)}
 
     def _label_open(self) -> None:
         """With `labelled`: a word for each line that holds open specifics without a key, before they are chosen."""
@@ -175,7 +196,7 @@ class Selector:
                 open_ones = {
                     spec
                     for spec, shared in enumerate(plan.shared)
-                    if shared not in self._batch.seen and not plan.keys[spec]
+                    if shared not in self._batch.seen and plan.wants_word(spec)
                 }
                 for home in sorted({plan.survey.home[spec] for spec in open_ones}):
                     plan.labels[home] = label_of(plan.survey, home, open_ones)
@@ -189,7 +210,7 @@ class Selector:
         for number, plan in enumerate(batch.plans):
             value: dict[int, float] = {}
             for spec in plan.entries:
-                if not plan.keys[spec]:
+                if plan.wants_word(spec):
                     home = plan.survey.home[spec]
                     value[home] = value.get(home, 0.0) + plan.worth[spec]
             plan.labels = {home: plan.labels[home] for home in value if home in plan.labels}
@@ -260,6 +281,22 @@ class Selector:
             plan.picked.remove(-index)
             batch.spent -= batch.cost(plan, plan.survey.reduced.units[-index])
         return batch.spent < before
+
+
+def _stands_inside(together: str, text: str) -> bool:
+    """Whether a text stands in a longer one of those put together line by line, between characters of no word."""
+    at = together.find(text)
+    while at >= 0:
+        before, after = together[at - 1], together[at + len(text)]
+        whole = before == after == "\n"
+        if not (whole or _goes_on(before, text[0]) or _goes_on(after, text[-1])):
+            return True
+        at = together.find(text, at + 1)
+    return False
+
+
+def _goes_on(outside: str, edge: str) -> bool:
+    return (outside.isalnum() or outside == "_") and (edge.isalnum() or edge == "_")
 
 
 def _kept_worth(plan: Plan, index: int) -> float:

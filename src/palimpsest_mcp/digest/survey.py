@@ -92,12 +92,16 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     text = plain(source.text)
     documents = parse_json(text)
     records = records_of(documents) if documents else None
-    reduced, routes = _records(records, reader) if records else _text(text.split("\n"), reader)
+    titles = 0
+    if records:
+        reduced, routes, titles = _records(records, reader)
+    else:
+        reduced, routes = _text(text.split("\n"), reader)
     if source.binary:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):
                 unit.gist = FORCED
-    return Survey(reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes)
+    return Survey(reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes, titles)
 
 
 def _text(texts: Iterable[str], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
@@ -114,7 +118,7 @@ def _fit(line: Line) -> Iterable[Line]:
     return (line,) if len(line.text) <= LONG else shortened(line)
 
 
-def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
+def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...], int]:
     """JSON: names once, leaves as cells, long strings as texts of their own below."""
     columns = (cell.column for record in records for cell in record.cells)
     names = list(dict.fromkeys(name for name in (*columns, *(record.path for record in records)) if name))
@@ -140,7 +144,7 @@ def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Rou
         below, inner = _text(text.split("\n"), reader)
         reduced.add(_headed(column, titles, below))
         routes += inner
-    return reduced, tuple(dict.fromkeys(routes))
+    return reduced, tuple(dict.fromkeys(routes)), len(names)
 
 
 def _headed(column: str, titles: dict[str, Line], below: Reduced) -> Reduced:

@@ -96,6 +96,8 @@ class Survey:
     """Every (key, specific) of the source that stands in one piece."""
     reduced: Reduced
     routes: tuple[Route, ...]
+    titles: int = 0
+    """So many of the first lines are names of columns, which say what values are and are none themselves."""
     frequency: Counter[str] | None = None
     """How often each word stands in the source; counted on first use."""
 
