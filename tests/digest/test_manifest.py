@@ -5,7 +5,17 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from palimpsest_mcp.digest.manifest import ESCAPE, count_note, escaped, header, is_note, item_note, left_out, prose_note
+from palimpsest_mcp.digest.manifest import (
+    ESCAPE,
+    SHORTENED,
+    count_note,
+    escaped,
+    header,
+    is_note,
+    item_note,
+    left_out,
+    prose_note,
+)
 from palimpsest_mcp.models.digests import DigestRequest, DigestSource
 from palimpsest_mcp.models.items import Action
 from palimpsest_mcp.models.records import ClassCount, SpecificCounts
@@ -46,10 +56,13 @@ def test_the_header_carries_the_manifest_in_its_one_form() -> None:
 def test_where_the_budget_is_very_small_our_own_lines_are_short() -> None:
     small = msgspec.structs.replace(request(), budget_tokens=100)
     found = header(small, counts(number=12, path=3, id=2), 90)
-    manifest = "left out 17 of 92 specifics: 12 numbers, 3 paths, 2 others · 9 more in offload_0003"
-    assert found == f"[palimpsest offload_0007: {manifest} · restore_batch s7f3k offload_0007]"
-    assert item_note(SOURCE, 2, 340, brief=True) == "[item 2]"
-    assert is_note(found) and is_note("[item 2]")
+    manifest = "left out 17 of 92 specifics: 12 numbers, 5 others · 9 more in offload_0003"
+    assert found == f"[{manifest} · restore_batch s7f3k offload_0007]"
+    assert item_note(SOURCE, 2, 340, brief=True) == SHORTENED == "[…]"
+    assert item_note(SOURCE, 2, 340, counts(path=3), brief=True) == "[item 2: pointer]"
+    failed = msgspec.structs.replace(SOURCE, is_error=True)
+    assert item_note(failed, 2, 340, brief=True) == "[item 2: error]"
+    assert all(is_note(note) and escaped(note) == ESCAPE + note for note in (found, SHORTENED, "[item 2: error]"))
 
 
 def test_zero_is_said_too() -> None:

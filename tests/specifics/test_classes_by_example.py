@@ -39,8 +39,8 @@ FOUND = {
     "id": """HAT069|#W4923227|credit_card_8897086|toolu_01AbCdEf|UDMOP1|JG7FMM|mia_li_3668|gpt-4-0613|TS2554
         |us-east-1a-042|claude-3-5-sonnet-20241022|i-0abc12de34f""",
     "constant": "MAX_RETRIES|A_B|PHASE_2_NAME|_PRIVATE_FLAG",
-    "name": """os.path.join|A::B|std::vec::Vec|foo_bar_baz|foo_bar|getUserName|camelCase|DefaultHttpClient|self.lock.acquire
-        |json.loads|ElementTree.fromstring|self.raw_decode
+    "name": """os.path.join|A::B|std::vec::Vec|foo_bar_baz|foo_bar|getUserName|camelCase|DefaultHttpClient
+        |self.lock.acquire|json.loads|ElementTree.fromstring|self.raw_decode
         |test_zip.Tests.test_a1""",
     "handle": "@octocat|@ada-lovelace",
     "email": "ada@example.org|49699333+bot@users.noreply.github.com",

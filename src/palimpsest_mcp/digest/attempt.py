@@ -11,7 +11,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .manifest import header, is_bare, is_brief, item_note
+from .manifest import SHORTENED, header, is_brief, item_note
 from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
@@ -43,6 +43,9 @@ class _Draft:
 
 class Attempt:
     """Everything about one request; `run` gives the digest."""
+
+    _prose_tokens = 0
+    """Taken by somebody else's wording (`handed.py`)."""
 
     def __init__(
         self, request: DigestRequest, registry: Registry, counter: TokenCounter, ranks: Mapping[str, Rank], name: str
@@ -123,7 +126,7 @@ class Attempt:
         if room <= 0:
             return None
         if self._fixed:
-            self._least = request.min_shown * min(1.0, room / max(1, batch.open_tokens()))
+            self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, batch.open_tokens()))
         selector = Selector(batch, self._least, brief=is_brief(request), sparing=self._fixed)
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
@@ -220,11 +223,9 @@ class Attempt:
         """The header says how many tokens the digest has, itself included: found by trying, else not said."""
         some = pointers if len(pointers) < len(bodies) else frozenset[int]()
         notes = [self._note(n, checks[n] if n in some else None) for n in range(len(bodies))]
-        brief = is_brief(self._request)
-        rest = [
-            list(body) if brief and (body or not n) and is_bare(note.text) else [note, *body]
-            for n, (note, body) in enumerate(zip(notes, bodies, strict=True))
-        ]
+        rest = [[note, *body] for note, body in zip(notes, bodies, strict=True)]
+        if rest[0][0].text == SHORTENED:
+            del rest[0][0]  # the header above it says so
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
         for guess in range(4):

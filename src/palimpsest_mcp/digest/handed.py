@@ -53,7 +53,6 @@ class _Composing(Attempt):
 
     _prose: dict[int, list[DigestLine]]
     """Lines by part, label included; empty while the extractive digest is made."""
-    _prose_tokens = 0
 
     def composed(self) -> Digest | None:
         """The digest with every summary that may be used; None where none may, or where they would cost too much."""

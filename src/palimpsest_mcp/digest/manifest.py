@@ -5,7 +5,7 @@
     [item 2 Bash git log --stat: 340 lines]
     [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
     [left out 17 of 92 specifics: 12 numbers, 5 others · restore_batch s7f3k offload_0007]
-    [item 2]        (the last two where the budget is very small; there an item of which something is shown has no note)
+    […]                                                    (the last two where the budget is very small)
     [×120 rows]  [×14 the next line]  [×180 lines like]
     [summary by MODEL, wording not verified: 3 lines]        (the next three lines are its own wording)
 
@@ -23,15 +23,16 @@ from ..models.records import SpecificCounts
 from .plain import plain
 
 ESCAPE = "» "
+SHORTENED = "[…]"
+"""The note of an item of which nothing has to be said but that this is not all of it."""
 _NOTE = re.compile(
     r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics\b.* · restore_batch \S+ \S+|item \d+\b.*"
-    r"|×\d+ (?:rows|the next line|lines like)"
+    r"|…|×\d+ (?:rows|the next line|lines like)"
     r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
-_BARE = re.compile(r"\[item \d+\]")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _POSES = re.compile(
-    r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b))"
+    r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b|…\]))"
     r"|.*(?:\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified)",
     re.IGNORECASE,
 )
@@ -109,6 +110,8 @@ def item_note(
         brief: leave out what the call above the part says, and the counts that the header says for all.
     """
     name = f"item {number}"
+    if brief and pointer is None and not source.is_error and not source.redacted:
+        return SHORTENED
     if not brief:
         target = source.action.target if source.action else ""
         target = _clean(target or source.title or source.url, _TARGET)
@@ -120,11 +123,6 @@ def item_note(
     if pointer is not None:
         said.append("pointer" if brief else f"pointer, {left_out(pointer)}")
     return f"[{name}: {'; '.join(said)}]" if said else f"[{name}]"
-
-
-def is_bare(note: str) -> bool:
-    """Whether a note of an item says nothing but its number, which the place of its part says too."""
-    return _BARE.fullmatch(note) is not None
 
 
 def count_note(text: str) -> str:
@@ -162,10 +160,10 @@ def _clean(text: str, width: int) -> str:
 
 __all__ = [
     "ESCAPE",
+    "SHORTENED",
     "count_note",
     "escaped",
     "header",
-    "is_bare",
     "is_brief",
     "is_note",
     "item_note",

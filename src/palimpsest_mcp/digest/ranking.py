@@ -16,9 +16,8 @@ _CROWD = 0.3
 tell less apiece than the one ticket number among them."""
 _HASH_INSIDE = 2.0
 _WITHOUT_LINE = 0.4
-_IN_TITLE = 0.1
-_NAME_OF_CODE = 1.0
-"""A name that a file defines can be read there again; what a run reported cannot."""
+_IN_TITLE = 0.2
+"""For what stands in the name of a column, and for a name in a record: it is one of few that the records share."""
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 """A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
@@ -43,11 +42,14 @@ def ranks_of(classes: Iterable[SpecificClass] = CLASSES) -> dict[str, Rank]:
 
 
 def worth(survey: Survey, ranks: Mapping[str, Rank]) -> list[float]:
-    """What showing each specific of one source is worth: by class, less for one of a crowd or in a column's name."""
+    """What showing each specific of one source is worth: by class, less for one of a crowd."""
     families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in survey.specs]
     crowd = Counter(families)
+    titles = survey.titles
     return [
-        _alone(spec, ranks) * (_IN_TITLE if home < survey.titles else 1.0) / crowd[family] ** _CROWD
+        _alone(spec, ranks)
+        * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
+        / crowd[family] ** _CROWD
         for spec, home, family in zip(survey.specs, survey.home, families, strict=True)
     ]
 
@@ -61,8 +63,6 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
         return weight if _PLACE.search(spec.text) else weight * _WITHOUT_LINE
     if spec.cls == "date" and not _DAY.search(spec.text):
         return weight * _TIME_OF_DAY
-    if spec.cls == "name":
-        return weight * _NAME_OF_CODE
     return weight
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from .commands import is_command
+
 _OUTLINE = re.compile(
     r"\s*(?:\d+(?:\t|→))?(\s*)"
     r"(?:export |default |public |private |protected |static |abstract |async |pub(?:\(\w+\))? |unsafe |final )*"
@@ -24,6 +26,8 @@ def code_gist(text: str) -> float:
         return 0.7
     if _DOC.match(text):
         return 1.0
+    if is_command(text):
+        return 1.3
     if _IMPORT.match(text):
         return 0.3
     return 0.5 if _RAISE.search(text) else 0.0

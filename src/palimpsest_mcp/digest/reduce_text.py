@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .commands import is_command
 from .units import Line, Mark
 
 _HEADING = re.compile(r"#{1,6} \S|[A-Z][^.!?]{2,70}:$|[=*-]{2,} \S.* [=*-]{2,}$|(?:title|h[1-6])\b", re.IGNORECASE)
@@ -16,8 +17,8 @@ _TAG = re.compile(r"<!--.*?-->|<(script|style)\b[^>]*>.*?</\1>|<[^<>]*>", re.IGN
 
 
 def prose_gist(text: str) -> float:
-    """Headings, then keyed lines and list items, then sentences."""
-    if _HEADING.match(text):
+    """Headings and commands, then keyed lines and list items, then sentences."""
+    if _HEADING.match(text) or is_command(text):
         return 2.0
     if _KEYED.match(text):
         return 1.0

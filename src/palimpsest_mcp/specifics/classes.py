@@ -51,7 +51,7 @@ CLASSES: tuple[SpecificClass, ...] = (
     _c("integer", 0.5, False, "integers of 2 to 4 digits", "1593"),
     _c("id", 4, False, "identifiers that mix letters and digits", "HAT069"),
     _c("constant", 1, False, "UPPER_SNAKE names", "MAX_RETRIES"),
-    _c("name", 1, False, "qualified, snake_case and camelCase names", "os.path.join"),
+    _c("name", 1.8, False, "qualified, snake_case and camelCase names", "os.path.join"),
     _c("handle", 1.5, False, "@names; an e-mail address is none", "@octocat"),
     _c("email", 1, False, "e-mail addresses, whole", "ada@example.org"),
     _c("command", 2, False, "shell commands after a `$ ` prompt", "$ npm run build"),
