@@ -14,8 +14,8 @@ OPUS = "claude-opus-5-5"
 W, P = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 
 
-def trigger(model: str, environ: dict[str, str] | None = None, **settings: object) -> Trigger:
-    found = host_trigger(model, host="claude-code", overrides=overrides_of(environ or {}, [settings]))
+def trigger(model: str, environ: dict[str, str] | None = None, settings: dict[str, object] | None = None) -> Trigger:
+    found = host_trigger(model, host="claude-code", overrides=overrides_of(environ or {}, [settings or {}]))
     assert found is not None
     return found
 
@@ -89,7 +89,7 @@ def test_the_trigger_is_the_clients_own(model: str, environ: dict[str, str], tok
     ],
 )
 def test_settings_count_as_the_client_counts_them(settings: dict[str, object], tokens: int | None) -> None:
-    assert trigger(OPUS, **settings).tokens == tokens
+    assert trigger(OPUS, {}, settings).tokens == tokens
 
 
 def test_stronger_settings_win_and_settings_beat_the_environment() -> None:

@@ -36,6 +36,7 @@ from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
 from ..services.pass_request import PassRequest
 from ..services.probe import probe_session
+from ..services.rewriting import Rewriting, RewrittenSession
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.settings import Settings
@@ -203,6 +204,40 @@ class Palimpsest(ExperienceMethods):
         told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         done = await self._messages.compact(info, parsed, request, told, wrapper=files.wrapper_of(found.value))
         return replace(done, value=rewrap(found.value, done.messages))
+
+    async def rewrite_session(
+        self,
+        path: Path,
+        *,
+        window_tokens: int | None = None,
+        target: float | None = None,
+        keep_last: int | None = None,
+        policy: str | None = None,
+        focus: str = "",
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> RewrittenSession:
+        """Write a new session file beside a Claude Code transcript, with digests in the place of older results.
+
+        The file itself stays as it is. The new session's ledger names the old one as its parent, so that its batches
+        are found under both. Without a window the session's own size is the window.
+
+        Raises:
+            FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
+        """
+        rewriting = Rewriting(self._given, self._sessions, self._messages)
+        info, opened = await rewriting.open(path)
+        request = PassRequest(
+            policy=await policies.policy_of(self._given, self._sessions, info, policy),
+            target=target,
+            force=True,
+            dry_run=dry_run,
+            keep_last=keep_last,
+            focus=focus,
+            progress=progress,
+        )
+        told = Told(window_tokens=window_tokens, host="claude-code", forced=True)
+        return await rewriting.write(path, info, opened, request, told)
 
     async def expand_messages(self, messages: list[Any], *, session_id: str) -> list[Any]:
         """The list with every digest of ours replaced by its original: equal to what was compacted."""

@@ -26,6 +26,7 @@ COMMANDS = {
     "search": ("archive", "search", "Find words in everything that was offloaded."),
     "restore": ("archive", "restore", "Give an original back, byte for byte."),
     "probe": ("probes", "probe", "Ask what a session's originals hold: does what stays still answer?"),
+    "rewrite": ("rewriting", "rewrite", "Write a shorter Claude Code session beside one, to resume in its place."),
     "summary": ("summary", "summary", "The anchored summary: intent, files, decisions, state, errors, next steps."),
     "pin": ("archive", "pin", "Keep an item whole in every later pass."),
     "experience": ("experience", "experience", "What skills learned: events, rules, and where each rule comes from."),

@@ -27,7 +27,8 @@ _FRESH_START = (
 )
 _LIST = "Send the returned message list with your next request, in the place of the old one."
 _REWRITE = (
-    "The running session is unchanged. Send the compacted message list through the API, or start a new session from it."
+    "The running session is unchanged. Write a shorter one beside it by `palimpsest-mcp rewrite SESSION` and resume "
+    "that, or let the plugin compact in place."
 )
 _CLAUDE_CODE = HostNote(
     compaction_point=(

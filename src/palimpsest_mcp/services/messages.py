@@ -42,6 +42,16 @@ class CompactedMessages:
     handle: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A message list after a pass, and what changed in it."""
+
+    messages: list[Any]
+    report: Report
+    contents: dict[str, Content]
+    """Host item id -> what stands for it now."""
+
+
 class Messages:
     """What can be done with a host's message list."""
 
@@ -58,6 +68,19 @@ class Messages:
         Raises:
             WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
+        """
+        passed = await self.passed(info, context, request, told, wrapper=wrapper)
+        return CompactedMessages(
+            messages=passed.messages, report=passed.report, session_id=info.session_id, handle=info.handle
+        )
+
+    async def passed(
+        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, *, wrapper: str = ""
+    ) -> Passed:
+        """The same, with what took which item's place.
+
+        Raises:
+            WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
         imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
         if told.window_tokens is not None or told.used_tokens is not None:
@@ -82,7 +105,7 @@ class Messages:
         elif not result.made and not result.copies and contents:
             note = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, note))
-        return CompactedMessages(messages=messages, report=answer, session_id=info.session_id, handle=info.handle)
+        return Passed(messages=messages, report=answer, contents=contents if emitted else {})
 
     def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
         reader = transcripts(self._given.kind_by_tool)[context.form]

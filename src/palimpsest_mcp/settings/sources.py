@@ -19,7 +19,13 @@ from .policies import FIELD_PREFIX, PolicyTable, read_table
 
 PREFIX = "PALIMPSEST_"
 TEST_VARIABLES = frozenset(
-    {"PALIMPSEST_SHARED", "PALIMPSEST_CRASH_SECONDS", "PALIMPSEST_CRASH_SEED", "PALIMPSEST_INSPECTOR"}
+    {
+        "PALIMPSEST_SHARED",
+        "PALIMPSEST_CRASH_SECONDS",
+        "PALIMPSEST_CRASH_SEED",
+        "PALIMPSEST_INSPECTOR",
+        "PALIMPSEST_CLAUDE_CODE",
+    }
 )
 """Read by the tests and benchmarks only; not settings, and not errors."""
 

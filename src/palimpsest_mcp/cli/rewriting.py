@@ -1,0 +1,94 @@
+"""`rewrite SESSION`: a shorter session beside one of Claude Code, to resume in its place."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import DigestRefused, FileMissing, PalimpsestError
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..app import Palimpsest
+    from ..services.rewriting import RewrittenSession
+
+
+@click.command()
+@click.argument("session")
+@click.option("--window", type=click.IntRange(min=1), help="Tokens of the window; default: the session's size.")
+@click.option("--policy", help="research (default), anchored, phased, or one from the settings file.")
+@click.option("--target", type=float, help="Ratio to come down to, such as 0.4.")
+@click.option("--keep-last", type=int, metavar="K", help="Newest tool results to keep whole; -1 keeps all.")
+@click.option("--focus", default="", help="Task words: what matters to them is kept first.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
+@shared_options
+@pass_face
+def rewrite(face: Face, session: str, **given: Any) -> int:
+    """Write a new Claude Code session with digests in the place of older results, and say how to resume it.
+
+    SESSION is a transcript (a path) or a session's id. The file itself is not changed, and none is overwritten.
+    """
+    path = Path(session).expanduser()
+    file = path.resolve() if path.is_file() else None
+    result = face.ask(lambda facade: _rewritten(facade, session, file, given))
+    _say(face, result)
+    return DigestRefused.exit_status if result.report.status == "failed" else 0
+
+
+async def _rewritten(facade: Palimpsest, session: str, file: Path | None, given: dict[str, Any]) -> RewrittenSession:
+    return await facade.rewrite_session(
+        file or await _transcript(facade, session),
+        window_tokens=given["window"],
+        policy=given["policy"],
+        target=given["target"],
+        keep_last=given["keep_last"],
+        focus=given["focus"],
+        dry_run=given["dry_run"],
+    )
+
+
+async def _transcript(facade: Palimpsest, session: str) -> Path:
+    """The file of a session's id or handle.
+
+    Raises:
+        FileMissing: there is none.
+    """
+    import os
+
+    from ..hosts.claude_code_files import transcripts_of
+
+    name = session.removesuffix(".jsonl")
+    with suppress(PalimpsestError):
+        name = (await facade.session(name)).session_id  # a handle, where it is one
+    found = transcripts_of(name, os.environ, Path.home())
+    if not found:
+        raise FileMissing(
+            "There is no transcript of this name or id.", next="Give the path of the session's .jsonl file."
+        )
+    return found[0]
+
+
+def _say(face: Face, result: RewrittenSession) -> None:
+    from .report_view import say_report
+    from .screen import say, say_json
+
+    if face.as_json:
+        told = {
+            "new_session_id": result.session_id or None,
+            "file": str(result.file) if result.file is not None else None,
+            "digests": result.digests,
+            "resume": result.resume or None,
+        }
+        say_json({**result.report.to_json(), **told})
+        return
+    say_report(result.report)
+    if result.file is None:
+        if result.report.status != "planned":
+            say("nothing was written: there is nothing in it that a digest could stand for")
+        return
+    say(f"new session: {result.session_id} ({result.digests} digests)")
+    say(f"written: {result.file}")
+    say(f"resume it with: {result.resume}")

@@ -1,0 +1,120 @@
+"""A transcript becomes a new, shorter session beside it, for a host in which nothing of ours runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..errors import InvalidArgument, WriteFailed
+from ..hosts.claude_code_rewrite import rewritten
+from ..hosts.transcript_rows import only_sidechain, rows_of
+from ..models.events import SessionInfo
+from ..models.items import Content
+from ..models.reports import Report
+from . import files
+from .dependencies import Dependencies
+from .importing import dump
+from .measure import Told
+from .messages import Messages
+from .pass_request import PassRequest
+from .sessions import Sessions
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewrittenSession:
+    """What a rewrite came to."""
+
+    report: Report
+    """Of the pass, over the session that was rewritten."""
+    session_id: str = ""
+    """Of the new session; empty where nothing was written."""
+    file: Path | None = None
+    digests: int = 0
+    """Contents that are digests in the new file."""
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on in the new session; empty where nothing was written."""
+        return f"claude --resume {self.session_id}" if self.session_id else ""
+
+
+class Rewriting:
+    """Writes new session files; a file that is there is never touched."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, messages: Messages) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._messages = messages
+
+    async def open(self, path: Path) -> tuple[SessionInfo, files.Opened]:
+        """The session that a transcript is of.
+
+        Raises:
+            FileMissing, FileWrongShape: it cannot be read.
+            InvalidArgument: it is no transcript of a main session.
+        """
+        found = await files.read_file(path, form="claude-code")
+        rows = rows_of(found.value)
+        if only_sidechain(rows):
+            raise InvalidArgument(
+                "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
+            )
+        context = files.parsed(found, self._given.kind_by_tool)
+        name = context.session_id or files.session_id_of(path, None)
+        info = await self._sessions.ensure(name, host="claude-code", project=context.project, source=path.name)
+        return info, files.Opened(rows=rows, context=context)
+
+    async def write(
+        self, path: Path, info: SessionInfo, opened: files.Opened, request: PassRequest, told: Told
+    ) -> RewrittenSession:
+        """Run a pass and write the session that is left, under an id of its own.
+
+        Raises:
+            PassInProgress, WriteFailed: no file was written.
+        """
+        passed = await self._messages.passed(info, opened.context, request, told)
+        if request.dry_run or passed.report.status == "failed" or not passed.contents:
+            return RewrittenSession(report=passed.report)
+        places = {item.id: item.position for item in opened.context.items}
+        contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
+        new_id = str(uuid.UUID(hex=self._given.random_hex(16), version=4))
+        rows: list[dict[str, Any]] = rewritten(opened.rows, contents, new_id)
+        target = path.with_name(f"{new_id}.jsonl")
+        await self._sessions.ensure(
+            new_id, host="claude-code", project=info.project, parent=info.session_id, source=target.name
+        )
+        await asyncio.to_thread(_write_new, target, "".join(dump(row) + "\n" for row in rows).encode(), like=path)
+        apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
+        report = msgspec.structs.replace(passed.report, how_to_apply=apply)
+        return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
+
+
+def _write_new(path: Path, data: bytes, *, like: Path) -> None:
+    """Write a file that is not there yet, flush it and read it back."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, like.stat().st_mode & 0o777)
+    except OSError as error:
+        raise _refused(error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.read_bytes() != data:
+            raise OSError("it does not read back as it was written")
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise _refused(error) from error
+
+
+def _refused(error: OSError) -> WriteFailed:
+    return WriteFailed(
+        f"The new session could not be written ({error.strerror or error}).",
+        next="Make room or check the folder's owner; the originals are in the store, and the old session is as it was.",
+    )

@@ -1,0 +1,58 @@
+"""`rewrite` and `--resume` with the real client: digests in the request, and no compaction of the client's own."""
+
+from __future__ import annotations
+
+import json
+
+from .driver import OVER_TRIGGER, Client
+from .fake_messages import Reply, all_faults, bash, calls, say
+
+
+def test_a_rewritten_session_resumes_with_digests_and_does_not_compact(client: Client) -> None:
+    client.plugin = None
+    noise = "for i in $(seq 1 120); do echo row $i of {0} took $((i*7)) ms; done"
+    turns: list[Reply] = [
+        *(bash(noise.format(n)) for n in range(4)),
+        calls(*(("Bash", {"command": noise.format(n), "description": "d"}) for n in (4, 5))),
+        *(bash(noise.format(n)) for n in (6, 7)),
+        bash(noise.format(8), used=150_000),
+        say("end", used=OVER_TRIGGER - 10_000),
+    ]
+    run = client.run("go", turns=turns)
+    assert not any(request.is_summary for request in run.requests)
+    whole = run.requests[-1].results
+    before = client.transcript(run.session_id).read_bytes()
+
+    done = client.palimpsest("--json", "rewrite", run.session_id)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    new = told["new_session_id"]
+    assert client.transcript(run.session_id).read_bytes() == before
+
+    again = client.run("more", "--resume", new, turns=[say("ok"), say("not asked for")])
+    assert again.session_id == new
+    (request,) = again.requests
+    assert not request.is_summary
+    assert not all_faults([request])
+    shown = request.results
+    assert shown.keys() == whole.keys()
+    changed = {name for name in whole if shown[name] != whole[name]}
+    assert len(changed) == told["digests"] >= 4
+    assert all(len(shown[name]) < len(whole[name]) for name in changed)
+    assert f"restore_batch {told['handle']} offload_" in request.text
+
+    batches = json.loads(client.palimpsest("--json", "list", new).stdout)["batches"]
+    for batch in batches:
+        for item in batch["item_ids"]:
+            raw = client.palimpsest("restore", new, batch["batch_id"], "--item", item, "--raw").stdout
+            assert raw.decode() == whole[item]
+
+
+def test_continue_picks_the_rewritten_session_up(client: Client) -> None:
+    client.plugin = None
+    turns = [*(bash(f"seq {n}000 {n}400") for n in range(1, 8)), say("end")]
+    run = client.run("go", turns=turns)
+    told = json.loads(client.palimpsest("--json", "rewrite", run.session_id).stdout)
+    again = client.run("more", "--continue", turns=[say("ok")])
+    assert again.session_id == told["new_session_id"]
+    assert f"restore_batch {told['handle']}" in again.requests[-1].text
