@@ -1,4 +1,4 @@
-"""The mark that stands for a secret: `[redacted:kind:hash8]`."""
+"""The mark that stands for a secret: `[redacted:kind:hash8]`, the hash in letters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import hashlib
 import hmac
 import re
 
-MARK = re.compile(rb"\[redacted:[a-z0-9][a-z0-9_-]{0,63}:[0-9a-f]{8}\]")
+MARK = re.compile(rb"\[redacted:[a-z0-9][a-z0-9_-]{0,63}:[0-9a-z]{8}\]")
 """A mark in UTF-8. Text that looks like one is left alone, so that redacting twice changes nothing."""
+_LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
+"""Hex digits as letters: nobody takes a mark for a hash or a number that the source does not have."""
 
 
 class Marker:
@@ -21,9 +23,9 @@ class Marker:
         self._key = key
 
     def mark(self, kind: str, secret: bytes) -> bytes:
-        """The mark in UTF-8: HMAC-SHA256 (RFC 2104) of the secret's bytes, its first 8 hex digits."""
+        """The mark in UTF-8: HMAC-SHA256 (RFC 2104) of the secret's bytes, its first 8 hex digits, written as letters."""
         digest = hmac.new(self._key, secret, hashlib.sha256).hexdigest()
-        return f"[redacted:{kind}:{digest[:8]}]".encode()
+        return f"[redacted:{kind}:{digest[:8].translate(_LETTERS)}]".encode()
 
 
 def kind_of(rule_id: str) -> str:

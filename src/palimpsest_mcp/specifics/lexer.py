@@ -38,7 +38,7 @@ _DIGIT = re.compile(r"[0-9]")
 # Cheap answers first: without a digit, a specific has a joint inside, or a capital behind a letter.
 _DULL = re.compile(r"[^0-9A-Z_./\\:@]*(?:(?<![a-z])[A-Z][^0-9A-Z_./\\:@]*)?[.:]*")
 _SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|[0-9A-Za-z]_[^_]|[a-z][A-Z]|[A-Z][^A-Z]*[A-Z]")
-_REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-f]{8}")
+_REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
