@@ -23,7 +23,7 @@ class Marker:
         self._key = key
 
     def mark(self, kind: str, secret: bytes) -> bytes:
-        """The mark in UTF-8: HMAC-SHA256 (RFC 2104) of the secret's bytes, its first 8 hex digits, written as letters."""
+        """The mark in UTF-8: HMAC-SHA256 (RFC 2104) of the secret, its first 8 hex digits as letters."""
         digest = hmac.new(self._key, secret, hashlib.sha256).hexdigest()
         return f"[redacted:{kind}:{digest[:8].translate(_LETTERS)}]".encode()
 
