@@ -15,6 +15,7 @@ from typing import Any, cast
 
 Block = dict[str, Any]
 MOMENT_S = 0.02
+CHARS_A_TOKEN = 3
 
 SUMMARY_PROMPT = "Your task is to create a detailed summary"
 """Words of the client's own summary request."""
@@ -68,23 +69,26 @@ class Reply:
     """One answer of the model: blocks, and the context size that it reports."""
 
     blocks: tuple[Block, ...]
-    used: int = 1_000
-    """Input tokens reported (uncached, read from the cache: as the real API splits them), plus 30 of output."""
+    used: int | None = 1_000
+    """Input tokens reported (uncached, read from the cache: as the real API splits them), plus 30 of output.
+
+    None: as many as the request is long, by a rule of thumb.
+    """
 
 
 Turn = Reply | Callable[[Request], Reply]
 Rule = tuple[Callable[[Request], bool], Turn]
 
 
-def say(text: str, used: int = 1_000) -> Reply:
+def say(text: str, used: int | None = 1_000) -> Reply:
     return Reply(({"type": "text", "text": text},), used)
 
 
-def call(name: str, used: int = 1_000, **arguments: Any) -> Reply:
+def call(name: str, used: int | None = 1_000, **arguments: Any) -> Reply:
     return calls((name, arguments), used=used)
 
 
-def calls(*several: tuple[str, dict[str, Any]], used: int = 1_000, text: str = "", thinking: str = "") -> Reply:
+def calls(*several: tuple[str, dict[str, Any]], used: int | None = 1_000, text: str = "", thinking: str = "") -> Reply:
     """Parallel calls in one answer."""
     blocks: list[Block] = [{"type": "tool_use", "name": name, "input": given} for name, given in several]
     if text:
@@ -94,7 +98,7 @@ def calls(*several: tuple[str, dict[str, Any]], used: int = 1_000, text: str = "
     return Reply(tuple(blocks), used)
 
 
-def bash(command: str, used: int = 1_000) -> Reply:
+def bash(command: str, used: int | None = 1_000) -> Reply:
     return call("Bash", used, command=command, description="part of a test")
 
 
@@ -225,7 +229,8 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.api.answer(path, self.headers.get("x-claude-code-session-id", ""), body)
         blocks = [self._whole(block) for block in reply.blocks]
         asks = any(block["type"] == "tool_use" for block in blocks)
-        read = max(0, reply.used - 100)
+        used = len(json.dumps(body, ensure_ascii=False)) // CHARS_A_TOKEN if reply.used is None else reply.used
+        read = max(0, used - 100)
         message: dict[str, Any] = {
             "id": self.api.new_id("msg"),
             "type": "message",
@@ -235,7 +240,7 @@ class _Handler(BaseHTTPRequestHandler):
             "stop_reason": "tool_use" if asks else "end_turn",
             "stop_sequence": None,
             "usage": {
-                "input_tokens": reply.used - read,
+                "input_tokens": used - read,
                 "cache_creation_input_tokens": 0,
                 "cache_read_input_tokens": read,
                 "output_tokens": 30,

@@ -39,7 +39,7 @@ def serve() -> None:
 
     server: MCPServer[Any] = MCPServer("probe", instructions="PROBE-INSTRUCTIONS")
 
-    @server.tool(structured_output=False)
+    @server.tool(structured_output=False, meta={"anthropic/maxResultSizeChars": 500_000})
     async def host_event(event: str, payload: dict[str, Any]) -> str:  # pyright: ignore[reportUnusedFunction]
         """For hooks only."""
         said = answer(event, payload)
@@ -47,9 +47,10 @@ def serve() -> None:
             raise ValueError("a probe that fails")
         if said == "hang":
             await anyio.sleep_forever()  # this call only: others are answered
-        if said == "digest":
+        if said in {"digest", "long digest"}:
+            more = " and more" * (20_000 if said == "long digest" else 0)
             results = [one["tool_use_id"] for row in payload["messages"] for one in row["toolResults"]]
-            return json.dumps({"apply": True, "results": {one: f"DIGEST OF {one}" for one in results[:-1]}})
+            return json.dumps({"apply": True, "results": {one: f"DIGEST OF {one}{more}" for one in results[:-1]}})
         return said
 
     @server.tool(structured_output=False)

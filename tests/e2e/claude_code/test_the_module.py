@@ -35,6 +35,7 @@ def test_an_answer_that_cannot_be_used_leaves_the_compaction_to_the_client(clien
 
 def test_a_server_that_does_not_answer_leaves_the_compaction_to_the_client(client: Client) -> None:
     probe_of(client).plan({"session.compact": "hang"})
+    client.environment["MCP_TOOL_TIMEOUT"] = "3000"  # the client does not end while a call is under way
     assert client.plugin is not None
     module = client.plugin / "hooks" / "register.ts"
     text = module.read_text("utf-8")
@@ -49,6 +50,15 @@ def test_instructions_of_the_server_reach_the_clients_own_summary(client: Client
     run = long_session(client)
     (asked,) = [one for one in run.requests if one.is_summary]
     assert "KEEP THE PORT 4711" in asked.last_user
+
+
+def test_an_answer_far_over_the_clients_limit_for_results_arrives_whole(client: Client) -> None:
+    """Digests of a long session are longer than 50,000 characters; the tool's definition lifts the client's limit."""
+    probe_of(client).plan({"session.compact": "long digest"})
+    run = long_session(client)
+    digests = [text for text in run.requests[-1].results.values() if text.startswith("DIGEST OF ")]
+    assert len(digests) == 2 and min(map(len, digests)) > 150_000
+    assert not [one for one in run.requests if one.is_summary]
 
 
 def test_without_the_command_the_session_goes_on(client: Client, tmp_path: Path) -> None:
