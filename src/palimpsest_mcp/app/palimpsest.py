@@ -117,7 +117,7 @@ class Palimpsest(ExperienceMethods):
         target: float | None = None,
         keep_last: int | None = None,
         policy: str | None = None,
-        strategy: str = "anchored",
+        strategy: str = "",
         force: bool = False,
         dry_run: bool = False,
         focus: str = "",
@@ -174,7 +174,7 @@ class Palimpsest(ExperienceMethods):
         target: float | None = None,
         keep_last: int | None = None,
         policy: str | None = None,
-        strategy: str = "anchored",
+        strategy: str = "",
         force: bool = False,
         dry_run: bool = False,
         focus: str = "",
@@ -323,7 +323,7 @@ class Palimpsest(ExperienceMethods):
         session_id: str,
         *,
         policy: str | None = None,
-        strategy: str = "anchored",
+        strategy: str = "",
         target: float | None = None,
         force: bool = False,
         dry_run: bool = False,
@@ -358,7 +358,8 @@ class Palimpsest(ExperienceMethods):
         await tell(
             self._given, self._sessions, info, Told(used_tokens=used_tokens, window_tokens=window_tokens, host=host)
         )
-        situation = await situate(self._given, self._sessions, info, chosen, Told(host=host, forced=force))
+        told = Told(window_tokens=window_tokens, host=host, forced=force)
+        situation = await situate(self._given, self._sessions, info, chosen, told)
         request = PassRequest(
             policy=chosen,
             target=target,

@@ -28,7 +28,7 @@ Progress = Callable[[int, int, str], Awaitable[None]]
 @click.option("--used", type=click.IntRange(min=0), help="Tokens now in it, as the provider reported them.")
 @click.option("--model", default="", help="Model id: decides the tokenizer's factor and the usual window.")
 @click.option("--policy", help="research (default), anchored, phased, or one from the settings file.")
-@click.option("--strategy", default="anchored", show_default=True, help="How: sliding_window, regenerative, opaque …")
+@click.option("--strategy", default="", help="How: anchored, sliding_window, opaque … Default: the policy's, anchored.")
 @click.option("--target", type=float, help="Ratio to come down to, such as 0.4.")
 @click.option("--keep-last", type=int, metavar="K", help="Newest tool results to keep whole; -1 keeps all.")
 @click.option("--force", is_flag=True, help="Run below the trigger too; without --window the session itself is it.")

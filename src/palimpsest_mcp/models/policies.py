@@ -71,6 +71,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     critical_ratio: float = 0.9
     window_kind: Literal["effective", "static"] = "effective"
     """`static` divides by the whole window, as the seeds' formulas do."""
+    strategy: str = "anchored"
+    """How a pass goes about it, where the call does not say (seed 003)."""
     gates: bool = False
     """Forget/preserve/verbatim gates of seed 004 (anchored, phased)."""
 

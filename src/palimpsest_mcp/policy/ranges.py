@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..models.policies import ARCHIVE_PATH, Policy
+from .strategies import STRATEGIES
 
 _AT_LEAST = {
     "keep_last_k_tool_results": -1,
@@ -73,4 +74,6 @@ def _fixed(policy: Policy) -> str | None:
         )
     if not policy.name:
         return "name must not be empty."
+    if policy.strategy not in STRATEGIES:
+        return f"strategy must be one of {', '.join(STRATEGIES)}, not {policy.strategy!r}."
     return None

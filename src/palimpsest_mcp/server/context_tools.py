@@ -86,7 +86,7 @@ async def compact_session(
     report = await facade.compact_session(
         session_id,
         policy=policy or None,
-        strategy=strategy or "anchored",
+        strategy=strategy,
         target=target,
         force=force,
         dry_run=dry_run,

@@ -201,7 +201,7 @@ class Batches:
             if m.record.level == 1
         ]
         left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
-        pressed = compression(sizes, self._request.rules, strategy=self._request.strategy, left_out=left_out)
+        pressed = compression(sizes, self._request.rules, strategy=self._request.how.name, left_out=left_out)
         if pressed.refused:
             self.made, self.refusal = [], pressed.note
 

@@ -27,15 +27,16 @@ class PassRequest:
     plan_id: str = ""
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
     """The calling agent's own summaries, by the number of their slot in the plan (I4)."""
-    strategy: str = "anchored"
+    strategy: str = ""
+    """Empty: the policy's own."""
     host_compacts: bool = False
     """The host compacts by itself and no adapter of ours acts in it or before it."""
     progress: Progress | None = None
 
     @property
     def how(self) -> Strategy:
-        """The strategy by its name."""
-        return STRATEGIES[self.strategy]
+        """The strategy that was named for this pass, else the policy's own."""
+        return STRATEGIES[self.strategy or self.policy.strategy]
 
     @property
     def rules(self) -> Policy:

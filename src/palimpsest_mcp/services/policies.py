@@ -44,10 +44,10 @@ def stored_policy(given: Dependencies, fold: Fold) -> Policy:
 
 
 def check_strategy(strategy: str) -> None:
-    """Refuse what is no strategy.
+    """Refuse what is no strategy; empty stands for the policy's own.
 
     Raises:
         InvalidArgument: it names those there are.
     """
-    if strategy not in STRATEGIES:
-        raise InvalidArgument("There is no such strategy.", next=f"Use anchored (known: {', '.join(STRATEGIES)}).")
+    if strategy and strategy not in STRATEGIES:
+        raise InvalidArgument("There is no such strategy.", next=f"Use one of {', '.join(STRATEGIES)}.")

@@ -36,7 +36,7 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
     pressed = compression(
         [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m in result.made],
         request.rules,
-        strategy=request.strategy,
+        strategy=request.how.name,
         kept_specifics=all(m.record.mode == "digest" for m in result.made),
     )
     redaction: Counter[str] = Counter()
@@ -52,7 +52,7 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
         target_ratio=target_ratio,
         target_tokens=target_tokens,
         policy=request.policy.name,
-        strategy=request.strategy,
+        strategy=request.how.name,
         batches=tuple(
             BatchReport(
                 batch_id=made.record.batch_id,
