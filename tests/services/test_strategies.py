@@ -69,22 +69,24 @@ async def test_opaque_shows_nothing_compresses_most_and_restores_all(p: Palimpse
 
 async def test_more_than_95_percent_is_refused_and_nothing_changes(tmp_path: Path, session: Make) -> None:
     settings = configured(
-        tmp_path / "home", "[policy]\nbudget_share = 0.03\nmin_budget_share = 0.02\nmin_shown = 0.0\n"
+        tmp_path / "home", "[policy]\nbudget_share = 0.02\nmin_budget_share = 0.01\nmin_shown = 0.0\n"
     )
     messages = session(14, lines=120)
     async with Palimpsest.open(settings=settings) as p:
-        refused = await p.compact_messages(messages, **FORCED)
+        how: dict[str, Any] = {**FORCED, "target": None}
+        refused = await p.compact_messages(messages, **how)
         assert refused.report.status == "nothing_to_do" and "above the limit of 95%" in refused.report.reason
         assert refused.messages == messages and not await p.list_offloaded("s")
-        taken = await p.compact_messages(messages, strategy="opaque", **FORCED)
+        taken = await p.compact_messages(messages, strategy="opaque", **how)
         assert taken.report.batches
 
 
 async def test_a_policy_names_its_strategy_and_a_call_overrides_it(tmp_path: Path, session: Make) -> None:
     settings = configured(tmp_path / "home", '[policy]\nstrategy = "opaque"\n')
+    other: dict[str, Any] = {**FORCED, "session_id": "other"}
     async with Palimpsest.open(settings=settings) as p:
         own = await p.compact_messages(session(14), **FORCED)
-        named = await p.compact_messages(session(14), strategy="anchored", **{**FORCED, "session_id": "other"})
+        named = await p.compact_messages(session(14), strategy="anchored", **other)
     assert own.report.strategy == "opaque" and {one.mode for one in own.report.batches} == {"pointer"}
     assert named.report.strategy == "anchored" and {one.mode for one in named.report.batches} == {"digest"}
 

@@ -56,6 +56,15 @@ async def test_a_committed_pass_keeps_a_summary_and_raises_its_count(
     assert kept(tmp_path).read_text("utf-8") == await p.summary_markdown("s")
 
 
+async def test_the_summary_and_the_report_give_the_same_numbers(
+    p: Palimpsest, session: Callable[..., Messages]
+) -> None:
+    done = await p.compact_messages(session(), session_id="s", target=0.4, force=True)
+    kept = await p.summary("s")
+    assert (kept.tokens_before, kept.tokens_after) == (done.report.before.used.value, done.report.after.used.value)
+    assert kept.probes_total == done.report.probes.total
+
+
 async def test_nothing_but_a_committed_pass_raises_the_count(p: Palimpsest, session: Callable[..., Messages]) -> None:
     messages = session()
     await p.compact_messages(messages, session_id="s", target=0.3, force=True, dry_run=True)

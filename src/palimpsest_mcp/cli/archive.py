@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import InvalidArgument
+from ..policy.gates import UNSURE
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ def _say_context(view: ContextView) -> None:
 def _why(item: ItemView) -> str:
     if item.state != "live":
         return ""
-    gate = f"{item.gate}: {item.evidence}" if item.gate else ""
+    unsure = item.gate == "preserve" and item.evidence == UNSURE
+    gate = "" if not item.gate else item.gate if unsure else f"{item.gate}: {item.evidence}"
+    if item.protected == item.gate:
+        return gate
     return ", ".join(dict.fromkeys(filter(None, (item.protected, "pinned" if item.pinned else "", gate))))
 
 

@@ -60,7 +60,7 @@ _ALL = (
     ),
     Strategy(
         name="sliding_window",
-        summary="all older than the newest 10 messages and the K newest results becomes digests, with room for more detail",
+        summary="all but the newest 10 messages and the K newest results becomes digests, with room for more detail",
         expected=(0.50, 0.70),
         interpretable=True,
         verifiable="yes",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..errors import PalimpsestError, PlanStale
@@ -19,6 +20,7 @@ from ..models.events import (
 from ..models.items import content_sha256
 from ..models.plans import ContextItem, Plan
 from ..models.probes import ProbeReport
+from ..models.records import OffloadRecord
 from ..models.writing import Spent
 from .batches import Batches
 from .dependencies import ContentCounter, Dependencies
@@ -189,7 +191,7 @@ class _Pass:
 
     def _replaced(self, fold: Fold, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
         gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
-        saved = sum(made.record.original_token_count - made.record.digest_token_count for made in kept)
+        saved = self._saved(made.record for made in kept)
         before = self._situation.view.tokens
         return Replaced(
             pass_id=self._id,
@@ -258,7 +260,7 @@ class _Pass:
         """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""
         records = [made.record for made, _ in self._batches.made if made.record.batch_id in committed]
         before = self._situation.view.tokens
-        saved = sum(record.original_token_count - record.digest_token_count for record in records)
+        saved = self._saved(records)
         asked = self._probes.total or None
         facts = PassFacts(
             tokens_before=before,
@@ -272,6 +274,14 @@ class _Pass:
             self._notes.append(f"the summary was not brought up to date ({error.code}): {error.message} {error.next}")
         except Exception as error:  # a defect here must not look like a failed pass: the pass is committed
             self._notes.append(f"the summary was not brought up to date ({type(error).__name__}); the pass stands")
+
+    def _saved(self, records: Iterable[OffloadRecord]) -> int:
+        """Tokens that the context is shorter by: a part takes a result's overhead as the original did."""
+        overhead = self._counter.per_result_overhead
+        return sum(
+            one.original_token_count - one.digest_token_count - overhead * sum(i.role == "tool" for i in one.items)
+            for one in records
+        )
 
     async def _report(self, done: int, total: int, what: str) -> None:
         if self._request.progress is not None:
