@@ -11,7 +11,7 @@ from ..models.items import Item
 from ..specifics.outcomes import conclusion, outcome_of
 from .answering import stands_whole
 from .asking import Original, Probe, probe
-from .wording import LEAST, MAX_WORDS, clipped
+from .wording import LEAST, MARK, MAX_WORDS, clipped
 
 HEAD_CHARS, TAIL_CHARS = 3_000, 1_000
 """Where values are looked for in a result: reading a million tokens whole would take longer than the pass may."""
@@ -112,8 +112,8 @@ def _values(text: str) -> dict[str, None]:
         # Whole lines only: what a cut leaves over is no value of the text.
         head = text[: text.rfind("\n", 0, HEAD_CHARS) + 1 or HEAD_CHARS]
         text = head + text[text.find("\n", len(text) - TAIL_CHARS) :]
-    found = _VALUE.findall(text)
-    return dict.fromkeys(value for value in found if LEAST <= len(value) <= MAX_WORDS and "redacted" not in value)
+    found = _VALUE.findall(MARK.sub(" ", text))
+    return dict.fromkeys(value for value in found if LEAST <= len(value) <= MAX_WORDS)
 
 
 def _whole(line: str) -> tuple[str, ...]:

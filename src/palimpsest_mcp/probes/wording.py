@@ -23,9 +23,15 @@ _NAME = re.compile(
 )
 
 
+MARK: Final = re.compile(r"\[redacted:[^\]\n]*\]")
+"""What stands for a secret: nothing of it is a value of the text."""
+
+
 def values_of(sentence: str) -> tuple[str, ...]:
     """The names and numbers of a sentence, at most three; without any, its words as they stand; empty for none."""
-    found = dict.fromkeys(value for match in _NAME.finditer(sentence) for value in match.groups() if value)
+    found = dict.fromkeys(
+        value for match in _NAME.finditer(MARK.sub(" ", sentence)) for value in match.groups() if value
+    )
     values = tuple(value for value in found if len(value) >= LEAST and stands_whole(sentence, value))[:MAX_VALUES]
     if values:
         return values
