@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # importing `typing` would cost every hook and status line some milliseconds
 if TYPE_CHECKING:
+    from typing import Any
+
     from .app import Palimpsest as Palimpsest
 
     __version__: str

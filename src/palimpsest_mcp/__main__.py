@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,6 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given and not _terminal_on_stdin():
         given = ["serve"]
+    if given[-1:] == ["statusline"] and (len(given) == 1 or (len(given) == 3 and given[0] == "--home")):
+        # It runs after every message of a session: there is no time to import a parser of options.
+        from .cli.status_text import main as print_status
+
+        return print_status(given[1] if len(given) == 3 else None)
     from .cli.entry import run
 
     return run(given, serve=serve)

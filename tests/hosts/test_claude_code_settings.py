@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.hosts.claude_code_settings import config_folder, global_file, read_overrides
+from palimpsest_mcp.hosts.claude_code_places import config_folder, global_file
+from palimpsest_mcp.hosts.claude_code_settings import read_overrides
 
 
 def write(path: Path, value: object) -> None:
@@ -37,8 +38,8 @@ def test_another_config_folder_is_followed(tmp_path: Path) -> None:
     write(tmp_path / "cfg" / "settings.json", {"autoCompactWindow": 200_000})
     write(tmp_path / "cfg" / ".claude.json", {})
     assert read_overrides(environ, tmp_path).window_tokens == 200_000
-    assert config_folder({}, tmp_path) == tmp_path / ".claude"
-    assert global_file(environ, tmp_path) == tmp_path / "cfg" / ".claude.json"
+    assert config_folder({}, str(tmp_path)) == str(tmp_path / ".claude")
+    assert global_file(environ, str(tmp_path)) == str(tmp_path / "cfg" / ".claude.json")
 
 
 @pytest.mark.parametrize(

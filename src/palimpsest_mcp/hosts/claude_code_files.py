@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from .claude_code_settings import config_folder
+from .claude_code_places import config_folder
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
@@ -15,5 +15,5 @@ def transcripts_of(session_id: str, environ: Mapping[str, str], home: Path) -> l
     """Every transcript of a session's id, in whatever project; the newest first."""
     if not _ID.fullmatch(session_id):
         return []
-    found = list((config_folder(environ, home) / "projects").glob(f"*/{session_id}.jsonl"))
+    found = list((Path(config_folder(environ, str(home))) / "projects").glob(f"*/{session_id}.jsonl"))
     return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)

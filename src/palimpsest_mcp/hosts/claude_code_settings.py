@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from ..models.host_overrides import HostOverrides
+from .claude_code_places import global_file, settings_files
 
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 MOST_OUTPUT = "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
 SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
-CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
 LEAST_WINDOW, MOST_WINDOW = 100_000, 1_000_000
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d{1,2})?)\s*([km]?)", re.IGNORECASE)
@@ -24,34 +23,14 @@ _YES = ("1", "true", "yes", "on")
 _BIGGEST_FILE = 4_000_000
 
 
-def config_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """Where the client keeps its settings, transcripts and plugins."""
-    named = environ.get(CONFIG_FOLDER, "")
-    return Path(named) if named else home / ".claude"
-
-
-def global_file(environ: Mapping[str, str], home: Path) -> Path:
-    """The client's own file of state, in which a user's MCP servers stand too."""
-    named = environ.get(CONFIG_FOLDER, "")
-    return (Path(named) if named else home) / ".claude.json"
-
-
-def settings_files(environ: Mapping[str, str], home: Path, project: Path | None) -> list[Path]:
-    """Files of settings, the weakest first."""
-    found = [config_folder(environ, home) / "settings.json"]
-    if project is not None:
-        found += [project / ".claude" / "settings.json", project / ".claude" / "settings.local.json"]
-    managed = {
-        "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
-        "win32": r"C:\Program Files\ClaudeCode\managed-settings.json",
-    }
-    return [*found, Path(managed.get(sys.platform, "/etc/claude-code/managed-settings.json"))]
-
-
 def read_overrides(environ: Mapping[str, str], home: Path, project: Path | None = None) -> HostOverrides:
     """What is in force for sessions of a project. What cannot be read counts as not there."""
-    settings = [read_object(path) for path in settings_files(environ, home, project)]
-    state = read_object(global_file(environ, home)) if not any("autoCompactEnabled" in one for one in settings) else {}
+    settings = [read_object(Path(path)) for path in settings_files(environ, str(home), str(project or ""))]
+    state = (
+        read_object(Path(global_file(environ, str(home))))
+        if not any("autoCompactEnabled" in one for one in settings)
+        else {}
+    )
     return overrides_of(environ, [{"autoCompactEnabled": state.get("autoCompactEnabled", True)}, *settings])
 
 
