@@ -34,6 +34,7 @@ COMMANDS = {
     "verify": ("upkeep", "verify", "Check every checksum and hash of the store."),
     "config": ("upkeep", "config", "Every setting, its value and where it comes from."),
     "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
+    "install": ("installing", "install", "Enter Palimpsest in Claude Code or Claude Desktop, or take it out."),
     "statusline": ("statusline", "statusline", "One line for Claude Code's status bar."),
     "serve": ("serving", "serve", "Run the MCP server on stdin and stdout."),
 }
