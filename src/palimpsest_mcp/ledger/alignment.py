@@ -54,14 +54,16 @@ def align(
     inherited: Parts | None = None,
     agent: str = "",
     gone_why: str = "",
+    tail_only: bool = False,
 ) -> Alignment:
     """Match a host's list with the ledger.
 
     Args:
-        items: the host's whole list, in its order.
+        items: the host's whole list, in its order; or the newest part of it.
         parts: every committed digest part of this session.
         inherited: the same of its parents: such a text is a digest, and nothing in this session stands behind it.
         gone_why: why known items may be absent, where the host says so.
+        tail_only: it is the newest part: what is not in it is not gone.
     """
     walk = _Walk(fold, parts, inherited or {}, agent)
     bounds = walk.next_known(items)
@@ -70,7 +72,7 @@ def align(
     missing = [
         state.current
         for item_id, state in fold.states.items()
-        if state.versions and state.present[1] and item_id not in walk.matched and state.current.agent == agent
+        if not tail_only and state.versions and state.present[1] and item_id not in walk.matched and state.current.agent == agent
     ]
     missing.sort(key=lambda item: (item.position, item.id))
     tail = bool(missing) and missing[0].position > walk.last_known

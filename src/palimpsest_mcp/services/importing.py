@@ -74,6 +74,32 @@ async def import_context(
     return Imported(info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter)
 
 
+async def tail_events(
+    given: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext
+) -> list[Observation]:
+    """What the newest part of a host's list adds to the ledger, to be written by the caller.
+
+    Args:
+        context: rows from some row of the list on, with their positions in the whole list.
+    """
+    if given.redact_archive:
+        context = await asyncio.to_thread(_masked, given, context)
+    fold = await sessions.fold(info)
+    inherited = await sessions.inherited_parts(info)
+    asked = any(state.versions and state.current.kind == "original_query" for state in fold.states.values())
+    items = [_plain_message(item, fold) if asked else item for item in context.items]
+    found = align(fold, items, parts=fold.decided.parts, inherited=inherited, tail_only=True)
+    counter = given.counter_for(context.model or given.model)
+    counted = await asyncio.to_thread(_count, found.seen, counter)
+    return [*found.observations(counted, agent="", ts=given.now()), *_usage(fold, context)]
+
+
+def _plain_message(item: Item, fold: Fold) -> Item:
+    """A part of a list has a first question of its own; the session's was asked before."""
+    known = item.id in fold.states
+    return item if known or item.kind != "original_query" else msgspec.structs.replace(item, kind="message")
+
+
 def _masked(given: Dependencies, context: HostContext) -> HostContext:
     """The context as a store with `redact_archive` keeps it: texts masked, their hashes those of the masked texts."""
     texts = [item.content if isinstance(item.content, str) else "" for item in context.items]
