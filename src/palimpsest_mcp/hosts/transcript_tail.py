@@ -21,8 +21,8 @@ class _Head(msgspec.Struct, omit_defaults=True):
 
     type: str = ""
     uuid: str | None = None
-    parentUuid: str | None | msgspec.UnsetType = msgspec.UNSET  # noqa: N815  # the host's own names
-    isSidechain: bool | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+    parentUuid: str | None | msgspec.UnsetType = msgspec.UNSET  # the host's own names
+    isSidechain: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 _HEADS = msgspec.json.Decoder(_Head)
@@ -39,9 +39,14 @@ class News(msgspec.Struct, frozen=True):
 
 
 class Tail:
-    """The rows of one transcript so far. Feed it the bytes from `offset` on."""
+    """The rows of one transcript so far. Feed it the bytes from `offset` on.
 
-    def __init__(self) -> None:
+    Args:
+        sidechain: it is a sub-agent's own file.
+    """
+
+    def __init__(self, *, sidechain: bool = False) -> None:
+        self._sidechain = sidechain
         self.rows: list[dict[str, Any]] = []
         """In the file's order; lines that are no whole row are not among them."""
         self.offset = 0
@@ -50,6 +55,12 @@ class Tail:
         self._newest = ""
         self._recent: set[str] = set()
         self._answer = ""
+
+    def window(self, start: int) -> list[dict[str, Any]]:
+        """The rows from one on; those of the other chain are empty."""
+        return [
+            row if row.get("isSidechain", self._sidechain) is self._sidechain else {} for row in self.rows[start:]
+        ]
 
     def feed(self, data: bytes) -> News:
         """Take in what the file holds from `offset` on; a last line without its end is left for the next time."""
@@ -70,7 +81,7 @@ class Tail:
         self.rows.append(row)
         kind, uuid = text_of(row, "type"), text_of(row, "uuid")
         turned = text_of(row, "subtype") == "compact_boundary" or row.get("isCompactSummary") is True
-        if kind in MESSAGE_ROWS and row.get("isSidechain") is not True:
+        if kind in MESSAGE_ROWS and row.get("isSidechain", self._sidechain) is self._sidechain:
             turned = self._on(row, kind) or turned
         if uuid:
             self._newest = uuid

@@ -72,7 +72,11 @@ def align(
     missing = [
         state.current
         for item_id, state in fold.states.items()
-        if not tail_only and state.versions and state.present[1] and item_id not in walk.matched and state.current.agent == agent
+        if not tail_only
+        and state.versions
+        and state.present[1]
+        and item_id not in walk.matched
+        and state.current.agent == agent
     ]
     missing.sort(key=lambda item: (item.position, item.id))
     tail = bool(missing) and missing[0].position > walk.last_known

@@ -1,8 +1,23 @@
-"""Stores: on disk, and in memory."""
+"""Stores: on disk, and in memory. Loads neither until it is asked for: a hook needs only a small file or two."""
 
 from __future__ import annotations
 
-from .disk_store import DiskStore
-from .memory import MemoryStore
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .disk_store import DiskStore as DiskStore
+    from .memory import MemoryStore as MemoryStore
 
 __all__ = ["DiskStore", "MemoryStore"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DiskStore":
+        from .disk_store import DiskStore
+
+        return DiskStore
+    if name == "MemoryStore":
+        from .memory import MemoryStore
+
+        return MemoryStore
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

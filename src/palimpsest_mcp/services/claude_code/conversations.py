@@ -1,0 +1,260 @@
+"""The conversations of one client: which session an event belongs to, and its transcript followed by offset."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from ...errors import InvalidArgument, LockTimeout, SessionUnknown
+from ...hosts.claude_code import ClaudeCodeTranscript
+from ...hosts.hook_calls import HookCall
+from ...hosts.transcript_tail import News, Tail, forked_from, tokens_after_compaction
+from ...ledger.fold import UsageFields
+from ...models.events import Observation, SessionInfo, UsageSeen
+from ...ports.host import HostContext, HostUsage
+from ...store.host_files import HostFiles
+from ..dependencies import Dependencies
+from ..files import MAX_FILE_BYTES
+from ..importing import Imported, import_context, tail_events
+from ..sessions import Sessions
+
+HOST = "claude-code"
+LOCK_S = 0.05
+"""So long a hook waits for its turn; then the original goes through (L11)."""
+_KEPT = 32
+_FIRST_BYTES = 256 << 10
+_AFTER_COMPACTION = "the host's own count after its compaction"
+
+
+@dataclass
+class Conversation:
+    """One agent's session in a client, and how far its transcript was read."""
+
+    info: SessionInfo
+    agent_id: str = ""
+    path: str = ""
+    tail: Tail = field(default_factory=Tail)
+    identity: tuple[int, int] = (0, 0)
+    waiting_row: int = 0
+    """First row behind everything known: results that are not on disk yet are numbered from here."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def forget(self) -> None:
+        """Read the transcript from its start the next time: that writes nothing twice."""
+        self.tail, self.identity, self.waiting_row = Tail(sidechain=bool(self.agent_id)), (0, 0), 0
+
+
+class Conversations:
+    """Every conversation that this process heard of, by the ids that hooks give."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, files: HostFiles) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._files = files
+        self._known: OrderedDict[str, Conversation] = OrderedDict()
+        self._latest = ""
+        self._reader = ClaudeCodeTranscript(given.kind_by_tool)
+
+    @property
+    def latest(self) -> Conversation | None:
+        """The main chain that was last heard of."""
+        return self._known.get(self._latest)
+
+    @property
+    def latest_id(self) -> str:
+        """Its session id; empty before the first."""
+        return self._latest
+
+    async def known(self, call: HookCall) -> Conversation | None:
+        """The conversation of an event, where it has said anything yet: neither a session nor a transcript is None.
+
+        Raises:
+            InvalidArgument: the payload names no session.
+        """
+        name = _name(call)
+        if name in self._known or await self._there(name, _path_of(call)):
+            return await self.of(call)
+        return None
+
+    async def _there(self, name: str, path: str) -> bool:
+        try:
+            await self._sessions.find(name)
+        except SessionUnknown:
+            return bool(path) and await asyncio.to_thread(os.path.isfile, path)
+        return True
+
+    async def of(self, call: HookCall) -> Conversation:
+        """The conversation of an event: its session is made when it is new, and records its parent (L14).
+
+        Raises:
+            InvalidArgument: the payload names no session.
+        """
+        name, main, path = _name(call), call.session_id, _path_of(call)
+        found = self._known.get(name)
+        if found is None:
+            parent = main if call.agent_id else await asyncio.to_thread(self._parent_of, main, path)
+            info = await self._sessions.ensure(
+                name, host=HOST, project=call.text("cwd"), parent=parent or None, source=HOST
+            )
+            found = self._known.setdefault(name, Conversation(info, call.agent_id))
+        self._known.move_to_end(name)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        if not call.agent_id:
+            self._latest = main
+        if path and path != found.path:
+            found.path = path
+            found.forget()
+        return found
+
+    def _parent_of(self, main: str, path: str) -> str:
+        """The session that `/clear` left for this one, or that a fork's first rows were copied from."""
+        return self._files.parent_of(main) or forked_from(_first_rows(path), main)
+
+    @asynccontextmanager
+    async def turn(self, one: Conversation, *, wait_s: float | None = LOCK_S) -> AsyncGenerator[None]:
+        """One event of a conversation at a time.
+
+        Raises:
+            LockTimeout: another event takes longer than `wait_s`.
+        """
+        try:
+            async with asyncio.timeout(wait_s):
+                await one.turn.acquire()
+        except TimeoutError:
+            raise LockTimeout("Another event of this session is at work.", next="Nothing is lost.") from None
+        try:
+            yield
+        finally:
+            one.turn.release()
+
+    async def news(self, one: Conversation) -> list[Observation]:
+        """What the transcript says since it was last read, to be written by the caller. Where only the whole of it can
+        tell (the first read, a compaction, a rewind), that is imported here and now."""
+        news = await self._read(one)
+        if news is None:
+            return []
+        if news.whole:
+            await self.whole(one)
+            return []
+        context = await asyncio.to_thread(self._reader.parse, one.tail.window(news.start))
+        return await tail_events(self._given, self._sessions, one.info, _shifted(context, news.start))
+
+    async def follow(self, one: Conversation, also: Sequence[Observation] = ()) -> None:
+        """Bring the ledger up to the transcript, and add what the caller has."""
+        await self.write(one, [*await self.news(one), *also])
+
+    async def write(self, one: Conversation, events: Sequence[Observation]) -> None:
+        """Append events to the conversation's ledger, flushed."""
+        if events:
+            await self._given.store.ledger.observe(self._sessions.key(one.info), events)
+
+    async def whole(self, one: Conversation) -> Imported:
+        """Import everything the transcript holds; writes nothing that is known."""
+        await self._read(one)
+        context = await asyncio.to_thread(self._reader.parse, one.tail.rows)
+        imported = await import_context(self._given, self._sessions, one.info, context)
+        if counted := _counted_by_host(one.tail, imported):
+            await self.write(one, [counted])
+            imported = await import_context(self._given, self._sessions, one.info, context)
+        return imported
+
+    async def _read(self, one: Conversation) -> News | None:
+        """Read on from where it was left; None when there is nothing new, or nothing at all yet."""
+        if not one.path:
+            return None
+        found = await asyncio.to_thread(_bytes_after, one.path, one.tail.offset, one.identity)
+        if found is None:
+            return None
+        data, identity, anew = found
+        if anew:
+            one.forget()
+            one.identity = identity
+        news = await asyncio.to_thread(one.tail.feed, data)
+        one.waiting_row = max(one.waiting_row, len(one.tail.rows))
+        return news if news.rows else None
+
+
+def _name(call: HookCall) -> str:
+    if not call.session_id:
+        raise InvalidArgument("The event names no session.", next="Hand over session_id.")
+    return f"{call.session_id}.{call.agent_id}" if call.agent_id else call.session_id
+
+
+def _path_of(call: HookCall) -> str:
+    """The transcript of the agent in which the event happened."""
+    own = call.text("agent_transcript_path") if call.agent_id else ""
+    path = own or call.transcript_path
+    if not path.endswith(".jsonl") or not os.path.isabs(path):
+        return ""
+    if call.agent_id and not own:
+        return str(PurePath(path).with_suffix("") / "subagents" / f"agent-{call.agent_id}.jsonl")
+    return path
+
+
+def _first_rows(path: str) -> list[dict[str, Any]]:
+    """The first rows of a transcript, none where there is no telling."""
+    found = _bytes_after(path, 0, (0, 0), most=_FIRST_BYTES) if path else None
+    head = Tail()
+    head.feed(found[0] if found else b"")
+    return head.rows
+
+
+def _bytes_after(
+    path: str, offset: int, identity: tuple[int, int], *, most: int = MAX_FILE_BYTES
+) -> tuple[bytes, tuple[int, int], bool] | None:
+    """What a file holds from an offset on, which file it is, and whether it was read from its start: because it is
+    another file now, or was cut shorter. None when nothing is new."""
+    try:
+        with open(path, "rb") as file:  # a path from outside: opened as it is
+            found = os.fstat(file.fileno())
+            here = (found.st_dev, found.st_ino)
+            anew = here != identity or found.st_size < offset
+            offset = 0 if anew else offset
+            if not stat.S_ISREG(found.st_mode) or found.st_size == offset:
+                return None
+            file.seek(offset)
+            return file.read(most), here, anew
+    except OSError:
+        return None
+
+
+def _shifted(context: HostContext, rows: int) -> HostContext:
+    """The context of a part that begins at a row, numbered as in the whole."""
+    usage = context.usage
+    return msgspec.structs.replace(
+        context,
+        items=tuple(
+            msgspec.structs.replace(item, position=(item.position[0] + rows, item.position[1]))
+            for item in context.items
+        ),
+        usage=None if usage is None else _usage_at(usage, rows),
+    )
+
+
+def _usage_at(usage: HostUsage, rows: int) -> HostUsage:
+    return msgspec.structs.replace(usage, row=usage.row + rows if usage.row >= 0 else -1)
+
+
+def _counted_by_host(tail: Tail, imported: Imported) -> UsageSeen | None:
+    """After a compaction and before the next answer, the boundary alone says how full the window is."""
+    found = tokens_after_compaction(tail.rows)
+    if found is None or imported.context.usage is not None:
+        return None
+    row, tokens = found
+    known = imported.fold.usage.get("", UsageFields()).used
+    if known is not None and known.row >= row:
+        return None
+    return UsageSeen(used_tokens=tokens, used_source=_AFTER_COMPACTION, row=max(row, len(tail.rows) - 1))
+
+
+__all__ = ["HOST", "LOCK_S", "Conversation", "Conversations"]

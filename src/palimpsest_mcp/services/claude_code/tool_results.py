@@ -1,0 +1,129 @@
+"""PostToolUse: the result is recorded before the transcript has it, and may be replaced at birth."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import msgspec
+
+from ...errors import PalimpsestError
+from ...hosts.actions import action_of
+from ...hosts.claude_code_results import result_of, spill_folder
+from ...hosts.hook_calls import HookCall, tool_response
+from ...ledger.fold import Fold, UsageFields
+from ...ledger.identity import call_key
+from ...models.events import Seen
+from ...models.items import Content, Item, content_bytes, content_sha256, content_text
+from ..at_birth import Born, ToolAnswer, shrink_at_birth
+from ..dependencies import Dependencies
+from ..sessions import Sessions
+from .conversations import Conversation, Conversations
+
+_log = logging.getLogger(__name__)
+_MOST_SPILLED_BYTES = 32 << 20
+_SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+"""Tools whose record holds whole files that never enter the context: the transcript alone says what does."""
+
+
+class ToolResults:
+    """Records results by their call ids: the transcript later finds them known (L4), and nothing counts twice."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, conversations: Conversations) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._conversations = conversations
+
+    async def take(self, call: HookCall) -> Born | None:
+        """Record one result; what the model is to get in its place, where it was replaced at birth."""
+        one = await self._conversations.of(call)
+        async with self._conversations.turn(one):
+            events = await self._conversations.news(one)
+            await self._conversations.write(one, events)
+            born = await self._at_birth(one, call)
+            if born is None and (item := await self._item(one, call)) is not None:
+                await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
+            return born
+
+    async def take_failure(self, call: HookCall) -> None:
+        """A call that failed: its error text is in the transcript soon, and read from there."""
+        one = await self._conversations.of(call)
+        async with self._conversations.turn(one):
+            await self._conversations.follow(one)
+
+    async def _at_birth(self, one: Conversation, call: HookCall) -> Born | None:
+        if not self._given.at_birth:
+            return None
+        answer = ToolAnswer(
+            tool_name=call.text("tool_name"),
+            tool_input=call.mapping("tool_input") or {},
+            tool_use_id=call.text("tool_use_id"),
+            response=tool_response(call),
+            transcript_path=call.transcript_path,
+            project=call.text("cwd"),
+        )
+        try:
+            return await shrink_at_birth(self._given, self._sessions, one.info, answer)
+        except PalimpsestError as error:
+            _log.warning("not replaced at birth (%s): %s", error.code, error.message)
+            return None
+
+    async def _item(self, one: Conversation, call: HookCall) -> Item | None:
+        """The result as an item; None where there is nothing to record, or it is known."""
+        call_id, tool = call.text("tool_use_id"), call.text("tool_name")
+        response = tool_response(call)
+        if not call_id or response is None or tool in _SHORT:
+            return None
+        name = call_key(call_id)
+        fold = await self._sessions.fold(one.info)
+        state = fold.states.get(name)
+        if state is not None and state.versions:
+            return None
+        content = await asyncio.to_thread(_content, tool, response, call.transcript_path)
+        if self._given.redact_archive and isinstance(content, str):
+            content = self._given.redactor.redact(content).text
+        args = call.mapping("tool_input")
+        row = max(one.waiting_row, len(one.tail.rows))
+        one.waiting_row = row + 1
+        counter = self._given.counter_for(_model(fold) or self._given.model)
+        return Item(
+            id=name,
+            kind=self._given.kind_by_tool.get(tool, "tool_result"),
+            role="tool",
+            position=(row, 0),
+            content=content,
+            sha256=content_sha256(content),
+            size_bytes=len(content_bytes(content)),
+            tokens=await asyncio.to_thread(counter.count_content, content),
+            unit=f"call:{name}",
+            tool_name=tool,
+            call_id=call_id,
+            args=args,
+            action=action_of(tool, args) if tool else None,
+            ts=self._given.now(),
+        )
+
+
+def _model(fold: Fold) -> str:
+    known = fold.usage.get("", UsageFields()).model
+    return known.model if known is not None else ""
+
+
+def _content(tool: str, response: Any, transcript_path: str) -> Content:
+    """What the transcript's row will hold, as far as the shape is known; the whole of it where the client spilled it
+    to a file beside the transcript."""
+    found = result_of(tool, response)
+    if found is None:
+        return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+    if found.spilled_to and transcript_path:
+        whole = _spilled(found.spilled_to, spill_folder(transcript_path))
+        if whole is not None:
+            return whole
+    if found.tool == "mcp":
+        return found.content
+    return found.wire
+
+
+__all__ = ["ToolResults"]
