@@ -58,9 +58,7 @@ class Tail:
 
     def window(self, start: int) -> list[dict[str, Any]]:
         """The rows from one on; those of the other chain are empty."""
-        return [
-            row if row.get("isSidechain", self._sidechain) is self._sidechain else {} for row in self.rows[start:]
-        ]
+        return [row if row.get("isSidechain", self._sidechain) is self._sidechain else {} for row in self.rows[start:]]
 
     def feed(self, data: bytes) -> News:
         """Take in what the file holds from `offset` on; a last line without its end is left for the next time."""

@@ -14,6 +14,8 @@ from ..models.events import (
     Event,
     Fetched,
     Gone,
+    HostCompacted,
+    LossTold,
     Pinned,
     PolicySet,
     Reinstated,
@@ -130,6 +132,9 @@ class Fold:
         """Hash of a handed-out text -> (batch id, item id)."""
         self.envelopes: dict[str, Rows] = {}
         """By agent."""
+        self.host_compacted: HostCompacted | None = None
+        """The newest compaction of the host's own."""
+        self._loss_told: LossTold | None = None
         self.restored_tokens = 0
         self.unshrinkable: dict[str, set[str]] = {}
         """Digester -> item ids."""
@@ -155,6 +160,12 @@ class Fold:
         """Highest revision decided; 0 for none."""
         return max(self._by_rev, default=0)
 
+    @property
+    def untold_loss(self) -> HostCompacted | None:
+        """The newest compaction of the host's own, until what it lost was named to the model."""
+        last, told = self.host_compacted, self._loss_told
+        return None if last is None or (told is not None and stamp(told) > stamp(last)) else last
+
     def _decide(self, event: Decision) -> None:
         self.generation += 1
         self._decided = None
@@ -170,6 +181,12 @@ class Fold:
             return
         if isinstance(event, Envelope):
             self._envelop(event)
+            return
+        if isinstance(event, HostCompacted):
+            self.host_compacted = _newest(self.host_compacted, event)
+            return
+        if isinstance(event, LossTold):
+            self._loss_told = _newest(self._loss_told, event)
             return
         self.generation += 1
         if isinstance(event, Seen):

@@ -111,6 +111,39 @@ class Unshrinkable(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="u
     digester: str
 
 
+class LostBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One batch of originals, and what a host's summary kept of it."""
+
+    batch_id: str
+    total: int
+    """Specifics of its originals."""
+    lost: int
+    """Of these, neither in the summary nor anywhere else that stays."""
+    title: str = ""
+    """What its items are, in a few redacted words."""
+
+
+class HostCompacted(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="host_compacted"):
+    """The host put a summary of its own in the place of what its context held; and what that lost, by count."""
+
+    trigger: str = ""
+    summary: str
+    """As the host wrote it."""
+    total: int = 0
+    """Specifics of the archived originals."""
+    lost: int = 0
+    batches: tuple[LostBatch, ...] = ()
+    """Those that lost something, the most first."""
+    examples: tuple[str, ...] = ()
+    """Some of what was lost, the weightiest first; redacted."""
+    probes: ProbeReport | None = None
+    """Asked of the summary alone."""
+
+
+class LossTold(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="loss_told"):
+    """What the last compaction of the host lost was named to the model: it is said once."""
+
+
 class Reserved(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reserved"):
     """Batch numbers taken by a pass (L11); gaps are normal."""
 
@@ -207,7 +240,9 @@ class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pu
     """Empty: the whole batches."""
 
 
-Observation: TypeAlias = Opened | Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope
+Observation: TypeAlias = (
+    Opened | Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope | HostCompacted | LossTold
+)
 """Events that need no lock and commute (L1)."""
 
 Decision: TypeAlias = Reserved | Replaced | Reinstated | Pinned | Unpinned | PolicySet | PurgedEvent

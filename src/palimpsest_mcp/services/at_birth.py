@@ -12,14 +12,15 @@ from ..errors import DigestRefused
 from ..hosts.actions import action_of
 from ..hosts.claude_code_results import ToolResult, is_binary, result_of, spill_folder
 from ..hosts.json_bytes import decode
-from ..ledger.fold import Fold, batch_id, batch_number
+from ..ledger.fold import Fold
 from ..ledger.identity import ItemIds
 from ..ledger.view import view
-from ..models.events import Replaced, ReplacedBatch, ReplacedItem, Reserved, Seen, SessionInfo
+from ..models.events import Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_sha256, content_text
 from ..models.plans import ContextItem, Slot
 from ..policy.at_birth import Newborn, decide
 from ..policy.slots import GROWTH, budget_of
+from .batch_numbers import reserve_numbers
 from .dependencies import ContentCounter, Dependencies
 from .digesting import Digesting, Made
 from .offloaded import Offloaded
@@ -84,11 +85,11 @@ async def shrink_at_birth(
     result = result_of(answer.tool_name, answer.response)
     if result is None:
         return None
-    content = await asyncio.to_thread(_whole, result, answer.transcript_path)
+    content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
     return None if content is None else await _Birth(given, sessions, info, answer, result, content).run()
 
 
-def _whole(result: ToolResult, transcript_path: str) -> Content | None:
+def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
     """All of a result, from the file that the host put it into if there is one; None where that cannot be had."""
     if not result.spilled_to:
         return result.content
@@ -202,19 +203,10 @@ class _Birth:
 
     async def _number(self) -> str:
         """A batch number of its own (L11)."""
-        highest = 0
-        for owner in await self._sessions.family(self._info):
-            highest = max(highest, (await self._sessions.fold(owner)).decided.last_number)
-            async for record in self._given.store.archive.records(self._sessions.key(owner)):
-                highest = max(highest, batch_number(record.batch_id))
-        taken: list[int] = []
-
-        def reserve(fold: Fold) -> list[Reserved]:
-            taken[:] = [max(fold.decided.last_number, highest) + 1]
-            return [Reserved(pass_id="at birth", first=taken[0], count=1, ts=self._given.now())]
-
-        await self._sessions.decide(self._info, reserve, lock_timeout_s=LOCK_WAIT_S)
-        return batch_id(taken[0])
+        (name,) = await reserve_numbers(
+            self._given, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
+        )
+        return name
 
     async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> Born | None:
         """Original and digest to disk, and then the decision: the same order as in a pass (L9)."""

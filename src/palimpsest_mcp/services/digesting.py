@@ -222,7 +222,7 @@ class Digesting:
         start = 0
         for one in items:
             text = parts[one.item.id]
-            archived.append(_archived(one, (start, start + len(text)), text, self._counter.count(text)))
+            archived.append(archived_item(one, (start, start + len(text)), text, self._counter.count(text)))
             start += len(text) + 2
         whole = "\n\n".join(parts[one.item.id] for one in items)
         redaction: dict[str, int] = {}
@@ -263,7 +263,8 @@ class Digesting:
         return _sha256(json.dumps(parts, sort_keys=True))
 
 
-def _archived(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
+def archived_item(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
+    """An original as the archive keeps it, with its part of the digest."""
     item = one.item
     return ArchivedItem(
         id=item.id,

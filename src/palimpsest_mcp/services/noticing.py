@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from ..ledger.fold import Fold, UsageFields
+from ..ledger.fold import UsageFields
 from ..ledger.view import View
 from ..models.events import SessionInfo, UsageSeen
 from ..models.plain_text import plain_line
@@ -37,7 +37,7 @@ class Noticing:
         usage = situation.usage
         if not self._given.automatic:
             return usage
-        notice = await self._notice(info, situation.fold, usage, policy)
+        notice = await self.notice(info, situation, policy)
         if not usage.action.startswith(PREPARE):
             return msgspec.structs.replace(usage, notice=notice)
         found = await self._candidates(info, situation, policy)
@@ -52,7 +52,9 @@ class Noticing:
             would_free_tokens=round(found.frees_tokens * situation.scale),
         )
 
-    async def _notice(self, info: SessionInfo, fold: Fold, usage: Usage, policy: Policy) -> str:
+    async def notice(self, info: SessionInfo, situation: Situation, policy: Policy) -> str:
+        """What is to be said of the zone, once; empty where that was done."""
+        fold, usage = situation.fold, situation.usage
         starts = {zone.name: zone.start for zone in policy.zones}
         if usage.ratio is None or usage.zone not in starts:
             return ""

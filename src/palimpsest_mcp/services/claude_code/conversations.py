@@ -74,13 +74,30 @@ class Conversations:
         """Its session id; empty before the first."""
         return self._latest
 
+    @staticmethod
+    def name(call: HookCall) -> str:
+        """The session of an event: the client's own id (L17), with the sub-agent's behind it.
+
+        Raises:
+            InvalidArgument: the payload names none.
+        """
+        if not call.session_id:
+            raise InvalidArgument("The event names no session.", next="Hand over session_id.")
+        return f"{call.session_id}.{call.agent_id}" if call.agent_id else call.session_id
+
+    def forget(self, call: HookCall) -> None:
+        """After a failure: read the event's transcript from its start the next time."""
+        found = self._known.get(f"{call.session_id}.{call.agent_id}" if call.agent_id else call.session_id)
+        if found is not None:
+            found.forget()
+
     async def known(self, call: HookCall) -> Conversation | None:
         """The conversation of an event, where it has said anything yet: neither a session nor a transcript is None.
 
         Raises:
             InvalidArgument: the payload names no session.
         """
-        name = _name(call)
+        name = self.name(call)
         if name in self._known or await self._there(name, _path_of(call)):
             return await self.of(call)
         return None
@@ -98,7 +115,7 @@ class Conversations:
         Raises:
             InvalidArgument: the payload names no session.
         """
-        name, main, path = _name(call), call.session_id, _path_of(call)
+        name, main, path = self.name(call), call.session_id, _path_of(call)
         found = self._known.get(name)
         if found is None:
             parent = main if call.agent_id else await asyncio.to_thread(self._parent_of, main, path)
@@ -182,12 +199,6 @@ class Conversations:
         news = await asyncio.to_thread(one.tail.feed, data)
         one.waiting_row = max(one.waiting_row, len(one.tail.rows))
         return news if news.rows else None
-
-
-def _name(call: HookCall) -> str:
-    if not call.session_id:
-        raise InvalidArgument("The event names no session.", next="Hand over session_id.")
-    return f"{call.session_id}.{call.agent_id}" if call.agent_id else call.session_id
 
 
 def _path_of(call: HookCall) -> str:

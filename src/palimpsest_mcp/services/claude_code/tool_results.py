@@ -7,23 +7,20 @@ import json
 import logging
 from typing import Any
 
-import msgspec
-
 from ...errors import PalimpsestError
 from ...hosts.actions import action_of
-from ...hosts.claude_code_results import result_of, spill_folder
+from ...hosts.claude_code_results import result_of
 from ...hosts.hook_calls import HookCall, tool_response
 from ...ledger.fold import Fold, UsageFields
 from ...ledger.identity import call_key
 from ...models.events import Seen
-from ...models.items import Content, Item, content_bytes, content_sha256, content_text
-from ..at_birth import Born, ToolAnswer, shrink_at_birth
+from ...models.items import Content, Item, content_bytes, content_sha256
+from ..at_birth import Born, ToolAnswer, shrink_at_birth, whole_content
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .conversations import Conversation, Conversations
 
 _log = logging.getLogger(__name__)
-_MOST_SPILLED_BYTES = 32 << 20
 _SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 """Tools whose record holds whole files that never enter the context: the transcript alone says what does."""
 
@@ -117,10 +114,8 @@ def _content(tool: str, response: Any, transcript_path: str) -> Content:
     found = result_of(tool, response)
     if found is None:
         return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
-    if found.spilled_to and transcript_path:
-        whole = _spilled(found.spilled_to, spill_folder(transcript_path))
-        if whole is not None:
-            return whole
+    if found.spilled_to and (whole := whole_content(found, transcript_path)) is not None:
+        return whole
     if found.tool == "mcp":
         return found.content
     return found.wire

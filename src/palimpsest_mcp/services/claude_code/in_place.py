@@ -1,0 +1,305 @@
+"""`session.compact` and `turn.complete`: the hooks module asks what is to stand in the place of older results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from ...hosts.hook_calls import HookCall
+from ...hosts.pieces import as_fields, text_of
+from ...hosts.session_files import parse_value
+from ...ledger.fold import Fold
+from ...ledger.identity import call_key
+from ...ledger.view import item_of
+from ...models.events import Observation, Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
+from ...models.items import Item, content_bytes, content_sha256
+from ...models.plans import ContextItem
+from ...models.records import OffloadRecord
+from ...policy.zones import triggers
+from ..compact import PassResult, run_pass
+from ..dependencies import ContentCounter, Dependencies
+from ..digesting import has_binary
+from ..importing import Imported, import_context
+from ..keeping import Keeping
+from ..measure import Situation, Told, situate
+from ..offloaded import Offloaded
+from ..pass_request import PassRequest
+from ..policies import stored_policy
+from ..sessions import Sessions
+from .conversations import HOST, Conversation, Conversations
+from .preparing import Preparing
+
+_TURN_S = 20.0
+_LEAST_GAIN = 0.05
+"""Share of the context that a compaction of ours must free where the host compacts because it is full: with less, the
+host would ask again at its very next step."""
+_ASKED_AGAIN = 0.05
+"""So much further the ratio must rise before a turn's end asks again after a pass that found nothing to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """The answer to `session.compact`."""
+
+    apply: bool
+    status: str
+    results: Mapping[str, str] = field(default_factory=dict[str, str])
+    instructions: str = ""
+    reason: str = ""
+    batches: int = 0
+    saved_tokens: int = 0
+
+    def text(self) -> str:
+        """As the module reads it."""
+        return json.dumps(vars(self) | {"results": dict(self.results)}, ensure_ascii=True)
+
+
+class CompactingInPlace:
+    """Runs an ordinary pass over what the client shows, and hands the stored digests to the module."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        offloaded: Offloaded,
+        conversations: Conversations,
+        preparing: Preparing,
+        keeping: Keeping,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+        self._conversations = conversations
+        self._preparing = preparing
+        self._keeping = keeping
+        self._asked_at: dict[str, float] = {}
+
+    async def turn_ended(self, call: HookCall) -> str:
+        """Whether a pass is due at our own threshold, and would bring something."""
+        one = await self._conversations.known(call)
+        if one is None:
+            return _due(False, "nothing is known of this session yet")
+        async with self._conversations.turn(one, wait_s=_TURN_S):
+            await self._conversations.follow(one)
+            policy = stored_policy(self._given, await self._sessions.fold(one.info))
+            told = Told(host=HOST, used_tokens=call.number("tokens"))
+            situation = await situate(self._given, self._sessions, one.info, policy, told)
+            ratio = situation.usage.ratio
+            if ratio is None or not triggers(ratio, policy):
+                return _due(False, "below the threshold")
+            if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
+                return _due(False, "the last pass found nothing more to replace")
+            request = PassRequest(policy=policy, dry_run=True)
+            planned = await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+            if planned.plan.slots or self._waiting(situation):
+                return _due(True, f"{ratio:.0%} of the window is used")
+            self._asked_at[one.info.session_id] = ratio
+            return _due(False, planned.plan.reason)
+
+    @staticmethod
+    def _waiting(situation: Situation) -> bool:
+        """Whether digests stand ready that the client does not show yet."""
+        states = situation.fold.states
+        return any(one.state == "replaced" and states[one.item.id].applied is None for one in situation.view.items)
+
+    async def compact(self, call: HookCall) -> InPlace:
+        """Archive first, then say which results are to be digests from now on.
+
+        Raises:
+            PalimpsestError: nothing was replaced; the client's own compaction is to go on.
+        """
+        trigger = call.text("trigger")
+        if trigger == "precompute":
+            return InPlace(apply=False, status="off", reason="Nothing is made ahead of time.")
+        one = await self._conversation(call)
+        async with self._conversations.turn(one, wait_s=_TURN_S):
+            rows = call.rows("messages")
+            imported = await self._imported(one, rows)
+            situation, result = await self._pass(one, imported, trigger)
+            results, freed = await self._results(one.info, result.fold, rows)
+            enough = trigger != "auto" or freed >= _LEAST_GAIN * situation.view.whole_tokens
+            answer = InPlace(
+                apply=bool(results) and enough,
+                status="compacted" if results else "nothing_to_do",
+                results=results,
+                reason=result.refusal or result.plan.reason,
+                batches=len(result.made),
+                saved_tokens=freed,
+            )
+            if answer.apply:
+                return await self._applied(one.info, answer, result, imported, rows)
+            kept = await self._preparing.prepare(one.info, result.view, imported.counter, by_user=trigger == "manual")
+            return replace(answer, results={}, instructions=kept.instructions)
+
+    async def _conversation(self, call: HookCall) -> Conversation:
+        if call.session_id:
+            return await self._conversations.of(call)
+        latest = self._conversations.latest_id
+        return await self._conversations.of(HookCall(event=call.event, fields={**call.fields, "session_id": latest}))
+
+    async def _imported(self, one: Conversation, rows: Sequence[dict[str, Any]]) -> Imported:
+        """The context by the transcript, with results that only the client's own list has; by that list alone where
+        there is no transcript."""
+        if not one.tail.rows and not one.path:
+            context = parse_value(_as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
+            return await import_context(self._given, self._sessions, one.info, context)
+        imported = await self._conversations.whole(one)
+        missing = [
+            result
+            for result in _results_of(rows)
+            if (state := imported.fold.states.get(call_key(text_of(result, "tool_use_id")))) is None
+            or not state.versions
+        ]
+        if not missing:
+            return imported
+        await self._conversations.write(one, self._unseen(one, missing, imported.counter))
+        fold, shown = await self._sessions.view(one.info, imported.counter)
+        return replace(imported, fold=fold, view=shown)
+
+    def _unseen(
+        self, one: Conversation, results: Sequence[dict[str, Any]], counter: ContentCounter
+    ) -> list[Observation]:
+        events: list[Observation] = []
+        for result in results:
+            name, text = call_key(text_of(result, "tool_use_id")), text_of(result, "text")
+            row = max(one.waiting_row, len(one.tail.rows))
+            one.waiting_row = row + 1
+            item = Item(
+                id=name,
+                kind="tool_result",
+                role="tool",
+                position=(row, 0),
+                content=text,
+                sha256=content_sha256(text),
+                size_bytes=len(content_bytes(text)),
+                tokens=counter.count(text),
+                unit=f"call:{name}",
+                call_id=text_of(result, "tool_use_id"),
+                is_error=result.get("isError") is True,
+            )
+            events.append(Seen(item=item, ts=self._given.now()))
+        return events
+
+    async def _pass(self, one: Conversation, imported: Imported, trigger: str) -> tuple[Situation, PassResult]:
+        """An ordinary pass. What the client or its user asked for is forced: measured against the context's own size,
+        since the client's trigger may lie far below the model's window."""
+        force = trigger in ("auto", "manual")
+        policy = stored_policy(self._given, imported.fold)
+        told = Told(host=HOST, forced=force)
+        situation = await situate(self._given, self._sessions, one.info, policy, told, imported=imported)
+        request = PassRequest(policy=policy, force=force)
+        return situation, await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+
+    async def _results(
+        self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
+    ) -> tuple[dict[str, str], int]:
+        """Call id -> stored part, for every result that the client still shows otherwise; and the tokens that frees."""
+        found: dict[str, str] = {}
+        records: dict[str, OffloadRecord] = {}
+        freed = 0
+        for result in _results_of(rows):
+            call_id = text_of(result, "tool_use_id")
+            name = call_key(call_id)
+            stands = fold.decided.replacements.get(name)
+            item = item_of(fold, name)
+            if stands is None or item is None or item.sha256 != stands.item.sha256:
+                continue
+            part = stands.item.part
+            if part is None:
+                batch = stands.batch.batch_id
+                if batch not in records:
+                    records[batch] = await self._offloaded.record(info, batch)
+                part = next(records[batch].part(one) for one in records[batch].items if one.id == name)
+            if part != text_of(result, "text"):
+                found[call_id] = part
+                freed += max(0, item.tokens - stands.item.part_tokens)
+        return found, freed
+
+    async def _applied(
+        self, info: SessionInfo, answer: InPlace, result: PassResult, imported: Imported, rows: Sequence[dict[str, Any]]
+    ) -> InPlace:
+        """The answer that changes the context: pictures too, since rows that are built anew hold text only (D14)."""
+        asked = {call_key(text_of(one, "tool_use_id")) for one in _results_of(rows)}
+        pictures = [
+            one
+            for one in result.view.items
+            if one.state == "live" and one.item.id in asked and has_binary(one.item.content)
+        ]
+        if pictures:
+            await self._as_pointers(info, pictures, imported.counter)
+            results, freed = await self._results(info, await self._sessions.fold(info), rows)
+            answer = replace(answer, results=results, saved_tokens=freed)
+        await self._preparing.keep_start_of(info)
+        return answer
+
+    async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
+        kept = await self._keeping.these(info, items, counter, reason="forced")
+        batches = tuple(
+            ReplacedBatch(
+                batch_id=one.record.batch_id,
+                items=tuple(
+                    ReplacedItem(
+                        id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens
+                    )
+                    for item in one.record.items
+                ),
+                original_tokens=one.record.original_token_count,
+                digest_tokens=one.record.digest_token_count,
+                digest_sha256=one.record.digest_sha256,
+                mode="pointer",
+            )
+            for one in kept
+        )
+
+        def decide(fold: Fold) -> list[Replaced]:
+            names = {item.id for batch in batches for item in batch.items}
+            if names & fold.decided.replacements.keys():
+                return []
+            return [Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())]
+
+        await self._sessions.decide(info, decide)
+
+
+def _due(compact: bool, why: str) -> str:
+    return json.dumps({"compact": compact, "why": why})
+
+
+def _results_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every tool result of the client's list that names its call."""
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        listed = row.get("toolResults")
+        entries = cast("list[Any]", listed) if isinstance(listed, list) else []
+        found += [one for one in map(as_fields, entries) if one is not None and text_of(one, "tool_use_id")]
+    return found
+
+
+def _as_messages(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The client's list as an Anthropic message list."""
+    messages: list[dict[str, Any]] = []
+    for row in rows:
+        blocks: list[dict[str, Any]] = [
+            {
+                "type": "tool_result",
+                "tool_use_id": text_of(one, "tool_use_id"),
+                "content": text_of(one, "text"),
+                "is_error": one.get("isError") is True,
+            }
+            for one in _results_of([row])
+        ]
+        if text := text_of(row, "text"):
+            blocks.append({"type": "text", "text": text})
+        uses = row.get("toolUses")
+        for use in map(as_fields, cast("list[Any]", uses) if isinstance(uses, list) else []):
+            if use is not None:
+                name, call_id = text_of(use, "tool"), text_of(use, "tool_use_id")
+                blocks.append(
+                    {"type": "tool_use", "id": call_id, "name": name, "input": as_fields(use.get("input")) or {}}
+                )
+        messages.append({"role": "assistant" if row.get("role") == "assistant" else "user", "content": blocks})
+    return messages
+
+
+__all__ = ["CompactingInPlace", "InPlace"]

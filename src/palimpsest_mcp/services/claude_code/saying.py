@@ -1,0 +1,82 @@
+"""UserPromptSubmit and PostToolBatch: a zone is named once, and so is what a compaction of the host's own lost."""
+
+from __future__ import annotations
+
+from ...hosts.hook_calls import HookCall
+from ...models.events import HostCompacted, LossTold
+from ...models.plain_text import plain_line
+from ..dependencies import Dependencies
+from ..measure import Told, situate
+from ..noticing import Noticing
+from ..policies import stored_policy
+from ..sessions import Sessions
+from .answers import context_answer
+from .conversations import HOST, Conversation, Conversations
+
+_NAMED_BATCHES = 6
+
+
+class Saying:
+    """What is said to the model between its steps, where there is anything to say."""
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Noticing
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._conversations = conversations
+        self._noticing = noticing
+
+    async def say(self, call: HookCall) -> str:
+        """The hook's answer; empty nearly always."""
+        one = await self._conversations.known(call)
+        if one is None:
+            return ""
+        async with self._conversations.turn(one):
+            await self._conversations.follow(one)
+            return context_answer(call.event, await self._loss(one), await self._notice(one))
+
+    async def _loss(self, one: Conversation) -> str:
+        lost = (await self._sessions.fold(one.info)).untold_loss
+        if lost is None:
+            return ""
+        await self._conversations.write(one, [LossTold(ts=self._given.now())])
+        return loss_text(one.info.handle, lost)
+
+    async def _notice(self, one: Conversation) -> str:
+        policy = stored_policy(self._given, await self._sessions.fold(one.info))
+        situation = await situate(self._given, self._sessions, one.info, policy, Told(host=HOST))
+        notice = await self._noticing.notice(one.info, situation, policy)
+        if not notice:
+            return ""
+        return (
+            f"Palimpsest: {notice}. The next compaction puts checked digests in the place of older tool results; "
+            f"every original stays within reach: restore_batch {one.info.handle} BATCH, or search_offloaded."
+        )
+
+
+def loss_text(handle: str, lost: HostCompacted) -> str:
+    """What a compaction lost, and how to get it back; empty where it lost nothing."""
+    if not lost.lost:
+        return ""
+    lines = [
+        f"Palimpsest: the conversation before this point was replaced by a summary. Of {lost.total:,} specifics of its "
+        f"originals (numbers, paths, ids, commands …) {lost.lost:,} are not in it. Do not guess them: restore."
+    ]
+    if lost.examples:
+        lines.append("For example: " + " · ".join(plain_line(text, 80) for text in lost.examples))
+    lines += [
+        f"restore_batch {handle} {batch.batch_id} · {batch.title} · {batch.lost:,} of {batch.total:,} lost"
+        for batch in lost.batches[:_NAMED_BATCHES]
+    ]
+    rest = len(lost.batches) - _NAMED_BATCHES
+    lines.append(
+        (f"{rest} more: list_offloaded {handle}. " if rest > 0 else "")
+        + f'By words: search_offloaded {handle} "words".'
+    )
+    if lost.probes is not None and lost.probes.total:
+        lines.append(f"Questions about it that the summary answers: {lost.probes.passed} of {lost.probes.total}.")
+    return "\n".join(lines)
+
+
+__all__ = ["Saying", "loss_text"]

@@ -1,0 +1,54 @@
+"""SessionStart: what is injected when a conversation begins, goes on, or was just compacted."""
+
+from __future__ import annotations
+
+from ...hosts.hook_calls import HookCall
+from ...store.host_files import HostFiles
+from .answers import context_answer
+
+FOLLOWS = ("clear",)
+"""Sources by which the client leaves one session for a new one, in the same process."""
+
+
+def client_of(call: HookCall) -> str:
+    """What tells one client from another: its process where the hook knows it, else its folder."""
+    return call.text("client_pid") or call.text("cwd")
+
+
+def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
+    """The hook's answer; also notes which session a new one follows. Reads small files only: this must be quick.
+
+    Args:
+        before: the session that this process last heard of, where that is known.
+    """
+    source, session_id = call.text("source"), call.session_id
+    if not session_id:
+        return ""
+    parent = ""
+    if source in FOLLOWS:
+        parent = files.take_ended(client_of(call)) or before
+        if parent and parent != session_id and not files.is_known(session_id):
+            files.link(session_id, parent)
+    found = files.start_of(session_id) or files.start_of(parent or files.parent_of(session_id))
+    handle, batches = found.get("handle"), found.get("batches")
+    if not isinstance(handle, str) or not isinstance(batches, int):
+        return ""
+    if source == "compact":
+        text = found.get("after_compaction")
+        return context_answer("SessionStart", text) if isinstance(text, str) else ""
+    if not batches:
+        return ""
+    return context_answer(
+        "SessionStart",
+        f"Palimpsest keeps {batches} batches of earlier results of this conversation: list_offloaded {handle}, "
+        f'restore_batch {handle} BATCH, search_offloaded {handle} "words".',
+    )
+
+
+def end(call: HookCall, files: HostFiles) -> None:
+    """Note that the client leaves a session for a new one."""
+    if call.text("reason") in FOLLOWS and call.session_id:
+        files.note_ended(client_of(call), call.session_id)
+
+
+__all__ = ["client_of", "end", "start"]

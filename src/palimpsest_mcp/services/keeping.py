@@ -1,0 +1,233 @@
+"""Archives what a host is about to drop: everything that has no record yet, without a word in the context (L10)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ..digest.manifest import header, item_note
+from ..ledger.placeholders import is_placeholder
+from ..ledger.view import View
+from ..models.digests import DigestRequest, DigestSource
+from ..models.events import SessionInfo
+from ..models.items import Action, content_sha256, content_text
+from ..models.plans import ContextItem
+from ..models.records import ArchivedItem, ClassCount, OffloadRecord, Reason, SpecificCounts, Verification
+from ..models.specifics import Specific
+from ..ports.text import Redacted
+from .batch_numbers import reserve_numbers
+from .dependencies import ContentCounter, Dependencies
+from .digesting import archived_item, has_binary
+from .offloaded import Offloaded
+from .sessions import Sessions
+
+RESULTS_A_BATCH = 3
+MESSAGES_A_BATCH = 12
+_NO_EVIDENCE = ("tool_call", "thinking", "host_block", "system_prompt", "digest_part")
+"""Kinds that stand in the archive with their results, that nobody may read back, or that are ours."""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """One record with what its originals hold, redacted."""
+
+    record: OffloadRecord
+    specifics: tuple[frozenset[Specific], ...]
+    """Of each item, in the record's order."""
+
+
+class Keeping:
+    """Everything in a session's context, archived."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+
+    async def everything(
+        self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason
+    ) -> tuple[Kept, ...]:
+        """Archive what has no record, flushed and read back. Returns every record that the context stands on, old ones
+        among them, in batch order."""
+        here = {one.item.id for one in shown.items}
+        old = [
+            record
+            async for record in self._given.store.archive.records(self._sessions.key(info))
+            if any(item.id in here for item in record.items)
+        ]
+        known = {(item.id, item.sha256) for record in old for item in record.items}
+        new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
+        made = await self.these(info, new, counter, reason=reason)
+        before = await asyncio.to_thread(self._read_again, old)
+        return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
+
+    async def these(
+        self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter, *, reason: Reason
+    ) -> tuple[Kept, ...]:
+        """Archive these items, flushed and read back, each batch under a pointer.
+
+        Raises:
+            WriteFailed, LockTimeout: nothing counts as archived.
+        """
+        groups = _groups(items)
+        if not groups:
+            return ()
+        names = await reserve_numbers(
+            self._given, self._sessions, info, len(groups), pass_id=f"keep-{self._given.random_hex(6)}"
+        )
+        made = await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason)
+        await self._given.store.archive.append(self._sessions.key(info), [kept.record for kept in made])
+        for kept in made:
+            entries = await asyncio.to_thread(self._offloaded.entries, info, kept.record)
+            await self._given.store.search.add(entries)
+        return tuple(made)
+
+    async def records(self, info: SessionInfo, items: Collection[str]) -> tuple[Kept, ...]:
+        """The records that hold any of these items."""
+        found = [
+            record
+            async for record in self._given.store.archive.records(self._sessions.key(info))
+            if any(item.id in items for item in record.items)
+        ]
+        return tuple(await asyncio.to_thread(self._read_again, found))
+
+    def _read_again(self, records: Sequence[OffloadRecord]) -> list[Kept]:
+        return [
+            Kept(
+                record=record,
+                specifics=tuple(
+                    self.specifics_of(masked.text)
+                    for masked in self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+                ),
+            )
+            for record in records
+        ]
+
+    def specifics_of(self, text: str) -> frozenset[Specific]:
+        """What a redacted text holds, without the keys: a summary may name a value in other words."""
+        return frozenset(Specific(span.cls, span.text) for span in self._given.registry.spans(text))
+
+    def _made(
+        self,
+        info: SessionInfo,
+        groups: Sequence[tuple[str, list[ContextItem]]],
+        counter: ContentCounter,
+        reason: Reason,
+    ) -> list[Kept]:
+        return [self._kept(info, name, items, counter, reason) for name, items in groups]
+
+    def _kept(
+        self, info: SessionInfo, batch_id: str, items: list[ContextItem], counter: ContentCounter, reason: Reason
+    ) -> Kept:
+        masked = self._given.redactor.redact_all([content_text(one.item.content) for one in items])
+        found = tuple(self.specifics_of(one.text) for one in masked)
+        counts = [_counts(one) for one in found]
+        request = DigestRequest(
+            sources=tuple(self._source(one, text) for one, text in zip(items, masked, strict=True)),
+            budget_tokens=1_000_000,
+            ceiling_tokens=1_000_000,
+            handle=info.handle,
+            batch_id=batch_id,
+        )
+        parts = [
+            item_note(source, number, source.text.count("\n") + 1, counts[number - 1])
+            for number, source in enumerate(request.sources, 1)
+        ]
+        whole = _counts(frozenset[Specific]().union(*found))
+        parts[0] = f"{header(request, whole, 0)}\n{parts[0]}"
+        return Kept(record=self._record(info, batch_id, items, masked, parts, whole, counter, reason), specifics=found)
+
+    def _record(
+        self,
+        info: SessionInfo,
+        batch_id: str,
+        items: Sequence[ContextItem],
+        masked: Sequence[Redacted],
+        parts: Sequence[str],
+        counts: SpecificCounts,
+        counter: ContentCounter,
+        reason: Reason,
+    ) -> OffloadRecord:
+        archived: list[ArchivedItem] = []
+        start = 0
+        for one, part in zip(items, parts, strict=True):
+            archived.append(archived_item(one, (start, start + len(part)), part, counter.count(part)))
+            start += len(part) + 2
+        redaction: dict[str, int] = {}
+        for text in masked:
+            for kind, count in text.counts.items():
+                redaction[kind] = redaction.get(kind, 0) + count
+        whole = "\n\n".join(parts)
+        return OffloadRecord(
+            ts=self._given.now(),
+            session_id=info.session_id,
+            batch_id=batch_id,
+            reason=reason,
+            items=tuple(archived),
+            digest_replacing_inline=whole,
+            original_token_count=sum(one.tokens for one in items),
+            digest_token_count=sum(item.digest_tokens for item in archived),
+            digest_sha256=content_sha256(whole),
+            mode="pointer",
+            batch_key=content_sha256(f"kept {[(one.item.id, one.item.sha256) for one in items]}"),
+            parent=info.parent,
+            registry=self._given.registry.version,
+            digester="pointer/1",
+            verification=Verification(passed=True, checks=("pointer",)),
+            specifics=counts,
+            redaction=dict(sorted(redaction.items())),
+            counter=counter.name,
+        )
+
+    def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
+        item = one.item
+        target = self._given.redactor.redact(item.action.target).text if item.action else ""
+        return DigestSource(
+            item_id=item.id,
+            kind=item.kind,
+            text=masked.text,
+            tokens=item.tokens,
+            tool_name=item.tool_name,
+            action=Action(verb=item.action.verb, target=target) if item.action else None,
+            title=self._given.redactor.redact(item.title).text,
+            url=self._given.redactor.redact(item.url).text,
+            is_error=item.is_error,
+            redacted=sum(masked.counts.values()),
+            binary=has_binary(item.content),
+        )
+
+
+def _is_evidence(one: ContextItem) -> bool:
+    item = one.item
+    return (
+        item.content is not None
+        and item.kind not in _NO_EVIDENCE
+        and not one.copy_of
+        and not is_placeholder(item.content)
+        and bool(item.size_bytes)
+    )
+
+
+def _groups(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
+    """Results by threes, words by twelves, each in the context's order."""
+    results = [one for one in items if one.item.role == "tool"]
+    words = [one for one in items if one.item.role != "tool"]
+    groups = [results[at : at + RESULTS_A_BATCH] for at in range(0, len(results), RESULTS_A_BATCH)]
+    groups += [words[at : at + MESSAGES_A_BATCH] for at in range(0, len(words), MESSAGES_A_BATCH)]
+    return sorted(groups, key=lambda group: group[0].item.position)
+
+
+def _counts(found: frozenset[Specific]) -> SpecificCounts:
+    """All of them left out: a pointer shows nothing."""
+    by_class: dict[str, int] = {}
+    for one in found:
+        by_class[one.cls] = by_class.get(one.cls, 0) + 1
+    return SpecificCounts(
+        total=len(found),
+        left_out=len(found),
+        by_class={cls: ClassCount(total=n, left_out=n) for cls, n in sorted(by_class.items())},
+    )
+
+
+__all__ = ["Keeping", "Kept"]
