@@ -22,16 +22,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .cli.status_text import main as print_status
 
         return print_status(given[1] if len(given) == 3 else None)
+    if given[:1] == ["hook"]:
+        # The client waits for it: no command line, no settings, no store where small files say enough.
+        from .cli.hooking import answer_hook, hook_arguments
+
+        if (asked := hook_arguments(given[1:])) is not None:
+            return answer_hook(*asked)
     from .cli.entry import run
 
     return run(given, serve=serve)
 
 
-def serve(home: str | None) -> None:
+def serve(home: str | None, host: str = "") -> None:
     """Serve MCP on stdin and stdout until stdin ends."""
     from .server.stdio import serve_stdio
 
-    serve_stdio(home)
+    serve_stdio(home, host)
 
 
 def _terminal_on_stdin() -> bool:

@@ -10,8 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..errors import InvalidArgument
-from ..hosts.host_table import host_note
+from ..hosts.host_table import HostNote, host_note
 from ..hosts.session_files import parse_value, rewrap
 from ..models.events import SessionInfo, SummarizationEvent
 from ..models.probes import ProbeReport
@@ -24,6 +26,7 @@ from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience
 from ..ports.store import Store
 from ..services import checkup, context, files, policies, record, reporting
+from ..services.claude_code.events import HostEvents
 from ..services.compact import run_pass
 from ..services.dependencies import Dependencies, Progress
 from ..services.experience_views import ExperienceViews
@@ -40,16 +43,21 @@ from ..services.rewriting import Rewriting, RewrittenSession
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.settings import Settings
+from ..store.host_files import HostFiles
 from ..summary.markdown import to_markdown
 from .experience import ExperienceMethods, learning_means, open_experience
+from .host_events import HostMethods
 from .wiring import dependencies, open_store
 
 
-class Palimpsest(ExperienceMethods):
+class Palimpsest(ExperienceMethods, HostMethods):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
-    def __init__(self, given: Dependencies, settings: Settings, experience: Experience | None = None) -> None:
+    def __init__(
+        self, given: Dependencies, settings: Settings, experience: Experience | None = None, attached: str = ""
+    ) -> None:
         self.settings = settings
+        self._attached = attached
         self._given = given
         self._sessions = Sessions(given)
         self._offloaded = Offloaded(given, self._sessions)
@@ -59,6 +67,15 @@ class Palimpsest(ExperienceMethods):
         means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
         self._learn = Learn(means)
         self._experience_views = ExperienceViews(means)
+        self._host_events = HostEvents(
+            given,
+            self._sessions,
+            self._offloaded,
+            self._noticing,
+            self._summaries,
+            HostFiles(settings.home),
+            self._learn_from,
+        )
 
     @classmethod
     @asynccontextmanager
@@ -72,6 +89,7 @@ class Palimpsest(ExperienceMethods):
         random_hex: RandomHex | None = None,
         store: Store | None = None,
         experience: Experience | None = None,
+        attached: str = "",
     ) -> AsyncGenerator[Palimpsest]:
         """Open a store for as long as the block runs.
 
@@ -81,6 +99,7 @@ class Palimpsest(ExperienceMethods):
             principal: whose sessions; empty is the local user.
             store: another backend than the folder.
             experience: another backend for the experience of skills than their folders.
+            attached: the host in which an adapter of ours acts, `claude-code`; empty for none.
 
         Raises:
             StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
@@ -90,7 +109,7 @@ class Palimpsest(ExperienceMethods):
         chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)
         try:
-            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen, experience)
+            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen, experience, attached)
         finally:
             if store is None:
                 await opened.aclose()
@@ -270,7 +289,7 @@ class Palimpsest(ExperienceMethods):
         # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
         ours = ratio_of(after.view_used, after.window_tokens)
         if auto and self._given.automatic and triggers(ours, policy):
-            request = PassRequest(policy=policy, requested=False, host_compacts=_stands_aside(host))
+            request = PassRequest(policy=policy, requested=False, host_compacts=self._stands_aside(host))
             report = await self._run(info, after, request, host)
         return Recorded(
             session_id=info.session_id,
@@ -316,7 +335,7 @@ class Palimpsest(ExperienceMethods):
             Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host),
         )
         situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
-        return await self._noticing.usage(info, situation, chosen)
+        return self._with_adapter(await self._noticing.usage(info, situation, chosen))
 
     async def compact_session(
         self,
@@ -370,7 +389,7 @@ class Palimpsest(ExperienceMethods):
             plan_id=plan_id,
             digests=digests or {},
             strategy=strategy,
-            host_compacts=_stands_aside(host or info.host),
+            host_compacts=self._stands_aside(host or info.host),
             progress=progress,
         )
         return await self._run(info, situation, request, host)
@@ -541,10 +560,27 @@ class Palimpsest(ExperienceMethods):
 
     async def _run(self, info: SessionInfo, situation: Situation, request: PassRequest, host: str) -> Report:
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
-        return reporting.report(info, situation, request, result, host=host or info.host or "mcp")
+        note = self._note(host or info.host or "mcp")
+        return reporting.report(info, situation, request, result, note=note)
 
+    def _note(self, host: str) -> HostNote:
+        """What is known of a host, with our adapter where it acts there."""
+        return host_note(host, attached=self._attached)
 
-def _stands_aside(host: str) -> bool:
-    """Whether the host compacts by itself where no adapter of ours acts."""
-    note = host_note(host)
-    return bool(host) and note.compacts_itself and not note.adapter
+    def _stands_aside(self, host: str) -> bool:
+        """Whether the host compacts by itself where no adapter of ours acts."""
+        note = self._note(host)
+        return bool(host) and note.compacts_itself and not note.adapter
+
+    def _with_adapter(self, usage: Usage) -> Usage:
+        """What the adapter does at the host's point of compaction, behind that point."""
+        note = self._note(usage.host)
+        if not note.adapter:
+            return usage
+        point = "; ".join(filter(None, (usage.host_compaction_point, note.adapter_does)))
+        return msgspec.structs.replace(usage, host_compaction_point=point)
+
+    async def _learn_from(self, session_id: str) -> None:
+        """What the skills of a session that ends have learned; a skill that cannot be compacted is left for later."""
+        if self._given.automatic:
+            await self.compact_due_experience(ended_session=session_id)

@@ -37,6 +37,7 @@ COMMANDS = {
     "install": ("installing", "install", "Enter Palimpsest in Claude Code or Claude Desktop, or take it out."),
     "statusline": ("statusline", "statusline", "One line for Claude Code's status bar."),
     "serve": ("serving", "serve", "Run the MCP server on stdin and stdout."),
+    "hook": ("hook", "hook", "Answer one event of a host's hooks: JSON on stdin, the answer on stdout."),
 }
 """Name -> module, attribute, and what `--help` says of it without importing it."""
 

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from ..app import Palimpsest
 
-Serve: TypeAlias = Callable[[str | None], None]
+Serve: TypeAlias = Callable[[str | None, str], None]
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ class Face:
     """One run of the program."""
 
     serve: Serve
-    """Runs the server: handed in, since the command line does not know it."""
+    """Runs the server over a home, for a host or for none: handed in, since the command line does not know it."""
     home: str | None = None
     as_json: bool = False
 

@@ -19,6 +19,8 @@ class HostNote(msgspec.Struct, frozen=True, kw_only=True):
     """What makes a compaction real in this host."""
     adapter: bool = False
     """Whether an adapter of ours acts inside the host, at or before its own compaction."""
+    adapter_does: str = ""
+    """What it does there, in words."""
 
 
 _FRESH_START = (
@@ -38,6 +40,21 @@ _CLAUDE_CODE = HostNote(
     compacts_itself=True,
     how_to_apply=_REWRITE,
 )
+_ATTACHED = {
+    "claude-code": msgspec.structs.replace(
+        _CLAUDE_CODE,
+        adapter=True,
+        adapter_does=(
+            "the Palimpsest plugin then puts digests in the place of older results, as it does at /compact and, in a "
+            "terminal, at the policy's trigger"
+        ),
+        how_to_apply=(
+            "The Palimpsest plugin puts the stored digests in place at the next compaction: say /compact, or wait for "
+            "the client's own. Without the plugin's module, resume the file that `palimpsest-mcp rewrite` makes."
+        ),
+    )
+}
+"""Hosts in which an adapter of ours acts, while it is attached."""
 _HOSTS = {
     "claude-code": _CLAUDE_CODE,
     "claude-ai": HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START),
@@ -77,10 +94,12 @@ _NAMES = {
 _UNKNOWN = HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START)
 
 
-def host_note(host: str) -> HostNote:
+def host_note(host: str, *, attached: str = "") -> HostNote:
     """What is known of a host.
 
     Args:
         host: client-info name of an MCP client, `claude-code` for a transcript, empty for a plain message list.
+        attached: the host in which an adapter of ours acts, by the table's name.
     """
-    return _HOSTS.get(_NAMES.get(host.strip().lower(), "unknown"), _UNKNOWN)
+    name = _NAMES.get(host.strip().lower(), "unknown")
+    return _ATTACHED[name] if name == attached and name in _ATTACHED else _HOSTS.get(name, _UNKNOWN)

@@ -12,6 +12,9 @@ RECORD_SCHEMA = 1
 """Version of the record format. A reader refuses a higher one and keeps reading every lower one."""
 
 Reason: TypeAlias = Literal["token_budget_exceeded", "forced", "at_birth"]
+KEPT = "kept/1"
+"""Digester of a record that was made because a host was about to drop its items: no pass commits it."""
+
 Mode: TypeAlias = Literal["digest", "pointer"]
 
 

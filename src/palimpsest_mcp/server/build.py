@@ -12,7 +12,7 @@ from mcp.server import CacheHint, MCPServer
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.types import ToolAnnotations
 
-from . import archive_tools, context_tools, experience_tools, summary_tools
+from . import archive_tools, context_tools, experience_tools, host_tools, summary_tools
 from .counting import warm_up
 from .opening import OpenFacade, OpenOnFirstUse
 from .slim import SlimServer
@@ -39,11 +39,14 @@ WHOLE_RESULTS = {"anthropic/maxResultSizeChars": 200_000}
 """Claude Code spills longer results to a file; our pages are already cut."""
 
 
-def build_server(open_facade: OpenFacade, *, version: str = "", warm: Callable[[], None] = warm_up) -> MCPServer[Any]:
+def build_server(
+    open_facade: OpenFacade, *, version: str = "", warm: Callable[[], None] = warm_up, hooks: bool = False
+) -> MCPServer[Any]:
     """A server over the facade that `open_facade` opens at the first tool call.
 
     Args:
         warm: run once in a thread, after the first message was answered.
+        hooks: also list the tool that a host's hooks call.
     """
 
     @asynccontextmanager
@@ -67,6 +70,8 @@ def build_server(open_facade: OpenFacade, *, version: str = "", warm: Callable[[
         middleware=[_note_answer],
     )
     _add_tools(server)
+    if hooks:
+        _add(server, host_tools.host_event, "Host event", _CHANGES, structured_output=False)
     return server
 
 

@@ -24,6 +24,7 @@ EXAMPLES: Mapping[str, str] = {
     "record_experience": '{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
     ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
     "compact_experience": '{"skill": "search-web", "dry_run": true}',
+    "host_event": '{"event": "Stop", "payload": {"session_id": "…"}}',
 }
 """A call that is right, for each tool: what an error about arguments shows (I2)."""
 

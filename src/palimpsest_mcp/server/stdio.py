@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from ..app import Palimpsest
 
 
-def serve_stdio(home: str | None) -> None:
+def serve_stdio(home: str | None, host: str = "") -> None:
     """Serve until stdin ends. Nothing but the protocol goes to stdout; logs go to stderr.
 
     Args:
         home: root of the store; None: from the environment, else the platform's data folder.
+        host: the host whose hooks call this server; empty for none.
     """
 
     def open_facade() -> AbstractAsyncContextManager[Palimpsest]:
         from ..app import Palimpsest
 
-        return Palimpsest.open(home)
+        return Palimpsest.open(home, attached=host)
 
-    build_server(open_facade, version=_version()).run("stdio")
+    build_server(open_facade, version=_version(), hooks=bool(host)).run("stdio")
 
 
 def _version() -> str:

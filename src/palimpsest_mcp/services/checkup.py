@@ -6,7 +6,7 @@ from ..errors import StoreError
 from ..ledger.fold import Fold
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256
-from ..models.records import OffloadRecord
+from ..models.records import KEPT, OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
 from .dependencies import Dependencies
 from .sessions import Sessions
@@ -56,7 +56,7 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Findi
         if content_sha256(record.part(item)) != item.digest_sha256:
             found.append(_damage(info, f"{record.batch_id} {item.id}", "the digest part does not match its hash"))
     batch = fold.decided.batches.get(record.batch_id)
-    if batch is None:
+    if batch is None and record.digester != KEPT:
         found.append(
             Finding(
                 where=f"{info.handle} {record.batch_id}",
@@ -65,7 +65,7 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Findi
                 next="Nothing: the next pass uses it, and restore works.",
             )
         )
-    elif not _agree(batch.info, record):
+    elif batch is not None and not _agree(batch.info, record):
         found.append(_damage(info, record.batch_id, "ledger and archive disagree on its parts"))
     return found
 

@@ -14,7 +14,7 @@ from ..models.digests import DigestRequest, DigestSource
 from ..models.events import SessionInfo
 from ..models.items import Action, content_sha256, content_text
 from ..models.plans import ContextItem
-from ..models.records import ArchivedItem, ClassCount, OffloadRecord, Reason, SpecificCounts, Verification
+from ..models.records import KEPT, ArchivedItem, ClassCount, OffloadRecord, Reason, SpecificCounts, Verification
 from ..models.specifics import Specific
 from ..ports.text import Redacted
 from .batch_numbers import reserve_numbers
@@ -173,7 +173,7 @@ class Keeping:
             batch_key=content_sha256(f"kept {[(one.item.id, one.item.sha256) for one in items]}"),
             parent=info.parent,
             registry=self._given.registry.version,
-            digester="pointer/1",
+            digester=KEPT,
             verification=Verification(passed=True, checks=("pointer",)),
             specifics=counts,
             redaction=dict(sorted(redaction.items())),

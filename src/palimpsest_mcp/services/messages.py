@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ..errors import NotRestorable, WindowUnknown
+from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap, transcripts
 from ..hosts.validity import new_problems
 from ..ledger.alignment import part_hash
@@ -92,7 +93,7 @@ class Messages:
                 next="Give --window N (window_tokens), or --force to take the session's own size as the window.",
             )
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
-        answer = report(info, situation, request, result, host="messages" if told.host == "" else told.host)
+        answer = report(info, situation, request, result, note=host_note("messages" if told.host == "" else told.host))
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes))
         contents = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)

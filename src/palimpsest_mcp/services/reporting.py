@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ..digest.handed import NOT_USED
-from ..hosts.host_table import host_note
+from ..hosts.host_table import HostNote
 from ..models.events import SessionInfo
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS
 from ..models.records import ClassCount, SpecificCounts
@@ -27,7 +27,9 @@ _OUTPUT_PRICE = 5.0
 """An output token costs about so many input tokens, with every model of the table."""
 
 
-def report(info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, host: str) -> Report:
+def report(
+    info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, note: HostNote
+) -> Report:
     """What a pass did, or would do."""
     before = situation.usage
     after = _after(situation, request, result)
@@ -81,7 +83,7 @@ def report(info: SessionInfo, situation: Situation, request: PassRequest, result
         else None,
         probes=result.probes,
         compression=pressed.share,
-        how_to_apply=host_note(host).how_to_apply,
+        how_to_apply=note.how_to_apply,
         plan_id=result.plan_id if request.dry_run else "",
         slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.dry_run else (),
         notes=_notes(situation, request, result, pressed.note),

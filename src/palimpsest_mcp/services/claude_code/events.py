@@ -92,9 +92,7 @@ class HostEvents:
             return _refused(call.event, "failed", error.message)
         except PalimpsestError as error:
             return await self._failed(call, error.code, error.message)
-        except (
-            Exception
-        ) as error:  # the client goes on, whatever it is; its text may quote a session, its kind does not
+        except Exception as error:  # the client goes on; its text may quote a session, its kind does not
             _log.debug("%s", call.event, exc_info=error)
             return await self._failed(call, "internal_error", type(error).__name__)
 
@@ -104,7 +102,13 @@ class HostEvents:
         return _refused(call.event, "failed", f"{code}: {text}")
 
     async def _start(self, call: HookCall) -> str:
-        return await asyncio.to_thread(start, call, self._files, before=self._conversations.latest_id)
+        before = self._conversations.latest_id
+        text = await asyncio.to_thread(start, call, self._files, before=before)
+        if text or self._files.start_of(call.session_id) or not await self._is_known(call.session_id):
+            return text
+        # Recorded, but nobody wrote down yet what its start is to say.
+        await self._preparing.keep_start_of(await self._sessions.find(call.session_id))
+        return await asyncio.to_thread(start, call, self._files, before=before)
 
     async def _pre_tool_use(self, call: HookCall) -> str:
         tool_input = call.mapping("tool_input")

@@ -42,18 +42,21 @@ def instructions(handle: str, batches: int, summary: AnchoredSummary, newest_fir
 
 
 def weightiest(newest_first: Iterable[Specific], most: int) -> list[str]:
-    """The specifics that a reader could least guess, the weightiest classes first and in each the newest first."""
-    ranked: dict[str, tuple[float, int]] = {}
-    for place, one in enumerate(newest_first):
-        weight = _WEIGHTS.get(one.cls, _USERS_CLASS)
-        if weight >= _LEAST_WEIGHT and len(one.text) <= _VALUE and one.text not in ranked:
-            ranked[one.text] = (-weight, place)
-    chosen = sorted(ranked, key=lambda text: ranked[text])[: 4 * most]
-    # No class takes all the room: they take turns, the weightiest class first.
-    classes: dict[float, list[str]] = {}
-    for text in chosen:
-        classes.setdefault(ranked[text][0], []).append(text)
-    return _by_turns(list(classes.values()), most)
+    """The specifics that a reader could least guess: the classes take turns, the weightiest first, in each the newest
+    first. No class takes all the room."""
+    classes: dict[str, list[str]] = {}
+    known: set[str] = set()
+    for one in newest_first:
+        if _weight(one.cls) < _LEAST_WEIGHT or len(one.text) > _VALUE or one.text in known:
+            continue
+        known.add(one.text)
+        classes.setdefault(one.cls, []).append(one.text)
+    heaviest = sorted(classes, key=lambda cls: (-_weight(cls), cls))
+    return _by_turns([classes[cls] for cls in heaviest], most)
+
+
+def _weight(cls: str) -> float:
+    return _WEIGHTS.get(cls, _USERS_CLASS)
 
 
 def _by_turns(groups: Sequence[list[str]], most: int) -> list[str]:

@@ -90,13 +90,11 @@ class Preparing:
         await asyncio.to_thread(self._files.keep_start, info.session_id, start)
 
     async def keep_start_of(self, info: SessionInfo) -> None:
-        """The same after a compaction of ours: what stands replaced is what can be restored."""
-        fold = await self._sessions.fold(info)
-        standing = {one.batch.batch_id for one in fold.decided.replacements.values()}
+        """The same from everything that can be restored, the parents' batches first."""
         records = [
             record
-            async for record in self._given.store.archive.records(self._sessions.key(info))
-            if record.batch_id in standing
+            for owner in reversed(await self._sessions.family(info))
+            async for record in self._given.store.archive.records(self._sessions.key(owner))
         ]
         await self.keep_start(info, records, await self.summary(info))
 

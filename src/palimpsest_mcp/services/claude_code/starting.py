@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...hosts.hook_calls import HookCall
 from ...store.host_files import HostFiles
 from .answers import context_answer
@@ -29,7 +31,7 @@ def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
         parent = files.take_ended(client_of(call)) or before
         if parent and parent != session_id and not files.is_known(session_id):
             files.link(session_id, parent)
-    found = files.start_of(session_id) or files.start_of(parent or files.parent_of(session_id))
+    found = files.start_of(session_id) or _start_of_parent(parent or files.parent_of(session_id), files)
     handle, batches = found.get("handle"), found.get("batches")
     if not isinstance(handle, str) or not isinstance(batches, int):
         return ""
@@ -43,6 +45,10 @@ def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
         f"Palimpsest keeps {batches} batches of earlier results of this conversation: list_offloaded {handle}, "
         f'restore_batch {handle} BATCH, search_offloaded {handle} "words".',
     )
+
+
+def _start_of_parent(parent: str, files: HostFiles) -> dict[str, Any]:
+    return files.start_of(parent) if parent else {}
 
 
 def end(call: HookCall, files: HostFiles) -> None:

@@ -1,0 +1,69 @@
+"""`hook EVENT` without the command line's own weight: a client waits for it at every start."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..hosts.hook_calls import HookCall, read_call
+from ..services.claude_code.starting import start
+from ..settings.places import home_folder
+from ..settings.quick import is_automatic
+from ..store.host_files import HostFiles
+
+HOST = "claude-code"
+
+
+def hook_arguments(arguments: Sequence[str]) -> tuple[str, str | None] | None:
+    """(event, home) of a plain `hook EVENT [--home FOLDER]`; None for any other, which the command line reads."""
+    rest = [argument for argument in arguments if argument != "--json"]
+    home: str | None = None
+    if "--home" in rest[:-1]:
+        at = rest.index("--home")
+        home = rest[at + 1]
+        del rest[at : at + 2]
+    if len(rest) > 1 or any(argument.startswith("-") for argument in rest):
+        return None
+    return (rest[0] if rest else "", home)
+
+
+def answer_hook(event: str, home: str | None) -> int:
+    """Answer one event from stdin on stdout. Always 0: no failure of ours may break the client."""
+    folder = home_folder(home)
+    try:
+        call = read_call(event, sys.stdin.buffer.read().decode("utf-8", "replace"))
+        call.fields.setdefault("client_pid", os.environ.get("CLAUDE_PID", ""))
+        text = _answer(call, folder)
+    except BaseException as error:  # an interrupt too: the client is to go on
+        HostFiles(folder).note_trouble(event, "internal_error", type(error).__name__)
+        text = ""
+    if text:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _answer(call: HookCall, folder: Path) -> str:
+    if call.event == "SessionStart":
+        files = HostFiles(folder)
+        if not is_automatic(folder):
+            return ""
+        text = start(call, files)
+        session_id = call.session_id
+        if text or not session_id or not files.is_known(session_id) or files.start_of(session_id):
+            return text
+    import asyncio
+
+    return asyncio.run(_by_the_store(call, folder))
+
+
+async def _by_the_store(call: HookCall, folder: Path) -> str:
+    from ..app import Palimpsest
+
+    async with Palimpsest.open(folder, attached=HOST) as facade:
+        return await facade.host_event(call.event, call.fields)
+
+
+__all__ = ["answer_hook", "hook_arguments"]
