@@ -8,9 +8,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,8 @@ from quality.pages import q3
 from quality.planted import planted
 
 RESULTS = CHECKOUT / "benchmarks" / "quality" / "results.md"
+PAGE = CHECKOUT / "docs" / "quality.md"
+_BEGIN, _END = "<!-- overview: written by benchmarks/quality/run.py -->\n", "<!-- end -->"
 PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
     "planted": ("Planted and natural specifics on the made sessions", planted),
     "q1": ("Q1 Atom recall at matched savings", q1),
@@ -39,8 +44,8 @@ PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
 }
 
 
-def quality(_repeats: int = 1, only: tuple[str, ...] = ()) -> str:
-    """Guards what survives: specifics in view at each saving, values needed later, drift, cost; no model."""
+def measured(only: tuple[str, ...] = ()) -> tuple[str, str]:
+    """(the table of figures that have a goal, all other tables)."""
     texts: list[str] = []
     found: dict[str, Any] = {}
     for name, (title, part) in PARTS.items():
@@ -51,27 +56,49 @@ def quality(_repeats: int = 1, only: tuple[str, ...] = ()) -> str:
             text, found[name] = part()
         except Skipped as reason:
             text = f"Skipped: {reason}"
-        texts.append(f"### {title}\n\n{text}")
+        texts.append(f"## {title}\n\n{text}")
         print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
-    return "\n\n".join(["### Overview", table(HEAD, rows(found)), *texts])
+    return table(HEAD, rows(found)), "\n\n".join(texts)
+
+
+def quality(_repeats: int = 1) -> str:
+    """Guards what survives: specifics in view at each saving, values needed later, drift, cost; no model."""
+    overview, details = measured()
+    write_pages(overview, details)
+    links = "All tables: [quality/results.md](quality/results.md); how made: [docs/quality.md](../docs/quality.md)."
+    return f"{overview}\n\n{links}"
+
+
+def write_pages(overview: str, details: str) -> None:
+    """The page of results, and the table in docs/quality.md."""
+    RESULTS.write_text(f"{_title()}\n\n## Overview\n\n{overview}\n\n{details}\n", encoding="utf-8")
+    before, _, rest = PAGE.read_text("utf-8").partition(_BEGIN)
+    after = rest[rest.index(_END) :]
+    PAGE.write_text(f"{before}{_BEGIN}\n{overview}\n\n{after}", encoding="utf-8")
+
+
+def _title() -> str:
+    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
+    load = f"load {os.getloadavg()[0]:.1f} at the end"
+    return f"# What survives\n\nWritten by `benchmarks/quality/run.py` on {when}: {machine}, {load}."
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure what survives, and write benchmarks/quality/results.md.")
-    parser.add_argument("--only", default="", help=f"comma-separated: {', '.join(PARTS)}")
-    parser.add_argument(
-        "--out", type=Path, default=None, help="where the page goes; a part of the tables is only printed"
-    )
+    parser = argparse.ArgumentParser(description="Measure what survives; write quality/results.md and docs/quality.md.")
+    parser.add_argument("--only", default="", help=f"comma-separated, only printed: {', '.join(PARTS)}")
+    parser.add_argument("--out", type=Path, default=None, help="one page here, instead of the two of the project")
     options = parser.parse_args()
     only = tuple(name for name in options.only.split(",") if name)
     if unknown := [name for name in only if name not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
-    text = quality(only=only)
-    print(text)
-    out = options.out or (None if only else RESULTS)
-    if out:
-        out.write_text(f"# What survives\n\nWritten by `benchmarks/quality/run.py`.\n\n{text}\n", encoding="utf-8")
-        print(f"\nwritten: {out}")
+    overview, details = measured(only)
+    print(f"{overview}\n\n{details}")
+    if options.out:
+        options.out.write_text(f"{_title()}\n\n## Overview\n\n{overview}\n\n{details}\n", encoding="utf-8")
+    elif not only:
+        write_pages(overview, details)
+        print(f"\nwritten: {RESULTS}, {PAGE}")
     return 0
 
 

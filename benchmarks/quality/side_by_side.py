@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from measuring import Skipped, table
-from peer_runs import output, peer_rows
+from peer_runs import Row, output, peer_rows
 
 from .sessions import Scores, Session
 
 CHANGED = ("1000k",)
 """Sessions whose changed twin is given to the peers as well."""
+LEAST_SAVED = 55.0
 
 
 @dataclass
@@ -30,15 +31,21 @@ class Beside:
             self.missing = {"all peers": str(reason)}
             return
         for name, row in rows.items():
-            for one in (session, twin) if session.name in CHANGED else (session,):
-                try:
-                    made = output(row, one.file)
-                except Skipped as reason:
-                    self.missing[f"{name}, {one.name}"] = str(reason)
-                    continue
-                found = self.scores[name, one.name] = one.score(made.messages)
-                if one is session:
-                    self.rows.append(_cells(f"{name} {made.version}", one.name, found, made.seconds, made.peak_mb))
+            found = self._given(name, row, session, tell=True)
+            # Where a peer saves little, nothing is compared with what it keeps of the twin.
+            if found is not None and session.name in CHANGED and found.saved >= LEAST_SAVED:
+                self._given(name, row, twin, tell=False)
+
+    def _given(self, name: str, row: Row, session: Session, *, tell: bool) -> Scores | None:
+        try:
+            made = output(row, session.file)
+        except Skipped as reason:
+            self.missing[f"{name}, {session.name}"] = str(reason)
+            return None
+        found = self.scores[name, session.name] = session.score(made.messages)
+        if tell:
+            self.rows.append(_cells(f"{name} {made.version}", session.name, found, made.seconds, made.peak_mb))
+        return found
 
     def best(self, session: str, level: float) -> tuple[str, Scores] | None:
         """Of those that save at least so much, the one that keeps most planted strings in view."""
