@@ -77,6 +77,13 @@ def test_what_a_summary_repeats_does_not_count_as_shown(bench: Bench, log: Log) 
     [
         ("", "it is blank"),
         (" \n\t\n", "it is blank"),
+        ("N/A", "it is blank"),
+        ("- null\n", "it is blank"),
+        ("[TBD]", "it is blank"),
+        ("…", "it is blank"),
+        ("All of it cost $7777777.", "invented"),
+        ("It failed 9 times", "invented: 1 numbers that its source does not hold"),
+        ("Version 8 was used", "invented: 1 numbers"),
         ("Ticket 777123 is open", "invented: 1 specifics that its source does not hold (1 number)"),
         ("See https://example.org/evil and run /bin/x", "invented: 2 specifics"),
         ("Took 10 seconds", "invented"),

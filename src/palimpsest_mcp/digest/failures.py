@@ -37,6 +37,10 @@ _TRACE = re.compile(
     r"|goroutine \d+ \[|thread '[^'\n]{1,100}' panicked|stack backtrace:|panic: )",
     re.MULTILINE,
 )
+_WORDS = re.compile(r"[^\W_]+")
+_PLACEHOLDERS = frozenset(
+    ("na", "nan", "nil", "none", "null", "undefined", "todo", "tbd", "tba", "empty", "blank", "placeholder", "unknown")
+)
 _OPENING = re.compile(r"[\s\"'`*#>_-]*(?:json\s+)?")
 
 
@@ -54,4 +58,10 @@ def looks_like_a_failure(text: str) -> bool:
     )
 
 
-__all__ = ["looks_like_a_failure"]
+def says_nothing(text: str) -> bool:
+    """Whether a text is blank, or a placeholder for one: no word at all, or one of those that stand for none."""
+    words = _WORDS.findall(text.lower())
+    return not words or len(words) < 3 and "".join(words) in _PLACEHOLDERS
+
+
+__all__ = ["looks_like_a_failure", "says_nothing"]

@@ -18,7 +18,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest, Pros
 from ..models.records import SpecificCounts
 from .attempt import Attempt, Draft
 from .engine import ExtractiveDigester
-from .failures import looks_like_a_failure
+from .failures import looks_like_a_failure, says_nothing
 from .manifest import escaped, prose_note
 from .plain import plain
 from .verify import PROSE_SHARE, PartCheck, prose_violation, violations
@@ -102,7 +102,7 @@ class _Composing(Attempt):
 
     def _reason(self, numbers: Sequence[int], lines: Sequence[str], text: str) -> str:
         """Why a summary may not be used; empty when it may."""
-        if not lines:
+        if not lines or says_nothing(text):
             return "it is blank"
         if self._request.pointer_only:
             return "a pointer is wanted here"

@@ -6,6 +6,7 @@ same registry, and compares with what the sources hold.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ SLACK = 1.05
 """A digest may use this much of its budget (D11)."""
 PROSE_SHARE = 0.4
 """Of the budget, at most, for a model's wording (D10)."""
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?!\w|[.,]\d)")
+"""A number that stands alone, down to a single digit; the registry's classes begin with longer ones."""
 
 
 @dataclass(slots=True)
@@ -59,8 +62,8 @@ def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) 
 
 
 def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: Registry) -> str:
-    """The rule that a summary of these items breaks, empty where none: it holds no specific that they do not hold (D5,
-    D10), and gives none of them, behind `=`, a key that it does not have (D7)."""
+    """The rule that a summary of these items breaks, empty where none: it holds no specific and no number, however short,
+    that they do not hold (D5, D10), and gives no value, behind `=`, a key that it does not have (D7)."""
     known = {(spec.cls, spec.text) for survey in surveys for spec in survey.specs}
     pairs = {pair for survey in surveys for pair in survey.pairs}
     strangers = Counter[str]()
@@ -74,6 +77,9 @@ def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: R
     if strangers:
         said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
         return f"invented: {strangers.total()} specifics that its source does not hold ({said})"
+    numbers = {number for line in lines for number in _NUMBER.findall(line)}
+    if numbers and (unknown := numbers.difference(*(_NUMBER.findall(one.text) for s in surveys for one in s.lines))):
+        return f"invented: {len(unknown)} numbers that its source does not hold"
     return f"pairs: {mispaired} values under a key they do not have" if mispaired else ""
 
 
