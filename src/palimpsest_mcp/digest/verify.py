@@ -62,8 +62,8 @@ def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) 
 
 
 def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: Registry) -> str:
-    """The rule that a summary of these items breaks, empty where none: it holds no specific and no number, not even of one
-    digit, that they do not hold (D5, D10), and gives no value, behind `=`, a key that it does not have (D7)."""
+    """The rule that a summary of these items breaks, empty where none: it holds no specific and no number, however
+    short, that they do not hold (D5, D10), and gives no value, behind `=`, a key that it does not have (D7)."""
     known = {(spec.cls, spec.text) for survey in surveys for spec in survey.specs}
     pairs = {pair for survey in surveys for pair in survey.pairs}
     strangers = Counter[str]()
