@@ -16,6 +16,7 @@ from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
 from .survey import survey
+from .units import Survey
 from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
 
 _ROUNDS = 4
@@ -25,6 +26,8 @@ _NEAR = 0.97
 _FOCUS_BONUS = 0.8
 """For each task word in a line."""
 _FOCUS_WORDS = 24
+_CARRIED = 1_000.0
+"""Added to the worth of what must be shown."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ class Attempt:
         self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
         self._least = request.min_shown
+        if request.carried:
+            self._rated = [self._with_carried(one, of) for one, of in zip(self._surveys, rated, strict=True)]
         self._redacted = sum(source.redacted for source in request.sources)
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._add_focus()
@@ -281,6 +286,14 @@ class Attempt:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
+
+    def _with_carried(self, one: Survey, rated: list[float]) -> list[float]:
+        """What other digests rely on comes first (D9)."""
+        carried = self._request.carried
+        return [
+            gain + _CARRIED if (spec.cls, spec.text) in carried else gain
+            for spec, gain in zip(one.specs, rated, strict=True)
+        ]
 
     def _add_focus(self) -> None:
         """Lines with task words get a bonus; nothing needs one."""

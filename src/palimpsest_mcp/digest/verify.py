@@ -133,13 +133,14 @@ def settle(
 def counted(surveys: Iterable[Survey], checks: Iterable[PartCheck], redacted: int) -> SpecificCounts:
     """Counts over items, by class; shown + elsewhere + left out = total in each (D4)."""
     by_class: dict[str, list[int]] = {}
-    holders: dict[str, int] = {}
+    held: dict[str, dict[str, int]] = {}
     for survey, check in zip(surveys, checks, strict=True):
         for number, spec in enumerate(survey.specs):
             row = by_class.setdefault(spec.cls, [0, 0, 0])
             row[0 if number in check.shown else 1 if number in check.elsewhere else 2] += 1
-        for holder in check.elsewhere.values():
-            holders[holder] = holders.get(holder, 0) + 1
+        for number, holder in check.elsewhere.items():
+            classes_of, name = held.setdefault(holder, {}), survey.specs[number].cls
+            classes_of[name] = classes_of.get(name, 0) + 1
     classes = {
         name: ClassCount(total=sum(row), shown=row[0], elsewhere=row[1], left_out=row[2])
         for name, row in sorted(by_class.items())
@@ -151,7 +152,8 @@ def counted(surveys: Iterable[Survey], checks: Iterable[PartCheck], redacted: in
         left_out=sum(c.left_out for c in classes.values()),
         redacted=redacted,
         by_class=classes,
-        holders=dict(sorted(holders.items())),
+        holders={holder: sum(of.values()) for holder, of in sorted(held.items())},
+        held={holder: dict(sorted(of.items())) for holder, of in sorted(held.items())},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -11,7 +11,7 @@ from ..models.items import Item
 from ..models.plans import ContextItem
 from ..models.records import SpecificCounts
 from .alignment import part_hash
-from .fold import Fold, ItemState
+from .fold import Batch, Fold, ItemState, batch_number
 
 
 class View(msgspec.Struct, frozen=True):
@@ -150,17 +150,82 @@ def settle_holders(counts: SpecificCounts, holders: Mapping[str, bool]) -> Speci
     Args:
         holders: holder -> whether it still stands in the context; one that is missing does not.
     """
-    lost = sum(count for holder, count in counts.holders.items() if not holders.get(holder, False))
-    if not lost:
+    gone = [holder for holder in counts.holders if not holders.get(holder, False)]
+    if not gone:
         return counts
-    return msgspec.structs.replace(counts, elsewhere=counts.elsewhere - lost, left_out=counts.left_out + lost)
+    lost = sum(counts.holders[holder] for holder in gone)
+    by_class = dict(counts.by_class)
+    for holder in gone:
+        for name, count in counts.held.get(holder, {}).items():
+            one = by_class[name]
+            by_class[name] = msgspec.structs.replace(
+                one, elsewhere=one.elsewhere - count, left_out=one.left_out + count
+            )
+    return msgspec.structs.replace(
+        counts,
+        elsewhere=counts.elsewhere - lost,
+        left_out=counts.left_out + lost,
+        by_class=by_class,
+        holders={holder: count for holder, count in counts.holders.items() if holder not in gone},
+        held={holder: classes for holder, classes in counts.held.items() if holder not in gone},
+    )
+
+
+def present_items(fold: Fold) -> frozenset[str]:
+    """Ids of what the host's list shows, of every agent."""
+    return frozenset(name for name, state in fold.states.items() if state.present[1])
 
 
 def standing_holders(fold: Fold, present: frozenset[str]) -> dict[str, bool]:
-    """Every batch and item that may hold specifics, and whether it still stands in the context."""
-    standing = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
-    standing.update(dict.fromkeys(present - fold.decided.replacements.keys(), True))
+    """Every batch and item that may hold specifics, and whether it still stands in the context.
+
+    A batch stands while each of its parts does; one whose place a digest of a higher level took stands as long as that
+    one does, which shows all that was left to it (L16).
+    """
+    replaced = fold.decided.replacements
+
+    def shows(batch: Batch) -> bool:
+        return all(
+            item.id in present
+            and (stands := replaced.get(item.id)) is not None
+            and stands.batch.batch_id == batch.info.batch_id
+            and item.sha256 == fold.states[item.id].current.sha256
+            for item in batch.info.items
+        )
+
+    standing = _with_heirs(fold, shows)
+    standing.update(dict.fromkeys(present - replaced.keys(), True))
     return standing
+
+
+def inherited_holders(parent: Fold, child: Fold) -> dict[str, bool]:
+    """The same for a parent's batches, as a session that came out of it shows them (L14)."""
+    items = [state.current for state in child.states.values() if state.versions and state.present[1]]
+    shown = {part_hash(item) for item in items if item.kind == "digest_part"}
+    standing = _with_heirs(parent, lambda batch: all(item.part_sha256 in shown for item in batch.info.items))
+    standing.update(dict.fromkeys((item.id for item in items), True))
+    return standing
+
+
+def _with_heirs(fold: Fold, shows: Callable[[Batch], bool]) -> dict[str, bool]:
+    """Batch -> whether it is shown, or another that took its place."""
+    batches = fold.decided.batches
+    heirs = {old: name for name, batch in batches.items() for old in batch.info.replaces}
+    standing: dict[str, bool] = {}
+    for name in sorted(batches, key=batch_number, reverse=True):  # an heir's number is higher
+        standing[name] = shows(batches[name]) or standing.get(heirs.get(name, ""), False)
+    return standing
+
+
+def lost_holders(fold: Fold, standing: Mapping[str, bool]) -> int:
+    """Specifics of digests in the context that were left to what is no longer there (D9)."""
+    return sum(
+        count
+        for name, batch in fold.decided.batches.items()
+        if batch.state == "replaced" and standing.get(name)
+        for holder, count in batch.info.holders.items()
+        if not standing.get(holder, False)
+    )
 
 
 def item_of(fold: Fold, item_id: str) -> Item | None:

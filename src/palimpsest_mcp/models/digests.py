@@ -88,6 +88,8 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     level: int = 1
     replaces: tuple[str, ...] = ()
     """Batch ids this one takes the place of, for level 2."""
+    carried: frozenset[tuple[str, str]] = frozenset()
+    """(class, text) that digests elsewhere left to what this one replaces: shown before anything else (D9)."""
     visible: Visible = Visible()
     focus: tuple[str, ...] = ()
     """Task words: a bonus for selection, never a need."""

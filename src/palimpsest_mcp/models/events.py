@@ -108,6 +108,7 @@ class Unshrinkable(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="u
     """No digest of these was smaller than they are: left alone and not tried again by the same digester (D14)."""
 
     item_ids: tuple[str, ...]
+    """Items; or batches of which no digest of a higher level was smaller."""
     digester: str
 
 

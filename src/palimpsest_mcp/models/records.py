@@ -41,6 +41,8 @@ class SpecificCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     by_class: dict[str, ClassCount] = {}
     holders: dict[str, int] = {}
     """Where the `elsewhere` ones stand: batch id or item id -> how many (D8, D9)."""
+    held: dict[str, dict[str, int]] = {}
+    """The same by class: holder -> class -> how many."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

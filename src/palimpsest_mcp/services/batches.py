@@ -14,10 +14,11 @@ from ..models.events import Reserved, SessionInfo
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.specifics import Specific
 from ..policy.compression import compression
-from ..policy.levels import level2_groups
+from ..policy.levels import Group, level2_groups
 from ..policy.planning import Outcome
+from .carrying import left_to
 from .dependencies import Dependencies
-from .digesting import Made
+from .digesting import Above, Made
 from .measure import Situation
 from .pass_planning import Planning
 from .pass_request import PassRequest, in_our_tokens
@@ -27,6 +28,8 @@ from .wording import Wording
 
 RESERVED_AT_ONCE = 64
 """Batch numbers taken by one decision; gaps are normal (L11)."""
+ROOMIER = 0.8
+"""Of the digests it stands for, for one of a higher level that must carry much."""
 Batch = tuple[Made, list[ContextItem]]
 
 
@@ -69,6 +72,8 @@ class Batches:
         """Fetched copies with the pointer that each becomes (L13)."""
         self.refused: list[str] = []
         """Items that no digest could shrink."""
+        self.stuck: list[str] = []
+        """Batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
         self._outcomes: list[Outcome] = []
@@ -169,29 +174,58 @@ class Batches:
         return batch_id(self._next_number - 1)
 
     async def _raise_level(self, first: Plan) -> None:
-        """Make level-2 digests of the oldest, where the rule allows it (L16)."""
+        """Make one digest of several of the oldest, where the rule allows it (L16)."""
         groups = level2_groups(
             self._situation.view.items,
             self._request.rules,
             window_tokens=in_our_tokens(self._situation, self._request)["window_tokens"],
             excess=self._now(first) - first.target_tokens,
+            result_overhead=self._counter.per_result_overhead,
+            stuck=self._situation.fold.unshrinkable.get(self.digester, ()),
             all_of_them=self._request.how.remakes,
         )
+        above = self._now(first) - first.target_tokens
         for done, group in enumerate(groups):
-            await self._report(done, len(groups), "level 2")
-            items = [self._items[name] for name in group.item_ids]
-            slot = Slot(
-                item_ids=group.item_ids,
-                tokens=group.tokens,
-                budget_tokens=group.budget_tokens,
-                ceiling_tokens=group.budget_tokens,
-            )
+            if above <= 0 and not self._request.how.remakes:
+                break
+            await self._report(done, len(groups), "higher level")
+            saved = await self._raise(group)
+            above -= saved
+            if not saved:
+                self.stuck += group.batch_ids
+
+    async def _raise(self, group: Group) -> int:
+        """Tokens saved. The digests that stand are kept where one that shows all that others left to them is not
+        smaller (D9)."""
+        items = [self._items[name] for name in group.item_ids]
+        before = self._digesting.held()
+        carried = await asyncio.to_thread(
+            left_to,
+            self._given,
+            group.batch_ids,
+            before,
+            self._planning.standing_records(),
+            [made for made, _ in self.made],
+        )
+        least = self._request.rules.min_shown
+        tries = [(group.budget_tokens, least)]
+        if carried:
+            tries += [(group.budget_tokens, 0.0), (int(ROOMIER * group.tokens), 0.0)]
+        for budget, min_shown in tries:
+            slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
+            above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
             try:
-                made = await self._digesting.make(slot, items, await self._number(), {}, replaces=group.batch_ids)
+                made = await self._digesting.make(slot, items, await self._number(), {}, above=above)
             except DigestRefused:
-                continue  # the digests that stand are the smaller form
-            if made.record.digest_token_count < group.tokens:
+                break
+            saved = group.tokens - made.record.digest_token_count
+            if saved > 0 and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
+                self._standing[made.record.batch_id] = True
                 self.made.append((made, items))
+                return saved
+            self._digesting.hold_again(before)
+        self._digesting.hold_again(before)
+        return 0
 
     def _refuse_too_much(self) -> None:
         """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import StoreError
 from ..ledger.fold import Fold
+from ..ledger.view import lost_holders, present_items, standing_holders
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.records import KEPT, OffloadRecord
@@ -32,6 +33,7 @@ async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionIn
             Finding(where=f"{info.handle} rev {rev}", what="two decisions with one revision", severity="note")
             for rev in sorted(fold.conflicts)
         ]
+        findings += _lost(info, fold)
         findings += await _summary(given, info, key)
         seen: set[str] = set()
         async for record in given.store.archive.records(key):
@@ -82,6 +84,15 @@ def _agree(committed: ReplacedBatch, record: OffloadRecord) -> bool:
         else content_sha256(item.part) == item.part_sha256 and committed.digest_sha256 == record.digest_sha256
         for item in committed.items
     )
+
+
+def _lost(info: SessionInfo, fold: Fold) -> list[Finding]:
+    """Digests say where the rest stands; what is no longer there counts as left out (D9)."""
+    lost = lost_holders(fold, standing_holders(fold, present_items(fold)))
+    if not lost:
+        return []
+    what = f"{lost} specifics of its digests count as left out: what showed them left the context"
+    return [Finding(where=info.handle, what=what, severity="note", next="Nothing: restore gives the originals back.")]
 
 
 async def _summary(given: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..errors import PalimpsestError, PlanStale
 from ..ledger.fold import Fold
-from ..ledger.view import View, standing_holders, view
+from ..ledger.view import View, present_items, standing_holders, view
 from ..models.events import (
     Replaced,
     ReplacedBatch,
@@ -177,8 +177,7 @@ class _Pass:
 
     def _still_valid(self, fold: Fold) -> list[Made]:
         """Batches whose items are as they were and whose `elsewhere` still stands (D8, L9)."""
-        present = frozenset(name for name, state in fold.states.items() if state.present[1])
-        standing = standing_holders(fold, present)
+        standing = standing_holders(fold, present_items(fold))
         valid: list[Made] = []
         for made, items in self._batches.made:
             own = made.record.batch_id
@@ -186,7 +185,6 @@ class _Pass:
             if holders_stand and all(_unchanged(fold, one) for one in items):
                 valid.append(made)
                 standing[own] = True
-                standing.update(dict.fromkeys(made.record.replaces, False))
         return valid
 
     def _replaced(self, fold: Fold, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
@@ -226,10 +224,10 @@ class _Pass:
 
     async def _afterwards(self, fold: Fold, committed: frozenset[str]) -> None:
         """What follows the commit; no failure here can undo it, and none is hidden."""
-        if self._batches.refused:
+        if names := (*self._batches.refused, *self._batches.stuck):
             await self._given.store.ledger.observe(
                 self._sessions.key(self._info),
-                [Unshrinkable(item_ids=tuple(self._batches.refused), digester=self._batches.digester)],
+                [Unshrinkable(item_ids=names, digester=self._batches.digester)],
                 durable=False,
             )
         if not committed:

@@ -36,6 +36,18 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     adopted: bool = False
 
 
+class Above(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a digest one of a higher level (L16)."""
+
+    level: int
+    replaces: tuple[str, ...]
+    """Batches whose digests it takes the place of."""
+    carried: frozenset[tuple[str, str]]
+    """(class, text) that other digests left to those: it must show them (D9)."""
+    min_shown: float
+    """As in `DigestRequest`; 0 where what is carried matters more than what else would be in view."""
+
+
 class Digesting:
     """Makes the batches of one pass, in order; each may refer to what the ones before it show."""
 
@@ -144,13 +156,13 @@ class Digesting:
         batch_id: str,
         standing: Mapping[str, bool],
         *,
-        replaces: tuple[str, ...] = (),
+        above: Above | None = None,
     ) -> Made:
         """Digest one slot, or adopt the record that an interrupted pass left for the very same items.
 
         Args:
             standing: batch or item -> whether it stands in the context.
-            replaces: batches whose digests this one takes the place of; it is then of level 2.
+            above: what it takes the place of, where it is of a higher level.
 
         Raises:
             DigestRefused: nothing smaller than the originals could be made.
@@ -163,13 +175,15 @@ class Digesting:
             shown = tuple(tuple(shown_in(prepared.part(item), self._given.registry)) for item in prepared.items)
             made = Made(record=prepared, shown=shown, notes=("adopted from an interrupted pass",), adopted=True)
         else:
-            made = await self._digest(slot, items, batch_id, key, replaces)
+            made = await self._digest(slot, items, batch_id, key, above)
+        if above is not None:
+            self.forget(above.replaces)
         for specifics in made.shown:
             self._hold(specifics, made.record.batch_id)
         return made
 
     async def _digest(
-        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, replaces: tuple[str, ...]
+        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, above: Above | None
     ) -> Made:
         masked = await self._redacted(items)
         request = DigestRequest(
@@ -178,22 +192,33 @@ class Digesting:
             ceiling_tokens=slot.ceiling_tokens,
             handle=self._info.handle,
             batch_id=batch_id,
-            level=2 if replaces else 1,
-            replaces=replaces,
-            visible=Visible({one: held for one, held in self._holders.items() if held not in replaces})
-            if replaces
-            else Visible(self._holders),
+            level=above.level if above else 1,
+            replaces=above.replaces if above else (),
+            carried=above.carried if above else frozenset(),
+            visible=self._visible(above),
             focus=self._focus,
-            min_shown=self._policy.min_shown,
+            min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
-            prose=() if replaces else self.wording.of(slot, tuple(one.item.id for one in items)),
+            prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),
         )
         digest = await self._digester.digest(request)
         record = await asyncio.to_thread(self._record, items, masked, digest, key)
-        if replaces:
-            record = msgspec.structs.replace(record, level=2, replaces=replaces)
+        if above is not None:
+            record = msgspec.structs.replace(record, level=above.level, replaces=above.replaces)
         texts = tuple(one.text for one in masked)
         return Made(record=record, shown=digest.shown, texts=texts, notes=digest.notes)
+
+    def _visible(self, above: Above | None) -> Visible:
+        """What this digest may leave to others: nothing to those it replaces, and nothing that it must show itself."""
+        if above is None:
+            return Visible(self._holders)
+        return Visible(
+            {
+                one: holder
+                for one, holder in self._holders.items()
+                if holder not in above.replaces and (one.cls, one.text) not in above.carried
+            }
+        )
 
     def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
         item = one.item

@@ -11,6 +11,7 @@ from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.view import View
 from ..models.events import SessionInfo, UsageSeen
+from ..models.items import content_text
 from ..models.plans import ContextItem
 from ..models.policies import Policy
 from ..models.usage import Usage
@@ -188,8 +189,14 @@ def _host_tokens(imported: Imported, shown: View) -> int:
     total = 0
     for item in imported.context.items:
         one = by_id[imported.ids[item.id]]
-        applied = one.state == "replaced" and item.role == "tool" and part_hash(item) in parts
-        total += one.tokens if applied or one.state != "replaced" else _whole(one, overhead)
+        replaced = one.state == "replaced"
+        text_hash = part_hash(item) if replaced and item.role == "tool" else ""
+        if replaced and text_hash not in parts:
+            total += _whole(one, overhead)
+        elif replaced and text_hash != imported.fold.decided.replacements[one.item.id].item.part_sha256:
+            total += imported.counter.count(content_text(item.content)) + overhead  # a digest that was replaced (L16)
+        else:
+            total += one.tokens
     return total
 
 

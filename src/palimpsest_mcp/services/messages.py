@@ -15,7 +15,7 @@ from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap, transcripts
 from ..hosts.validity import new_problems
 from ..ledger.alignment import part_hash
-from ..ledger.fold import part_owner
+from ..ledger.fold import Fold, part_owner
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.reports import Report
@@ -116,13 +116,13 @@ class Messages:
         return messages, True
 
     async def _parts(self, info: SessionInfo, imported: Imported, result: PassResult) -> dict[str, Content]:
-        """Host item id -> stored part, for every item whose original the host still shows."""
+        """Host item id -> stored part, where the host still shows the original, or a part that was replaced."""
         fresh = {made.record.batch_id: made.record for made in result.made}
         wanted: dict[str, Content] = {}
         for item in imported.context.items:
             ledger_id = imported.ids[item.id]
             replaced = result.fold.decided.replacements.get(ledger_id)
-            if replaced is None or replaced.item.sha256 != item.sha256:
+            if replaced is None or not (replaced.item.sha256 == item.sha256 or _stale(result.fold, ledger_id, item)):
                 continue
             if replaced.item.part is not None:
                 wanted[item.id] = replaced.item.part
@@ -205,6 +205,15 @@ class Messages:
         if content is None or content_sha256(content) != sha256:
             raise NotRestorable("An item of the list is not in the ledger.", next="Run `palimpsest-mcp verify`.")
         return content
+
+
+def _stale(fold: Fold, ledger_id: str, item: Item) -> bool:
+    """Whether a host's text is a part of ours that a digest of a higher level replaced (L16)."""
+    if item.role != "tool" or item.content is None:
+        return False
+    stands, text_hash = fold.decided.replacements[ledger_id].item, part_hash(item)
+    ours = ledger_id in fold.decided.parts.get(text_hash, {})
+    return ours and text_hash != stands.part_sha256 and fold.states[ledger_id].current.sha256 == stands.sha256
 
 
 def _warnings(context: HostContext) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import msgspec
 
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..ledger.fold import Fold
-from ..ledger.view import settle_holders, standing_holders, view
+from ..ledger.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..models.events import Fetched, Reinstated, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text
 from ..models.records import ArchivedItem, OffloadRecord
@@ -38,8 +38,10 @@ class Offloaded:
         rows: dict[str, BatchView] = {}
         for owner in await self._sessions.family(info):
             fold = await self._sessions.fold(owner)
-            present = frozenset(name for name, state in fold.states.items() if state.present[1])
-            standing = standing_holders(fold, present)
+            if owner.session_id == info.session_id:
+                standing = standing_holders(fold, present_items(fold))
+            else:
+                standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._given.store.archive.records(self._sessions.key(owner)):
                 rows.setdefault(record.batch_id, _row(record, fold, standing))
         return tuple(rows[batch_id] for batch_id in sorted(rows))
@@ -266,9 +268,7 @@ def _row(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchV
             "mode": record.mode,
             "state": state,
             "restorable": state != "purged" and any(item.result is not None for item in record.items),
-            "specifics": msgspec.to_builtins(
-                settle_holders(record.specifics, {**standing, record.batch_id: state == "replaced"})
-            ),
+            "specifics": msgspec.to_builtins(settle_holders(record.specifics, standing)),
             "digest": record.digest_replacing_inline,
         },
         BatchView,

@@ -44,6 +44,8 @@ class Planning:
         """Batch or item -> whether it stands in the context."""
         self.parts: dict[str, str] = {}
         """Item id -> digest part that stands for it since an earlier pass."""
+        self.records: list[OffloadRecord] = []
+        """Of this session, once it is known that something leaves."""
         self.highest = 0
         """Highest batch number in ledger and archive, of this session and its parents."""
 
@@ -96,9 +98,23 @@ class Planning:
                 self.highest = max(self.highest, batch_number(record.batch_id))
                 if owner.session_id == self._info.session_id:
                     records.append(record)
-        committed = {name: batch.state == "replaced" for name, batch in fold.decided.batches.items()}
+        committed = {
+            name: batch.state == "replaced" and self.standing[name] for name, batch in fold.decided.batches.items()
+        }
+        self.records = records
         self.parts = standing_parts(fold, records)
         await self.digesting.look_around(self._situation.view.items, records, committed)
+
+    def standing_records(self) -> list[OffloadRecord]:
+        """Those whose digests are in the context."""
+        batches = self._situation.fold.decided.batches
+        return [
+            one
+            for one in self.records
+            if (batch := batches.get(one.batch_id)) is not None
+            and batch.state == "replaced"
+            and self.standing[one.batch_id]
+        ]
 
     def id_of(self, found: Plan) -> str:
         """Changes with the revision and with what would leave (I4)."""

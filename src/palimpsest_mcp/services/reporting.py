@@ -9,6 +9,7 @@ import msgspec
 
 from ..digest.handed import NOT_USED
 from ..hosts.host_table import HostNote
+from ..ledger.view import lost_holders, present_items, standing_holders
 from ..models.events import SessionInfo
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS
 from ..models.records import ClassCount, SpecificCounts
@@ -153,6 +154,9 @@ def _notes(situation: Situation, request: PassRequest, result: PassResult, press
         notes.append(f"{result.copies} fetched copies became pointers; their originals are in the archive already")
     if pressed and not result.refusal:
         notes.append(pressed)
+    lost = lost_holders(result.fold, standing_holders(result.fold, present_items(result.fold)))
+    if lost:
+        notes.append(f"{lost} specifics of earlier digests count as left out: what showed them left the context")
     if situation.scale < 1:
         notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
     return tuple(dict.fromkeys([*notes, *result.probes.notes, *_about_summaries(result), *result.notes]))
@@ -191,15 +195,22 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
     """The sum over batches."""
     sums: Counter[str] = Counter()
     by_class: dict[str, Counter[str]] = {}
-    holders: Counter[str] = Counter()
+    held: dict[str, Counter[str]] = {}
     for one in counts:
         for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
             sums[name] += getattr(one, name)
+        for holder, classes in one.held.items():
+            held.setdefault(holder, Counter()).update(classes)
         for cls, count in one.by_class.items():
             by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
-        holders.update(one.holders)
     return SpecificCounts(
-        **sums,
+        total=sums["total"],
+        shown=sums["shown"],
+        elsewhere=sums["elsewhere"],
+        left_out=sums["left_out"],
+        factored=sums["factored"],
+        redacted=sums["redacted"],
         by_class={cls: ClassCount(**count) for cls, count in sorted(by_class.items())},
-        holders=dict(sorted(holders.items())),
+        holders={holder: classes.total() for holder, classes in sorted(held.items())},
+        held={holder: dict(sorted(classes.items())) for holder, classes in sorted(held.items())},
     )
