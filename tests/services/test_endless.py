@@ -45,13 +45,12 @@ def turns(first: int, count: int) -> Messages:
 
 
 def results(messages: Messages) -> dict[str, str]:
-    return {
-        block["tool_use_id"]: block["content"]
-        for message in messages
-        if isinstance(message["content"], list)
-        for block in message["content"]
-        if block["type"] == "tool_result"
-    }
+    found: dict[str, str] = {}
+    for message in messages:
+        content: str | list[dict[str, Any]] = message["content"]
+        if not isinstance(content, str):
+            found |= {block["tool_use_id"]: block["content"] for block in content if block["type"] == "tool_result"}
+    return found
 
 
 async def test_thirty_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:

@@ -259,7 +259,10 @@ class Batches:
     def room(self, first: Plan) -> int:
         """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
         how = msgspec.structs.replace(self._request.how, takes_all=True)
-        others = sum(slot.tokens - slot.budget_tokens for slot in self._planning.again(self._outcomes, strategy=how))
+        others = sum(
+            slot.tokens - slot.budget_tokens
+            for slot in self._planning.again(self._outcomes, strategy=how, share_by=None)
+        )
         return first.target_tokens - self._now(first) + others
 
     def units(self, slot: Slot) -> list[Slot]:
