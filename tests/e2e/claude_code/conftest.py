@@ -22,11 +22,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
+FOLDER = os.environ.get("PALIMPSEST_CLAUDE_CODE", "")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_variables_only() -> Generator[None]:
+    """What these tests open in their own process reads no setting of this machine, nor the names of test folders."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("PALIMPSEST_"):
+                patch.delenv(name)
+        yield
+
+
 @pytest.fixture(scope="session")
 def program() -> Path:
     """The client's program."""
-    folder = os.environ.get("PALIMPSEST_CLAUDE_CODE", "")
-    found = sorted((Path(folder) / "node_modules" / "@anthropic-ai").glob("claude-code-*/claude")) if folder else []
+    found = sorted((Path(FOLDER) / "node_modules" / "@anthropic-ai").glob("claude-code-*/claude")) if FOLDER else []
     if not found:
         pytest.skip("Claude Code is not installed; `make e2e` gets it from the npm registry")
     reasons: list[str] = []
