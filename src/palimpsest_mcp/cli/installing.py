@@ -47,6 +47,7 @@ def install(face: Face, host: str, remove: bool, dry_run: bool) -> int:
 
 def _launch(face: Face) -> Launch:
     """This very program, by its full path: hosts start programs with a short PATH."""
+    import platform
     import shlex
     import subprocess
 
@@ -65,7 +66,7 @@ def _launch(face: Face) -> Launch:
         command=command[0],
         arguments=tuple(command[1:]),
         environment={"PALIMPSEST_HOME": home} if home else {},
-        shell=subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words),
+        shell=subprocess.list2cmdline(words) if platform.system() == "Windows" else shlex.join(words),
     )
 
 
