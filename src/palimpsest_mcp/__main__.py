@@ -17,11 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given and not _terminal_on_stdin():
         given = ["serve"]
-    if given[-1:] == ["statusline"] and (len(given) == 1 or (len(given) == 3 and given[0] == "--home")):
+    if given[:1] == ["statusline"] and (len(given) == 1 or (len(given) == 3 and given[1] == "--home")):
         # It runs after every message of a session: there is no time to import a parser of options.
         from .cli.status_text import main as print_status
 
-        return print_status(given[1] if len(given) == 3 else None)
+        return print_status(given[2] if len(given) == 3 else None)
     if given[:1] == ["hook"]:
         # The client waits for it: no command line, no settings, no store where small files say enough.
         from .cli.hooking import answer_hook, hook_arguments

@@ -53,8 +53,8 @@ def test_server_hooks_and_status_line_are_entered_beside_what_is_there(
     assert told["model"] == "opus"
     assert told["hooks"]["Stop"][0] == {"hooks": [{"type": "command", "command": "date"}]}
     assert told["hooks"]["Stop"][1]["hooks"][0]["server"] == "palimpsest"
-    assert told["statusLine"]["command"].endswith(f"--home {home} statusline")
-    assert told["hooks"]["SessionStart"][0]["hooks"][0]["command"].endswith(f"--home {home} hook SessionStart")
+    assert told["statusLine"]["command"].endswith(f"palimpsest-mcp statusline --home {home}")
+    assert told["hooks"]["SessionStart"][0]["hooks"][0]["command"].endswith(f"hook SessionStart --home {home}")
 
 
 def test_copies_hold_what_was_there_and_a_second_time_changes_nothing(program: Program, user: Path) -> None:

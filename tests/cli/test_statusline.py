@@ -133,8 +133,8 @@ def run(home: Path, *arguments: str, given: bytes) -> subprocess.CompletedProces
 
 
 def test_the_second_line_imports_next_to_nothing(home: Path) -> None:
-    run(home, "--home", str(home), "statusline", given=json.dumps(stdin()).encode())
-    done = run(home, "--home", str(home), "statusline", given=json.dumps(stdin()).encode())
+    run(home, "statusline", "--home", str(home), given=json.dumps(stdin()).encode())
+    done = run(home, "statusline", "--home", str(home), given=json.dumps(stdin()).encode())
     assert done.stdout.decode().startswith("context 62% of 967k")
     modules = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.decode().splitlines()}
     ours = {name for name in modules if name.startswith("palimpsest_mcp.")}

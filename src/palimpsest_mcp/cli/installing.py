@@ -61,12 +61,13 @@ def _launch(face: Face) -> Launch:
     command = [program] if program else [sys.executable, "-m", "palimpsest_mcp"]
     home = face.home or os.environ.get("PALIMPSEST_HOME", "")
     home = str(Path(home).expanduser().absolute()) if home else ""
-    words = [*command, *(["--home", home] if home else [])]
+    quoted = subprocess.list2cmdline if platform.system() == "Windows" else shlex.join
     return Launch(
         command=command[0],
         arguments=tuple(command[1:]),
         environment={"PALIMPSEST_HOME": home} if home else {},
-        shell=subprocess.list2cmdline(words) if platform.system() == "Windows" else shlex.join(words),
+        shell=quoted(command),
+        options=quoted(["--home", home]) if home else "",
     )
 
 

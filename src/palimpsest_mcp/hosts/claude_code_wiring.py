@@ -35,12 +35,12 @@ _BY_COMMAND = ("SessionStart", "SessionEnd")
 """The client refuses its servers' tools at the first, and asks too late at the second."""
 
 
-def hooks(server: str, program: str) -> dict[str, list[Object]]:
+def hooks(server: str, program: str, options: str = "") -> dict[str, list[Object]]:
     """Every hook, by event.
 
     Args:
         server: as hooks name it: `palimpsest`, or `plugin:palimpsest:server`.
-        program: as a shell takes it.
+        program, options: as a shell takes them.
     """
     tools = f"mcp__{server.replace(':', '_')}__"
     matchers = {
@@ -50,7 +50,7 @@ def hooks(server: str, program: str) -> dict[str, list[Object]]:
     }
     found: dict[str, list[Object]] = {}
     for event, (fields, timeout_s) in _EVENTS.items():
-        hook: Object = {"type": "command", "command": f"{program} hook {event}"}
+        hook: Object = {"type": "command", "command": f"{program} hook {event} {options}".rstrip()}
         if event not in _BY_COMMAND:
             payload = {field: f"${{{field}}}" for field in (*_EVERYWHERE, *fields)}
             hook = {"type": "mcp_tool", "server": server, "tool": TOOL, "input": {"event": event, "payload": payload}}

@@ -42,6 +42,8 @@ class Launch:
     environment: Mapping[str, str]
     shell: str
     """The same as words for a shell."""
+    options: str = ""
+    """Options of each command, as words for a shell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +91,8 @@ def planned(
         return [_change(path, "server", lambda config: _server(path, config, launch, (), remove=remove), remove)]
     state = Path(global_file(environ, str(home)))
     settings = Path(config_folder(environ, str(home))) / "settings.json"
-    line: Object = {"type": "command", "command": f"{launch.shell} statusline"}
-    wanted = hooks(NAME, launch.shell)
+    line: Object = {"type": "command", "command": f"{launch.shell} statusline {launch.options}".rstrip()}
+    wanted = hooks(NAME, launch.shell, launch.options)
     if not remove and has_plugin(_parsed(settings, _bytes(settings))):
         raise InvalidArgument(
             "The plugin is installed in Claude Code, and does all of this.",
