@@ -22,7 +22,7 @@ class TestDiskStore(StoreContract):
         self.home = tmp_path / "deep" / "home"
 
     async def make_store(self) -> Store:
-        return DiskStore(self.home)
+        return DiskStore(self.home, temp=self.home.parent.parent)
 
     async def reopen(self, store: Store) -> Store:
-        return DiskStore(self.home)
+        return DiskStore(self.home, temp=self.home.parent.parent)

@@ -10,6 +10,7 @@ import msgspec
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
+from .handoffs import Handoffs
 from .summaries import Summaries
 
 
@@ -189,7 +190,7 @@ class DiskUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store(Protocol):
-    """Ledger, archive, search and summaries together, and what only a whole store can say."""
+    """Ledger, archive, search, summaries and handoffs together, and what only a whole store can say."""
 
     @property
     def ledger(self) -> Ledger: ...
@@ -199,6 +200,8 @@ class Store(Protocol):
     def search(self) -> Search: ...
     @property
     def summaries(self) -> Summaries: ...
+    @property
+    def handoffs(self) -> Handoffs: ...
 
     @property
     def location(self) -> str:

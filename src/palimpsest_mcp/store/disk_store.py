@@ -20,6 +20,7 @@ from .archive_files import ArchiveFiles
 from .disk import Disk, RealDisk
 from .failures import unreadable
 from .fts_index import INDEX_NAME, FtsIndex
+from .handoff_files import DiskHandoffs, HandoffFiles
 from .home import ARCHIVE, LEDGER, SESSIONS, Home
 from .hop import hop
 from .index_search import IndexSearch
@@ -105,6 +106,7 @@ class DiskStore:
         clock: names segments; nothing is ordered by it.
         random_hex: makes writers' names and the store's secret.
         lock_timeout_s: how long a decision waits for another one.
+        temp: where forks' handoffs stand; None: the system's folder for temporary files.
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class DiskStore:
         clock: Clock = lambda: datetime.now(UTC),
         random_hex: RandomHex = secrets.token_hex,
         lock_timeout_s: float = 10.0,
+        temp: Path | None = None,
     ) -> None:
         self._home = Home(home, disk or RealDisk(), random_hex)
         self._secret = Secret(self._home, random_hex)
@@ -127,6 +130,8 @@ class DiskStore:
         self.summaries = DiskSummaries(
             SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
         )
+        forks = _system_temp if temp is None else lambda: os.path.realpath(temp)
+        self.handoffs = DiskHandoffs(HandoffFiles(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s))
 
     @property
     def location(self) -> str:
@@ -187,3 +192,10 @@ class DiskStore:
         return sum(
             self._size(os.path.join(folder, name)) if entry.kind == "folder" else entry.size for name, entry in entries
         )
+
+
+def _system_temp() -> str:
+    # Asked only for forks: finding the folder writes a file to it.
+    import tempfile
+
+    return os.path.realpath(tempfile.gettempdir())

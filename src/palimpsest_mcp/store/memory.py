@@ -17,6 +17,7 @@ from ..models.records import OffloadRecord
 from ..ports.clock import RandomHex
 from ..ports.store import Damage, DiskUse, LedgerPage
 from .lines import Reader, encode
+from .memory_handoffs import MemoryHandoffs
 from .memory_search import MemorySearch
 from .memory_summaries import MemorySummaries
 from .names import folder_name
@@ -165,6 +166,7 @@ class MemoryStore:
         self.archive = MemoryArchive(self.ledger)
         self.search = MemorySearch()
         self.summaries = MemorySummaries()
+        self.handoffs = MemoryHandoffs()
         self._secret = bytes.fromhex(random_hex(32))
 
     @property

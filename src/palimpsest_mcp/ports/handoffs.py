@@ -1,0 +1,82 @@
+"""Where handoffs are kept; disk and memory pass `palimpsest_mcp.testing.handoffs_contract`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from ..models.handoffs import Place
+
+
+class StoredHandoff(msgspec.Struct, frozen=True, kw_only=True):
+    """One file in one of the three places."""
+
+    name: str
+    """Without `.md`."""
+    place: Place
+    path: str
+    """For people; a store without files names the place in it."""
+    text: str | None
+    """None: it is no UTF-8 text, or far too long for a handoff."""
+    sha256: str
+    """Of its bytes, lower-case hex."""
+
+
+class Handoffs(Protocol):
+    """Files of one principal: `memory` for the next phase, `archive` for old ones, `temp` for forks.
+
+    Any number of processes may write. A file is never overwritten. Callers redact before they add; nothing here looks
+    for secrets.
+    """
+
+    async def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
+        """Keep a new file named `stem`, or `stem-2`, `stem-3` … where that name is taken, in `archive` too.
+
+        It is flushed, read back and compared before it has its name; a crash leaves all of it or nothing.
+
+        Args:
+            stem: lower-case letters, digits and `-` only.
+
+        Raises:
+            InvalidArgument: the stem is none, or the text has no form in UTF-8.
+            WriteFailed, LockTimeout, StoreUnusable: nothing was added.
+        """
+        ...
+
+    async def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
+        """Every file that is there now, by place (memory, archive, temp) and name.
+
+        Raises:
+            StoreUnusable: a folder cannot be read.
+        """
+        ...
+
+    async def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
+        """Move a file from `memory` to `archive`. At any moment it is in one of them, or in both with the same bytes.
+
+        Returns:
+            It in its new place; None where it is gone or has other bytes than were read: then nothing was done.
+
+        Raises:
+            WriteFailed, LockTimeout: it is still in `memory`.
+        """
+        ...
+
+    async def remove(self, one: StoredHandoff, principal: str = "", *, note: str = "") -> bool:
+        """Remove a file for good, if it is still the one that was read.
+
+        Args:
+            note: one line that is kept, flushed before the file goes; empty for what was consumed.
+
+        Returns:
+            Whether it was removed here.
+
+        Raises:
+            WriteFailed, LockTimeout: it may still be there; a note may already stand.
+        """
+        ...
+
+    async def removed(self, principal: str = "") -> tuple[str, ...]:
+        """The notes of everything that was removed for good, oldest first."""
+        ...
