@@ -5,9 +5,10 @@
     │   ├── InvalidArgument · InvalidItem · InvalidPolicy · InvalidSettings
     │   ├── FileMissing · FileEmpty · FileNotJson · FileWrongShape · LineNeeded
     │   ├── InvalidEvent · SkillAmbiguous · HandWrittenTooLong
+    │   ├── HandoffIncomplete · HandoffSecret
     │   └── WindowUnknown
-    ├── UnknownName           a session, batch, item, skill or rule that nobody has
-    │   ├── SessionUnknown · BatchUnknown · ItemUnknown · SkillUnknown · RuleUnknown
+    ├── UnknownName           a session, batch, item, skill, rule or handoff that nobody has
+    │   ├── SessionUnknown · BatchUnknown · ItemUnknown · SkillUnknown · RuleUnknown · HandoffUnknown
     ├── NotRestorable · Purged    known, but there is no text to give back
     ├── StoreError            the disk or the store refused
     │   ├── StoreUnusable · StoreNewer · WriteFailed · RecordDamaged · LockTimeout · SummaryChanged
@@ -320,3 +321,42 @@ class HandWrittenTooLong(InputError):
 
     code = "hand_written_too_long"
     exit_status = 64
+
+
+class HandoffUnknown(UnknownName):
+    """No handoff of this project, or of this task, is there."""
+
+    code = "handoff_unknown"
+    exit_status = 70
+
+
+class HandoffIncomplete(InputError):
+    """Sections without which nobody could continue are empty, and the session says nothing for them.
+
+    Attributes:
+        missing: names of the sections.
+    """
+
+    code = "handoff_incomplete"
+    exit_status = 71
+
+    def __init__(self, message: str, *, next: str, missing: tuple[str, ...]) -> None:
+        super().__init__(message, next=next)
+        self.missing = missing
+
+
+class HandoffSecret(InputError):
+    """The handoff's final text still holds what looks like a secret; nothing was written.
+
+    Attributes:
+        kinds: which kinds.
+        where: headings of the sections.
+    """
+
+    code = "handoff_secret"
+    exit_status = 72
+
+    def __init__(self, message: str, *, next: str, kinds: tuple[str, ...], where: tuple[str, ...]) -> None:
+        super().__init__(message, next=next)
+        self.kinds = kinds
+        self.where = where

@@ -30,6 +30,7 @@ from ..services.claude_code.events import HostEvents
 from ..services.compact import run_pass
 from ..services.dependencies import Dependencies, Progress
 from ..services.experience_views import ExperienceViews
+from ..services.handoffs import KeptHandoffs
 from ..services.importing import import_context
 from ..services.learn import Learn
 from ..services.measure import Situation, Told, situate, tell
@@ -42,15 +43,17 @@ from ..services.probe import probe_session
 from ..services.rewriting import Rewriting, RewrittenSession
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
+from ..settings.projects import project_root
 from ..settings.settings import Settings
 from ..store.host_files import HostFiles
 from ..summary.markdown import to_markdown
 from .experience import ExperienceMethods, learning_means, open_experience
+from .handoffs import HandoffMethods
 from .host_events import HostMethods
 from .wiring import dependencies, open_store
 
 
-class Palimpsest(ExperienceMethods, HostMethods):
+class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
     def __init__(
@@ -64,6 +67,7 @@ class Palimpsest(ExperienceMethods, HostMethods):
         self._messages = Messages(given, self._sessions, self._offloaded)
         self._noticing = Noticing(given, self._sessions)
         self._summaries = KeptSummaries(given, self._sessions)
+        self._handoffs = KeptHandoffs(given, self._sessions, self._summaries, self._offloaded, project_root)
         means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
         self._learn = Learn(means)
         self._experience_views = ExperienceViews(means)

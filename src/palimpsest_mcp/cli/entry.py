@@ -28,6 +28,7 @@ COMMANDS = {
     "probe": ("probes", "probe", "Ask what a session's originals hold: does what stays still answer?"),
     "rewrite": ("rewriting", "rewrite", "Write a shorter Claude Code session beside one, to resume in its place."),
     "summary": ("summary", "summary", "The anchored summary: intent, files, decisions, state, errors, next steps."),
+    "handoff": ("handoff", "handoff", "What the next phase or conversation starts from: write, load, list, clean up."),
     "pin": ("archive", "pin", "Keep an item whole in every later pass."),
     "experience": ("experience", "experience", "What skills learned: events, rules, and where each rule comes from."),
     "specifics": ("specifics", "specifics", "What must survive in a text, and what would be masked."),
@@ -125,6 +126,8 @@ AS_COMMANDS = {
     "show_context": "palimpsest-mcp show",
     "restore_batch": "palimpsest-mcp restore",
     "record_items": "palimpsest-mcp compact FILE",
+    "write_handoff": "palimpsest-mcp handoff write",
+    "load_handoff": "palimpsest-mcp handoff load",
 }
 """Errors are written for tools and commands alike; here their next step is a command."""
 

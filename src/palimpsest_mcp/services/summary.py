@@ -154,7 +154,7 @@ class KeptSummaries:
         return msgspec.structs.replace(kept, session=info.handle), stored.version, damage
 
     async def _found(self, info: SessionInfo, fold: Fold) -> AnchoredSummary:
-        return await asyncio.to_thread(self._harvested, info, _items(fold))
+        return await asyncio.to_thread(self._harvested, info, items_of(fold))
 
     def _harvested(self, info: SessionInfo, items: Sequence[Item]) -> AnchoredSummary:
         found = harvest(
@@ -188,7 +188,7 @@ class KeptSummaries:
         return tuple(notes)
 
 
-def _items(fold: Fold) -> list[Item]:
+def items_of(fold: Fold) -> list[Item]:
     """Every item ever seen, those that left the context too, in the host's order."""
     items = [state.current for state in fold.states.values() if state.versions]
     return sorted(items, key=lambda item: (item.agent, item.position, item.id))

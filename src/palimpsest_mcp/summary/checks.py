@@ -6,17 +6,13 @@ import re
 from collections.abc import Iterator
 
 from ..errors import InvalidArgument
+from ..models.open_ends import open_end
 from ..models.summaries import AnchoredSummary
 
 WARN_AFTER = 3
 FRESH_AFTER = 10
 """Compressions after which a warning, then the advice to start fresh, stands in the report (seed 003's original)."""
 
-_PLACEHOLDER = re.compile(
-    r"\[(?:tbd|todo|fill[^\]]*|insert[^\]]*|your[^\]]*|placeholder|\.\.\.|…)\]|\btbd\b|<(?:placeholder|insert[^>]*|tbd|todo)>"
-    r"|\betc\.?\W*$|(?:\.\.\.|…)\s*$|^\W*(?:n/?a|none|unknown|todo|xxx+|\?+|\.+|-+)\W*$|lorem ipsum",
-    re.IGNORECASE,
-)
 _VAGUE_WORDS = """
     a about all and an any anything app application assist assistant at bug bugs build change changes chat code coding
     context continue conversation develop development do everything feature features finish fix fixing for from general
@@ -39,9 +35,9 @@ def check(new: AnchoredSummary) -> None:
         InvalidArgument: it names the section and says what to write in its place.
     """
     for section, text in _stated(new):
-        if found := _PLACEHOLDER.search(text):
+        if found := open_end(text):
             raise InvalidArgument(
-                f"{section} holds a placeholder or an open end ({found[0].strip()[:20]!r}).",
+                f"{section} holds a placeholder or an open end ({found[:20]!r}).",
                 next="Write what is known, all of it, or leave the section out: what stands there stays.",
             )
     if new.session_intent and is_vague(new.session_intent):

@@ -27,6 +27,8 @@ class Todos(NamedTuple):
     open: tuple[Todo, ...]
     done: int
     total: int
+    finished: tuple[str, ...] = ()
+    """Texts of what is done, oldest first."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -49,6 +51,7 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         open=tuple(Todo(text=one_line(mask(text), MAX_TODO), in_progress=state == "doing") for text, state in left),
         done=len(states) - len(left),
         total=len(states),
+        finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
     )
 
 

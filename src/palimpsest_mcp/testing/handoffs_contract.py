@@ -26,8 +26,8 @@ class HandoffsContract(OneStore):
 
     async def test_it_comes_back_in_another_process(self) -> None:
         async with self.fresh() as store, self.again(store) as other:
-            added = [await store.handoffs.add(place, STEM, TEXT) for place in ("memory", "temp")]
-            assert list(await other.handoffs.list()) == added
+            added = (await store.handoffs.add("memory", STEM, TEXT), await store.handoffs.add("temp", STEM, TEXT))
+            assert await other.handoffs.list() == added
 
     async def test_a_second_one_of_the_same_name_gets_a_number(self) -> None:
         async with self.fresh() as store:

@@ -1,0 +1,189 @@
+"""`handoff …`: write what the next phase starts from, load it there, list, clean up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..errors import FileMissing, FileNotJson, InvalidArgument
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..models.handoffs import Cleanup, KeptHandoff, LoadedHandoff, WrittenHandoff
+
+PHASE = click.option(
+    "--phase",
+    metavar="P",
+    default="",
+    help="research, plan, implementation, fork or fork_back. Default: a task summary.",
+)
+PROJECT = click.option(
+    "--project", metavar="NAME", default="", help="Another project, by path or last folder; * for all."
+)
+
+
+@click.group(invoke_without_command=True)
+@shared_options
+@click.pass_context
+def handoff(context: click.Context) -> None:
+    """Handoffs: memory that starts the next phase or conversation."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@handoff.command("write")
+@click.option("--session", metavar="S", required=True, help="Session id or handle to write it from.")
+@click.option("--task", metavar="T", required=True, help="What this is about; the same words find it again.")
+@PHASE
+@click.option("--fields", metavar="JSON", default=None, help="What you state yourself, as a JSON object; - reads it.")
+@click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="The same from a file.")
+@shared_options
+@pass_face
+def write(face: Face, session: str, task: str, phase: str, fields: str | None, file: Path | None) -> None:
+    """Write a handoff from SESSION: code fills it from summary, ledger and probes, your fields complete it."""
+    stated = _fields(fields, file)
+    written = face.ask(lambda facade: facade.write_handoff(session, task, phase=phase, fields=stated))
+    _say_written(written, face)
+
+
+def _fields(text: str | None, file: Path | None) -> dict[str, Any]:
+    if text is not None and file is not None:
+        raise InvalidArgument("--fields and --file exclude each other.", next="Give one of them.")
+    if file is not None:
+        try:
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeError) as error:
+            raise FileMissing(f"{file} cannot be read as text.", next="Name a readable JSON file.") from error
+    if text is None:
+        return {}
+    try:
+        value = json.loads(sys.stdin.read() if text == "-" else text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise FileNotJson("The fields are no JSON object.", next='Give {"key_context": ["…"], "decisions": {…}}.')
+    return cast("dict[str, Any]", value)
+
+
+def _say_written(written: WrittenHandoff, face: Face) -> None:
+    from .screen import say, say_fields, say_json
+
+    if face.as_json:
+        import msgspec
+
+        say_json(msgspec.to_builtins(written))
+        return
+    masked = ", ".join(f"{number} {kind}" for kind, number in written.redacted.items())
+    say(written.text.rstrip("\n"), "")
+    say_fields(
+        [
+            ("written", f"{written.path} ({written.tokens:,} tokens)"),
+            ("project", written.project),
+            ("masked", masked),
+            *(("note", note) for note in written.notes),
+            ("next", f"palimpsest-mcp handoff load --task {written.name}"),
+        ]
+    )
+
+
+@handoff.command("load")
+@click.option("--task", metavar="T", default="", help="Its task, or the handoff's name. Default: the newest.")
+@PROJECT
+@click.option("--section", metavar="NAME", default="", help="Another section by its heading; all for the whole file.")
+@shared_options
+@pass_face
+def load(face: Face, task: str, project: str, section: str) -> None:
+    """The key context of this project's newest handoff, and where the rest is; a fork's is given whole and deleted."""
+    _say_loaded(face.ask(lambda facade: facade.load_handoff(task, project=project, section=section)), face)
+
+
+def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
+    from .screen import say, say_json
+
+    if face.as_json:
+        import msgspec
+
+        say_json(msgspec.to_builtins(loaded))
+        return
+    say(loaded.text)
+    if loaded.others:
+        say("", f"also: {', '.join(loaded.others)}")
+    if loaded.consumed:
+        say("", f"{loaded.path} was consumed, and is deleted")
+
+
+@handoff.command("list")
+@PROJECT
+@shared_options
+@pass_face
+def list_handoffs(face: Face, project: str) -> None:
+    """Handoffs of this project, newest first."""
+    from .screen import say, say_json, say_table
+
+    found = face.ask(lambda facade: facade.handoffs(project=project))
+    if face.as_json:
+        say_json({"handoffs": [_row(one) for one in found]})
+        return
+    rows = [(one.name, one.handoff.date, one.phase, one.place, f"{one.tokens:,}", one.handoff.title) for one in found]
+    say_table(("name", "written", "phase", "place", "tokens", "task"), rows, numbers=(4,))
+    if not found:
+        say("no handoffs of this project; --project '*' lists all, palimpsest-mcp handoff write writes one")
+
+
+def _row(one: KeptHandoff) -> dict[str, Any]:
+    of = one.handoff
+    return {
+        "name": one.name,
+        "path": one.path,
+        "place": one.place,
+        "phase": one.phase,
+        "task": of.title,
+        "date": of.date,
+        "project": of.project,
+        "session": of.session,
+        "tokens": one.tokens,
+    }
+
+
+@handoff.command("clean")
+@click.option("--dry-run", is_flag=True, help="Only show what is due; the default.")
+@click.option("--yes", is_flag=True, help="Do it.")
+@shared_options
+@pass_face
+def clean(face: Face, dry_run: bool, yes: bool) -> None:
+    """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Shows it, and with --yes does
+    it. Archives of originals are never touched."""
+    if dry_run and yes:
+        raise InvalidArgument("--dry-run and --yes exclude each other.", next="Give one of them.")
+    _say_cleanup(face.ask(lambda facade: facade.clean_handoffs(dry_run=not yes)), face)
+
+
+def _say_cleanup(done: Cleanup, face: Face) -> None:
+    from .screen import say, say_json
+
+    if face.as_json:
+        import msgspec
+
+        say_json(msgspec.to_builtins(done))
+        return
+    words = {"archive": "archive", "delete": "delete ", "merge": "merge  "}
+    for one in done.steps:
+        from_what = f" <- {', '.join(one.sources)}" if one.sources else ""
+        say(f"{words[one.action]}  {one.name}{from_what}: {one.task} ({one.age_days} days; {one.why})")
+    for note in done.notes:
+        say(f"note: {note}")
+    say(_total(done))
+
+
+def _total(done: Cleanup) -> str:
+    count = len(done.steps)
+    if not count:
+        return f"nothing is due; {done.kept} handoffs stay"
+    steps = "1 step" if count == 1 else f"{count} steps"
+    return (
+        f"{steps} due, {done.kept} stay; do it: palimpsest-mcp handoff clean --yes" if done.dry_run else f"{steps} done"
+    )

@@ -1,0 +1,290 @@
+"""Handoffs: written from a session at the end of a phase, loaded at the start of the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from ..errors import HandoffIncomplete, HandoffUnknown, InvalidArgument
+from ..handoff.choosing import Candidate, newest_first, of_project, of_task
+from ..handoff.continuing import continuation
+from ..handoff.fitting import BUDGET_TOKENS, fitted
+from ..handoff.markdown import NotAHandoff, from_markdown, to_markdown
+from ..handoff.naming import stem_of, title_of
+from ..handoff.stating import EXAMPLES, stated_fields
+from ..handoff.templates import POINTERS, TEMPLATES, Template, missing
+from ..models.events import SessionInfo
+from ..models.facts import SessionFacts
+from ..models.handoffs import FORKS, PHASES, Handoff, KeptHandoff, LoadedHandoff, Phase, WrittenHandoff
+from ..models.items import Item
+from ..models.plain_text import plain_line
+from ..ports.handoffs import StoredHandoff
+from ..summary.facts import facts_of
+from ..summary.markdown import full_command
+from .dependencies import Dependencies
+from .handoff_secrets import free_of_secrets
+from .offloaded import Offloaded
+from .sessions import Sessions
+from .summary import O200K, KeptSummaries, items_of
+
+MAX_OTHERS = 5
+"""Further handoffs, or projects, that an answer names."""
+
+
+class KeptHandoffs:
+    """Writes, lists and loads the handoffs of one principal.
+
+    Args:
+        project_of: a folder, or nothing for where this process works -> its project.
+    """
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        summaries: KeptSummaries,
+        offloaded: Offloaded,
+        project_of: Callable[[str], str],
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._summaries = summaries
+        self._offloaded = offloaded
+        self._project_of = project_of
+        self._count = given.counter_for(O200K).count
+
+    async def write(
+        self, info: SessionInfo, task: str, *, phase: str = "", fields: Mapping[str, Any] | None = None
+    ) -> WrittenHandoff:
+        """Fill a handoff from the session, complete it with what the caller states, and keep it.
+
+        Raises:
+            InvalidArgument: no task, an unknown phase or field, a placeholder; nothing was written.
+            HandoffIncomplete: critical sections are empty; it names them.
+            HandoffSecret: the final text still matches; it names kind and section.
+            WriteFailed, LockTimeout: nothing was written.
+        """
+        template = TEMPLATES[_phase(phase)]
+        counts: Counter[str] = Counter()
+        words = self._masked(task, counts).strip()
+        if not words:
+            raise InvalidArgument("A handoff needs a task.", next='Give one: task="Move the importer to Postgres".')
+        stated = stated_fields(template, self._masked_all(fields or {}, counts))
+        summary = await self._summaries.current(info, full=True)
+        items = items_of(await self._sessions.fold(info))
+        facts = await asyncio.to_thread(self._facts, items, counts)
+        header = {
+            "task": words,
+            "title": title_of(words),
+            "date": self._given.clock().date().isoformat(),
+            "written": self._given.now(),
+            "project": self._masked(self._project_of(info.project), counts),
+            "session": info.handle,
+            POINTERS: tuple(self._masked(one, counts) for one in await self._pointers(info, template)),
+        }
+        handoff = await asyncio.to_thread(fitted, template, header, summary, facts, stated, self._count)
+        return await self._keep(info, template, handoff, counts)
+
+    async def load(self, task: str = "", *, project: str = "", section: str = "") -> LoadedHandoff:
+        """The key context and pointers of the newest handoff of this project, or of the one that is named.
+
+        Raises:
+            HandoffUnknown: there is none; it says what there is.
+            InvalidArgument: there is no such section.
+        """
+        stored = await self._given.store.handoffs.list(self._given.principal)
+        found = [(one, candidate) for one in stored if (candidate := candidate_of(one))]
+        candidates = [candidate for _, candidate in found]
+        here = project or self._given.redactor.redact(self._project_of("")).text
+        named = of_task(candidates, task) if task else []
+        local = of_project(candidates, here)
+        wanted = of_task(local, task)
+        if not wanted and named and named[0].name == _stem(task):
+            wanted = named  # its file name was given: that is asking
+        if not wanted:
+            raise self._unknown(task, project or here, candidates, named if task else newest_first(candidates))
+        first = wanted[0]
+        of = next(one for one, candidate in found if candidate is first)
+        text = continuation(first.handoff, first.name, section)
+        masked = self._given.redactor.redact(text).text
+        consumed = first.phase in FORKS and await self._given.store.handoffs.remove(of, self._given.principal)
+        return LoadedHandoff(
+            name=first.name,
+            path=of.path,
+            phase=first.phase,
+            project=first.handoff.project,
+            text=masked,
+            tokens=await asyncio.to_thread(self._count, masked),
+            others=tuple(one.name for one in wanted[1:] if one.place != "archive")[:MAX_OTHERS],
+            consumed=consumed,
+        )
+
+    async def all(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
+        """Handoffs of this project, or of the one named (`*` for all), newest first; forks that wait, too."""
+        stored = await self._given.store.handoffs.list(self._given.principal)
+        found = {(one.place, one.name): one for one in stored}
+        candidates = [candidate for one in stored if (candidate := candidate_of(one))]
+        here = project or self._given.redactor.redact(self._project_of("")).text
+        return tuple(
+            KeptHandoff(
+                name=one.name,
+                path=found[one.place, one.name].path,
+                place=one.place,
+                phase=one.phase,
+                handoff=one.handoff,
+                tokens=self._count(found[one.place, one.name].text or ""),
+            )
+            for one in newest_first(of_project(candidates, here))
+        )
+
+    async def _keep(
+        self, info: SessionInfo, template: Template, handoff: Handoff, counts: Counter[str]
+    ) -> WrittenHandoff:
+        if lacking := missing(handoff):
+            raise HandoffIncomplete(
+                f"Nobody could continue from this handoff: {', '.join(lacking)} would be empty.",
+                next=f"Record what was done (record_items), or give fields such as {EXAMPLES[template.phase]}",
+                missing=lacking,
+            )
+        clean = free_of_secrets(handoff, self._given.redactor)
+        text = to_markdown(clean)
+        place = "temp" if template.phase in FORKS else "memory"
+        stem = stem_of(clean.date, clean.title, template.phase)
+        stored = await self._given.store.handoffs.add(place, stem, text, self._given.principal)
+        tokens = await asyncio.to_thread(self._count, text)
+        return WrittenHandoff(
+            name=stored.name,
+            path=stored.path,
+            phase=template.phase,
+            project=clean.project,
+            text=text,
+            tokens=tokens,
+            session_id=info.session_id,
+            handle=info.handle,
+            redacted=dict(sorted(counts.items())),
+            notes=tuple(_notes(tokens, template)),
+        )
+
+    async def _pointers(self, info: SessionInfo, template: Template) -> list[str]:
+        """Where everything is that the handoff does not say; every "elsewhere" counts as left out (D9)."""
+        handle = info.handle
+        batches = await self._offloaded.batches(info)
+        rows = [f"Session {info.session_id} (handle {handle}) in the store {self._given.store.location}"]
+        if batches:
+            shown, total = (sum(getattr(one.specifics, name) for one in batches) for name in ("shown", "total"))
+            tokens = sum(one.original_tokens for one in batches)
+            rows.append(
+                f"Archive: {len(batches)} batches, {tokens:,} tokens of originals, {batches[0].batch_id} to "
+                f"{batches[-1].batch_id}; of {total:,} specifics their digests show {shown:,}, {total - shown:,} are "
+                f"left out. Find: search_offloaded, or `palimpsest-mcp search WORDS --session {handle}`. Get back: "
+                f"restore_batch {handle} {batches[-1].batch_id}, or "
+                f"`palimpsest-mcp restore {handle} {batches[-1].batch_id}`"
+            )
+        else:
+            rows.append(f"Archive: nothing was offloaded; all items: `palimpsest-mcp show {handle}`")
+        rows.append(f"Every file, error and artifact: `{full_command(handle)}`")
+        summary = await self._summaries.current(info)
+        if summary.probes_total:
+            rows.append(
+                f"Probes of the last compaction: what stayed answered {summary.probes_passed} of "
+                f"{summary.probes_total} questions about its originals"
+            )
+        return rows
+
+    def _facts(self, items: Sequence[Item], counts: Counter[str]) -> SessionFacts:
+        found = facts_of(items, lambda text: self._given.redactor.redact(text).text)
+        return msgspec.convert(self._masked_all(msgspec.to_builtins(found), counts), SessionFacts)
+
+    def _masked(self, text: str, counts: Counter[str]) -> str:
+        done = self._given.redactor.redact(text)
+        counts.update(done.counts)
+        return done.text
+
+    def _masked_all(self, value: Any, counts: Counter[str]) -> Any:
+        """Every string of a value masked, names of fields too; also a secret that runs from one into the next."""
+        texts: list[str] = []
+        _each_text(value, lambda text: texts.append(text) or text)
+        masked = self._given.redactor.redact_all(texts)
+        for one in masked:
+            counts.update(one.counts)
+        rest = iter(masked)
+        return _each_text(value, lambda _: next(rest).text)
+
+    def _unknown(
+        self, task: str, project: str, candidates: Sequence[Candidate], others: Sequence[Candidate]
+    ) -> HandoffUnknown:
+        told = f"this task in {project}" if task else project
+        if not candidates:
+            return HandoffUnknown(
+                "There are no handoffs yet.", next="Write one at the end of a phase: write_handoff, or handoff write."
+            )
+        projects = list(dict.fromkeys(one.handoff.project for one in others or candidates))
+        elsewhere = [one for one in projects if one != project]
+        if task and others and elsewhere:
+            next = f"It stands under another project; if you want that one, give project: {_listed(elsewhere)}."
+        elif elsewhere and not of_project(candidates, project):
+            next = f"Other projects have some; if you want one of theirs, give project: {_listed(elsewhere)}."
+        else:
+            names = [one.name for one in newest_first(of_project(candidates, project)) or candidates]
+            next = f"Leave task out for the newest, or name one of {_listed(names)}."
+        return HandoffUnknown(f"There is no handoff of {plain_line(told, 200)}.", next=next)
+
+
+def candidate_of(one: StoredHandoff) -> Candidate | None:
+    """The handoff that a file holds; None for a file of somebody else.
+
+    Raises:
+        StoreNewer: a newer program wrote it.
+    """
+    try:
+        return None if one.text is None else Candidate(one.name, one.place, from_markdown(one.text))
+    except NotAHandoff:
+        return None
+
+
+def _phase(name: str) -> Phase:
+    wanted = name.strip().lower().replace("-", "_") or "task"
+    for phase in PHASES:
+        if wanted == phase:
+            return phase
+    raise InvalidArgument(
+        "There is no such phase.", next=f"Leave it out for a task summary, or give one of {', '.join(PHASES[1:])}."
+    )
+
+
+def _stem(task: str) -> str:
+    return task.removesuffix(".md").rsplit("/", 1)[-1]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_OTHERS} more" if len(names) > MAX_OTHERS else ""
+    return ", ".join(plain_line(name, 120) for name in names[:MAX_OTHERS]) + more
+
+
+def _notes(tokens: int, template: Template) -> list[str]:
+    if tokens < BUDGET_TOKENS:
+        return []
+    return [
+        f"the handoff takes {tokens} tokens, more than {BUDGET_TOKENS}: what was stated is never cut; "
+        f"shorter fields make a better {template.title.lower()}"
+    ]
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """The value with every string changed, in order."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {
+            _each_text(key, change): _each_text(part, change) for key, part in cast("dict[Any, Any]", value).items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
+    return value
+
+
+__all__ = ["KeptHandoffs", "candidate_of"]
