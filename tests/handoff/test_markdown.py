@@ -105,6 +105,7 @@ def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
         written=texts,
         project=texts,
         session=texts,
+        root=texts,
         sources=sources,
         notes=notes,
         left_out=st.dictionaries(st.sampled_from(counted), st.integers(1, 10**6), max_size=3),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..errors import InvalidArgument
 from ..models.handoffs import FORKS, Handoff
 from .markdown import section_lines, to_markdown
+from .roots import MARK
 from .templates import POINTERS, Section, Template, template_of
 
 ALL = "all"
@@ -50,6 +51,8 @@ def _head(handoff: Handoff, template: Template) -> Iterator[str]:
     yield f"# {template.title}: {handoff.title}"
     said = (("written", handoff.written or handoff.date), ("project", handoff.project), ("session", handoff.session))
     yield " · ".join(f"{name} {value}" for name, value in said if value)
+    if handoff.root:
+        yield f"Paths: `{MARK}` stands for {handoff.root}/"
     yield QUOTED
 
 

@@ -7,12 +7,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ..models.facts import Ran, Said, SessionFacts
+from ..models.facts import Ran, SessionFacts
 from ..models.handoffs import Check, Choice, FileNote, Finding, Handoff, Phase
-from ..models.summaries import AnchoredSummary, ChangedFile, step_words
+from ..models.summaries import AnchoredSummary, ChangedFile, Step, step_words
+from .roots import best_root, shortened
 from .templates import POINTERS, Template
 
 T = TypeVar("T")
+MAX_NAMES = 4
+MAX_STEPS = 3
+"""Kinds of change that stand beside a file."""
 
 
 class Room(NamedTuple):
@@ -30,19 +34,25 @@ class Room(NamedTuple):
     todos: int
 
 
-WIDE = Room(8, 12, 3, 14, 30, 12, 5, 20, 4, 30)
-
-
-def narrower(room: Room, share: float) -> Room:
-    """Less of everything; of what must not be missing, at least one."""
-    return Room(*(max(1, round(number * share)) for number in room))
+LADDER = (
+    Room(8, 10, 4, 12, 20, 12, 3, 20, 4, 30),
+    Room(8, 8, 3, 10, 14, 8, 2, 12, 3, 20),
+    Room(7, 7, 3, 8, 10, 6, 2, 10, 3, 15),
+    Room(6, 6, 2, 7, 8, 5, 2, 8, 2, 12),
+    Room(5, 5, 2, 5, 6, 4, 1, 6, 2, 8),
+    Room(4, 3, 1, 4, 4, 3, 1, 4, 1, 5),
+    Room(2, 2, 1, 2, 2, 1, 1, 2, 1, 3),
+    Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+)
+"""From the mildest cut to the hardest: files and commits go sooner than what was said."""
 
 
 class Filled(NamedTuple):
-    """Fields of a template's model, and how many entries did not fit, by field."""
+    """Fields of a template's model, how many entries did not fit, by field, and what `…/` stands for."""
 
     fields: dict[str, Any]
     left_out: dict[str, int]
+    root: str = ""
 
 
 def fill(template: Template, task: str, summary: AnchoredSummary, facts: SessionFacts, room: Room) -> Filled:
@@ -54,7 +64,9 @@ def fill(template: Template, task: str, summary: AnchoredSummary, facts: Session
     """
     filling = _Filling(task, summary, facts, room)
     fields = _BY_PHASE[template.phase](filling)
-    return Filled(fields, {name: number for name, number in filling.left_out.items() if number and name in fields})
+    return Filled(
+        fields, {name: number for name, number in filling.left_out.items() if number and name in fields}, filling.root
+    )
 
 
 class _Filling:
@@ -66,6 +78,8 @@ class _Filling:
         self.facts = facts
         self.room = room
         self.left_out: dict[str, int] = {}
+        touched = [_joined(one.folder, one.path) for one in summary.files_modified]
+        self.root = best_root((*touched, *facts.changed, *facts.read))
 
     def newest(self, field: str, entries: Sequence[T], number: int) -> tuple[T, ...]:
         """The last entries that fit; the others are counted for the field."""
@@ -95,17 +109,25 @@ class _Filling:
         return [f"Newest call: {row}" for row in self.facts.activity[-1:]]
 
     def thread(self, field: str) -> list[str]:
-        """What was reported and asked, newest report first; then where the work was done."""
-        reports = self.newest(field, self.facts.reports, self.room.reports)
-        rows = [f"Reported by the agent (message {one.message}): {one.text}" for one in reversed(reports)]
+        """What was asked and reported, as it went: the first request, then the newest of both."""
         requests = self.newest(field, self.facts.requests, self.room.requests)
-        rows += [f"Asked by the user (message {one.message}): {one.text}" for one in requests]
-        return rows or [f"Newest call: {row}" for row in self.facts.activity]
+        reports = self.newest(field, self.facts.reports, self.room.reports)
+        said = [(one.message, 0, f"User, message {one.message}: {one.text}") for one in requests]
+        said += [(one.message, 1, f"Agent, message {one.message}: {one.text}") for one in reports]
+        first = self.facts.first
+        if first is not None and all(first.message != one.message for one in requests):
+            said.append((0, 0, f"User, message {first.message}, at first: {first.text}"))
+        return [row for *_, row in sorted(said)] or [f"Newest call: {row}" for row in self.facts.activity]
 
     def places(self) -> list[str]:
-        """Files worked on last, with lines."""
-        named = [f"`{path}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
-        return [f"Worked on last: {', '.join(named)}"] if named else []
+        """The newest commit, and the files that were worked on last, with lines."""
+        made = [text for text in self.summary.key_artifacts if text.startswith("[")][-1:]
+        named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
+        last = [f"Worked on last: {', '.join(named)}"] if named else []
+        return [*(f"Newest commit: {text}" for text in made), *last]
+
+    def short(self, path: str) -> str:
+        return shortened(path, self.root)
 
     def lines(self, path: str) -> str:
         return f" ({self.facts.lines[path]})" if path in self.facts.lines else ""
@@ -129,13 +151,15 @@ class _Filling:
         return tuple(self.file(one) for one in kept)
 
     def file(self, one: ChangedFile) -> FileNote:
-        path = f"{one.folder.rstrip('/')}/{one.path}" if one.folder else one.path
-        note = ", ".join([*map(_short_step, one.steps), *one.changes])
-        return FileNote(path=path, lines=self.facts.lines.get(one.path, ""), note=note)
+        path = _joined(one.folder, one.path)
+        note = ", ".join([*(shortened(words, self.root) for words in _steps(one)), *one.changes])
+        return FileNote(path=self.short(path), lines=self.facts.lines.get(path, ""), note=note)
 
     def read(self, field: str) -> tuple[FileNote, ...]:
         kept = self.newest(field, self.facts.read, self.room.read)
-        return tuple(FileNote(path=path, lines=self.facts.lines.get(path, ""), note="read") for path in kept)
+        return tuple(
+            FileNote(path=self.short(path), lines=self.facts.lines.get(path, ""), note="read") for path in kept
+        )
 
     def decisions(self) -> tuple[Choice, ...]:
         standing = [one for one in self.summary.decisions_made if not one.superseded]
@@ -147,7 +171,7 @@ class _Filling:
         quoted = " ".join(one.text for one in self.facts.requests[-self.room.requests :])
         wishes = [one for one in self.facts.wishes if one.text not in quoted and one.text not in self.task()]
         kept = self.newest(field, wishes, self.room.wishes)
-        return tuple(f"Said by the user (message {one.message}): {one.text}" for one in kept)
+        return tuple(f"User, message {one.message}: {one.text}" for one in kept)
 
     def questions(self) -> tuple[str, ...]:
         return (*self.summary.open_blockers, *self.facts.questions)
@@ -281,7 +305,12 @@ def completed(template: Template, header: Mapping[str, Any], filled: Filled, sta
             fields[name] = said or found or ""
         else:
             fields[name] = _united(said or (), found or ())
-    fields |= {**header, POINTERS: _united(fields[POINTERS], header[POINTERS]), "left_out": filled.left_out}
+    fields |= {
+        **header,
+        POINTERS: _united(fields[POINTERS], header[POINTERS]),
+        "left_out": filled.left_out,
+        "root": filled.root,
+    }
     return template.model(**fields)
 
 
@@ -298,14 +327,30 @@ def main_text(entry: Any) -> str:
     return entry if isinstance(entry, str) else str(getattr(entry, entry.__struct_fields__[0]))
 
 
-def _short_step(step: Any) -> str:
-    return step_words(msgspec.structs.replace(step, names=step.names[:4], more_names=0))
+def _joined(folder: str, path: str) -> str:
+    return f"{folder.rstrip('/')}/{path}" if folder and not path.startswith("/") else path
+
+
+def _steps(one: ChangedFile) -> list[str]:
+    """The last kinds of change, those in doubt only where there is nothing else, with names of the newest."""
+    sure = [step for step in one.steps if step.verb != "unconfirmed"] or list(one.steps)
+    runs: list[Step] = []
+    for step in sure:
+        if runs and (runs[-1].verb, runs[-1].other) == (step.verb, step.other):
+            step = msgspec.structs.replace(step, times=step.times + runs.pop().times)
+        runs.append(step)
+    last = len(runs) - 1
+    return [
+        step_words(msgspec.structs.replace(step, names=step.names[-MAX_NAMES:] if at == last else (), more_names=0))
+        for at, step in enumerate(runs)
+    ][-MAX_STEPS:]
 
 
 def _run(one: Ran) -> str:
     verdict = {True: "failed", False: "went well", None: "ran"}[one.failed]
     command = one.command.replace("`", "'")
-    return f"`{command}` {verdict}" + (f": {one.line}" if one.line else "")
+    when = f" (message {one.message})" if one.message else ""
+    return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
 
 
 def _evidence(text: str) -> Finding:
@@ -317,4 +362,4 @@ def _same(one: str, other: str) -> bool:
     return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
 
 
-__all__ = ["WIDE", "Filled", "Room", "Said", "completed", "fill", "main_text", "narrower"]
+__all__ = ["LADDER", "Filled", "Room", "completed", "fill", "main_text"]

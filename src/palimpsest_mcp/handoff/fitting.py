@@ -8,13 +8,12 @@ from typing import Any
 from ..models.facts import SessionFacts
 from ..models.handoffs import Handoff
 from ..models.summaries import AnchoredSummary
-from .filling import WIDE, completed, fill, narrower
+from .filling import LADDER, completed, fill
 from .markdown import to_markdown
 from .templates import Template
 
 BUDGET_TOKENS = 2_000
 """o200k tokens of the whole file: less than this."""
-_SHARES = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.12, 0.05)
 
 
 def fitted(
@@ -35,8 +34,8 @@ def fitted(
     task = str(header["task"])
     rest = {name: value for name, value in header.items() if name != "task"}
     made = None
-    for share in _SHARES:
-        filled = fill(template, task, summary, facts, narrower(WIDE, share))
+    for room in LADDER:
+        filled = fill(template, task, summary, facts, room)
         made = completed(template, rest, filled, stated)
         if count(to_markdown(made)) < limit:
             break

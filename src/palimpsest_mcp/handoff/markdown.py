@@ -56,6 +56,7 @@ def _header(handoff: Handoff, template: Template) -> Iterator[str]:
         ("Written", handoff.written),
         ("Project", handoff.project),
         ("Session", handoff.session),
+        ("Root", handoff.root),
     ):
         if text:
             yield f"- {name}: {inline(text)}"
@@ -151,6 +152,7 @@ def _head_fields(lines: Sequence[str]) -> dict[str, Any]:
         "written": said.get("Written", ""),
         "project": said.get("Project", ""),
         "session": said.get("Session", ""),
+        "root": said.get("Root", ""),
         "sources": tuple(sources),
     }
 

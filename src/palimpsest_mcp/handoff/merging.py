@@ -9,6 +9,7 @@ import msgspec
 
 from ..models.handoffs import Handoff, Note, Source
 from .filling import main_text
+from .roots import with_whole_paths
 from .templates import POINTERS, template_of
 
 UNITED = frozenset(
@@ -26,6 +27,8 @@ def merged(handoffs: Sequence[tuple[Source, Handoff]]) -> Handoff:
     Args:
         handoffs: with what names each of them, oldest first.
     """
+    if len({one.root for _, one in handoffs}) > 1:
+        handoffs = [(source, with_whole_paths(one)) for source, one in handoffs]
     latest = handoffs[-1][1]
     fields: dict[str, Any] = {}
     for name, part in template_of(latest).parts().items():

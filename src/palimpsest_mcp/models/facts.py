@@ -22,11 +22,15 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     """None: the output does not say."""
     line: str
     """The line that says so."""
+    message: int = 0
+    """Which message of the session called it, from 1."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Every list: newest last."""
 
+    first: Said | None = None
+    """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
     wishes: tuple[Said, ...] = ()

@@ -90,6 +90,8 @@ class Handoff(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Root of the git repository, or the working folder."""
     session: str = ""
     """Handle of the session it was written from."""
+    root: str = ""
+    """The folder that `…/` stands for in paths."""
     sources: tuple[Source, ...] = ()
     """Handoffs that were merged into this one, oldest first."""
     pointers: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ async def check_context_ratio(
     policy: Text = "",
     detail: Flag = False,
 ) -> Annotated[CallToolResult, RatioAnswer]:
-    """How full the context window is and what to do. Call before large reads; numbers given are kept."""
+    """How full the context window is, what to do. Call before large reads; numbers are kept."""
     facade = await ctx.request_context.lifespan_context.facade()
     if session_id == "new":  # the answer names its handle, so it must exist first
         session_id = (await facade.record_items(session_id, ())).session_id
@@ -59,7 +59,7 @@ async def record_items(
 async def show_context(
     ctx: Call, session_id: str, cursor: Text = "", detail: Flag = False, pin: Ids = None, unpin: Ids = None
 ) -> str:
-    """What is in context: items, sizes, why protected, what was replaced. pin/unpin: ids to keep whole."""
+    """What is in context, why protected, what was replaced. pin/unpin: ids to keep whole."""
     facade = await ctx.request_context.lifespan_context.facade()
     view = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
     return context_page(view, cursor, detail=detail, count=count_o200k)

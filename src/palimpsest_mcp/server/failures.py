@@ -21,6 +21,9 @@ EXAMPLES: Mapping[str, str] = {
     "restore_batch": '{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
     "update_summary": '{"session_id": "s7f3k", "sections": {"decisions_made": [{"decision": "Keep the first of two",'
     ' "rationale": "the source repeats them"}], "next_steps": ["Test with two files"]}}',
+    "write_handoff": '{"session_id": "s7f3k", "task": "Make the nightly import survive duplicate rows", "fields":'
+    ' {"in_progress": ["tests/test_load.py"], "key_context": {"questions": ["May old rows be deleted?"]}}}',
+    "load_handoff": '{"task": "Make the nightly import survive duplicate rows"}',
     "record_experience": '{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
     ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
     "compact_experience": '{"skill": "search-web", "dry_run": true}',

@@ -12,7 +12,7 @@ from ..models.reports import Finding, StoreStatus, VerifyReport
 from .dependencies import Dependencies
 from .sessions import Sessions
 
-STANDING_TOKENS = 900
+STANDING_TOKENS = 1_000
 """o200k tokens of our tool list (name, description, input schema), which each session that attaches us pays. A test
 keeps it equal to the real list, rounded up to the next hundred."""
 RECENT = 5

@@ -14,7 +14,7 @@ from ..ledger.fold import Fold
 from ..models.events import SessionInfo
 from ..models.items import Item
 from ..models.summaries import AnchoredSummary
-from ..summary.budget import BUDGET_TOKENS, fit
+from ..summary.budget import BUDGET_TOKENS, fit, own
 from ..summary.checks import check, cycle_note
 from ..summary.harvest import harvest
 from ..summary.loose import EXAMPLE, summary_of
@@ -168,7 +168,7 @@ class KeptSummaries:
     def _joined(self, kept: AnchoredSummary, found: AnchoredSummary, *, full: bool = False) -> AnchoredSummary:
         """The one masked, fitted summary; a person may have written a secret into the file."""
         kept = self._masked(kept)
-        return absorb(kept, found) if full else fit(kept, found, self._count)
+        return absorb(own(kept, found), found) if full else fit(kept, found, self._count)
 
     def _masked(self, summary: AnchoredSummary) -> AnchoredSummary:
         """Every text of a summary with its secrets masked."""

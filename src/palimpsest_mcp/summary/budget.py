@@ -60,19 +60,19 @@ def fit(
         found: the harvest of the whole ledger.
         count: tokens of a text.
     """
-    own = _own(stated, found)
-    whole = absorb(own, found)
+    kept = own(stated, found)
+    whole = absorb(kept, found)
     if count(to_markdown(whole)) < limit:
         return whole
     cut = whole
     for keep in _LADDER:
-        cut = _cut(own, found, keep, whole)
+        cut = _cut(kept, found, keep, whole)
         if count(to_markdown(cut)) < limit:
             return cut
-    return _fewer_files(own, found, count, limit, whole)
+    return _fewer_files(kept, found, count, limit, whole)
 
 
-def _own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
+def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
     """The summary without what the ledger gives anyway, so that an earlier cut leaves no trace."""
     known = {(one.path, one.folder): one for one in found.files_modified}
     return msgspec.structs.replace(

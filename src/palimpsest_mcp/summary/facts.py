@@ -11,7 +11,7 @@ from ..specifics.outcomes import outcome_of
 from .calls import Call, calls_of
 from .line_ranges import line_ranges
 from .quoting import Mask, ends_of, one_line
-from .talk import is_unanswered, open_questions, reports_of, requests_of, wishes_of
+from .talk import first_request, is_unanswered, open_questions, reports_of, requests_of, wishes_of
 from .todos import todos_of
 from .trail import trail
 
@@ -44,6 +44,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     calls = calls_of(items)
     changed = {one.path for one in trail(calls).files}
     return SessionFacts(
+        first=first_request(items, mask),
         requests=requests_of(items, mask),
         wishes=wishes_of(items, mask),
         reports=reports_of(items, mask),
@@ -106,7 +107,9 @@ def _runs(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
         outcome = outcome_of(call.text)
         failed = True if call.failed else outcome.failed
         found.pop(shown, None)
-        found[shown] = Ran(command=shown, failed=failed, line=_telling_line(call.text, outcome.line, mask))
+        found[shown] = Ran(
+            command=shown, failed=failed, line=_telling_line(call.text, outcome.line, mask), message=call.place[0] + 1
+        )
     return tuple(found.values())[-KEPT_RUNS:]
 
 

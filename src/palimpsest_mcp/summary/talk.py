@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from ..models.facts import Said
 from ..models.items import Item
@@ -22,14 +22,19 @@ KEPT = 40
 _WORD = re.compile(r"\w+")
 _WISH = re.compile(
     r"\b(?:i|we) (?:\w+ ){0,2}(?:want|need|prefer|like to|expect)\b"
-    r"|\b(?:don'?t|do not|never|always|must|make sure|no longer|instead of|rather than|has to|have to|should|"
-    r"shouldn'?t|please (?:use|keep|avoid|do)|only|at least|at most|needs? to be)\b"
-    r"|^no[,.!] |\blet'?s\b|^actually,",
+    r"|\b(?:don'?t|do not|never|always|make sure|no longer|instead of|rather than|nothing else|at least|at most)\b"
+    r"|\b(?:should|must|has to|have to|needs? to) (?:not|never|always|only|be|stay|keep|remain|use|have|work|cover)\b"
+    r"|\bshouldn'?t\b|\bmustn'?t\b|\bplease (?:use|keep|avoid|do)\b",
     re.IGNORECASE,
 )
 _PASTED = re.compile(r'[{}]|=>|":|^\s*(?:at |File ")|^[\w./~-]+\$ |^`|^\|')
 _MARKS = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|^#+ ", re.MULTILINE)
+
+
+def first_request(items: Sequence[Item], mask: Mask) -> Said | None:
+    """What the user asked first."""
+    return next(iter(_quoted(list(islice(spoken(items, "user"), 1)), mask, MAX_REQUEST)), None)
 
 
 def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
