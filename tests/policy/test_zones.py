@@ -38,9 +38,17 @@ def test_a_lower_bound_belongs_to_its_zone(policy: Policy, ratio: float, zone: s
 
 
 def test_every_band_of_the_phased_policy_has_its_action() -> None:
-    actions = [zone_of(ratio, PHASED).action for ratio in (0.1, 0.35, 0.45, 0.55, 0.9)]
-    assert [word in action for word, action in zip(("no", "prepare", "memory", "task", "new"), actions, strict=True)]
-    assert len(set(actions)) == 5
+    """Word by word the table of seed 004, lower bounds inclusive."""
+    table = {
+        (0.0, 0.1, 0.2999): "no action",
+        (0.3, 0.35, 0.3999): "prepare: identify summarization candidates",
+        (0.4, 0.45, 0.4999): "write summary to memory/, start fresh context window",
+        (0.5, 0.55, 0.6499): "summarize everything except current task",
+        (0.65, 0.9, 1.2): "full summary to memory/, start new conversation",
+    }
+    assert {ratios: {zone_of(ratio, PHASED).action for ratio in ratios} for ratios in table} == {
+        ratios: {action} for ratios, action in table.items()
+    }
 
 
 def test_an_unknown_ratio_is_in_no_zone_and_triggers_nothing() -> None:

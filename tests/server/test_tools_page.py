@@ -45,6 +45,8 @@ async def test_every_example_is_a_call_that_works(tmp_path: Path) -> None:
         "search_offloaded",
         "restore_batch",
         "update_summary",
+        "write_handoff",
+        "load_handoff",
         "record_experience",
         "compact_experience",
     }

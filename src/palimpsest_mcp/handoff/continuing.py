@@ -31,7 +31,7 @@ def continuation(handoff: Handoff, name: str, section: str = "") -> str:
     parts = ["\n".join(_head(handoff, template)), *("\n".join(section_lines(handoff, one)) for one in wanted)]
     if not section and (rest := [one for one in template.sections if one not in wanted]):
         names = ", ".join(section_name(one) for one in rest)
-        parts.append(f'On demand: load_handoff task="{name}" with section = {names}, or {ALL}.')
+        parts.append(f"On demand, of {name}: section {names}, or {ALL}.")
     return "\n\n".join(parts)
 
 

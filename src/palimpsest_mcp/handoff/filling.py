@@ -169,7 +169,7 @@ class _Filling:
     def wishes(self, field: str) -> tuple[str, ...]:
         """What the user wants, word for word; what a request already quotes whole is not said again."""
         quoted = " ".join(one.text for one in self.facts.requests[-self.room.requests :])
-        wishes = [one for one in self.facts.wishes if one.text not in quoted and one.text not in self.task()]
+        wishes = [one for one in self.facts.wishes if one.text not in quoted]
         kept = self.newest(field, wishes, self.room.wishes)
         return tuple(f"User, message {one.message}: {one.text}" for one in kept)
 
@@ -220,6 +220,8 @@ def _task(of: _Filling) -> dict[str, Any]:
 def _research(of: _Filling) -> dict[str, Any]:
     reports = of.newest("findings", of.facts.reports, of.room.reports)
     evidence = [_evidence(text) for text in of.other_artifacts()]
+    if not (reports or evidence):
+        evidence = [Finding(finding=row) for row in of.thread("findings")]
     return {
         "task": of.task(),
         "understanding": "\n".join(of.context() + of.state()),

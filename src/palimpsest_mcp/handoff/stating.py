@@ -17,6 +17,8 @@ from .templates import Part, Template
 MAX_TEXT = 4_000
 """Characters of one entry."""
 MAX_ENTRIES = 100
+MAX_NAME = 24
+"""A longer name of a field may be anything; no error quotes it."""
 EXAMPLES: Mapping[str, str] = {
     "task": '{"decisions": {"Keep the first of two equal rows": "the source repeats them"}, '
     '"in_progress": ["tests/test_load.py: two files in one night"], '
@@ -115,7 +117,8 @@ def _part(template: Template, name: str) -> Part:
     for known in (name, _ALIASES[template.phase].get(name), _ALSO.get(name)):
         if known is not None and known in parts:
             return parts[known]
-    raise _refused(template, f"This handoff has no field {name[:40]!r}; fields are {', '.join(parts)}.")
+    shown = f" {name!r}" if name.replace("_", "").isalpha() and len(name) <= MAX_NAME else " of a name that was given"
+    raise _refused(template, f"This handoff has no field{shown}; fields are {', '.join(parts)}.")
 
 
 class _Where:

@@ -73,7 +73,7 @@ class KeptHandoffs:
         words = self._masked(task, counts).strip()
         if not words:
             raise InvalidArgument("A handoff needs a task.", next='Give one: task="Move the importer to Postgres".')
-        stated = stated_fields(template, self._masked_all(fields or {}, counts))
+        stated = self._masked_fields(template, stated_fields(template, fields or {}), counts)
         summary = await self._summaries.current(info, full=True)
         items = items_of(await self._sessions.fold(info))
         facts = await asyncio.to_thread(self._facts, items, counts)
@@ -196,23 +196,24 @@ class KeptHandoffs:
         return rows
 
     def _facts(self, items: Sequence[Item], counts: Counter[str]) -> SessionFacts:
-        found = facts_of(items, lambda text: self._given.redactor.redact(text).text)
-        return msgspec.convert(self._masked_all(msgspec.to_builtins(found), counts), SessionFacts)
+        return facts_of(items, lambda text: self._masked(text, counts))
 
     def _masked(self, text: str, counts: Counter[str]) -> str:
         done = self._given.redactor.redact(text)
         counts.update(done.counts)
         return done.text
 
-    def _masked_all(self, value: Any, counts: Counter[str]) -> Any:
-        """Every string of a value masked, names of fields too; also a secret that runs from one into the next."""
+    def _masked_fields(self, template: Template, stated: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
+        """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
+        plain = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
-        _each_text(value, lambda text: texts.append(text) or text)
+        _each_text(plain, lambda text: texts.append(text) or text)
         masked = self._given.redactor.redact_all(texts)
         for one in masked:
             counts.update(one.counts)
         rest = iter(masked)
-        return _each_text(value, lambda _: next(rest).text)
+        whole = msgspec.convert(_each_text(plain, lambda _: next(rest).text), template.model)
+        return {name: getattr(whole, name) for name in stated}
 
     def _unknown(
         self, task: str, project: str, candidates: Sequence[Candidate], others: Sequence[Candidate]
@@ -275,13 +276,11 @@ def _notes(tokens: int, template: Template) -> list[str]:
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with every string changed, in order."""
+    """The value with every string but the names of fields changed, in order."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {
-            _each_text(key, change): _each_text(part, change) for key, part in cast("dict[Any, Any]", value).items()
-        }
+        return {name: _each_text(part, change) for name, part in cast("dict[str, Any]", value).items()}
     if isinstance(value, (list, tuple)):
         return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
     return value

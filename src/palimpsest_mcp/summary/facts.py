@@ -16,6 +16,8 @@ from .todos import todos_of
 from .trail import trail
 
 MAX_COMMAND = 120
+_RULES = "=-─━ \t"
+"""What programs draw beside their words."""
 MAX_LINE = 160
 KEPT_RUNS = 6
 KEPT_READ = 40
@@ -50,7 +52,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         reports=reports_of(items, mask),
         questions=open_questions(items, mask),
         unanswered=is_unanswered(items),
-        lines=line_ranges(calls),
+        lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=_changed(calls, mask),
         read=_read(calls, changed, mask),
         runs=_runs(calls, mask),
@@ -116,9 +118,9 @@ def _runs(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
 def _telling_line(text: str, line: str, mask: Mask) -> str:
     """The line of an output that says what came of it, else its last one; masked as part of the whole."""
     masked = mask(ends_of(text)).splitlines()
-    if line and any(line in row for row in masked):
-        return one_line(line, MAX_LINE)
-    return one_line(next((row for row in reversed(masked) if row.strip()), ""), MAX_LINE)
+    if not line or not any(line in row for row in masked):
+        line = next((row for row in reversed(masked) if row.strip(_RULES)), "")
+    return one_line(line.strip(_RULES), MAX_LINE)
 
 
 def _activity(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
