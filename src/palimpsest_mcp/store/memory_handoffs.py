@@ -24,9 +24,8 @@ class MemoryHandoffs:
         return self._put(principal, place, free_name(stem, self._taken(principal, place)), data)
 
     async def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
-        found = [(place, name, data) for (owner, place, name), data in self._kept.items() if owner == principal]
-        rows = sorted(found, key=lambda row: (PLACES.index(row[0]), row[1]))
-        return tuple(_stored(place, name, data) for place, name, data in rows)
+        found = [_stored(place, name, data) for (owner, place, name), data in self._kept.items() if owner == principal]
+        return tuple(sorted(found, key=lambda one: (PLACES.index(one.place), one.name)))
 
     async def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
         if one.place != "memory" or not self._is_there(one, principal):
