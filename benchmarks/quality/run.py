@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import platform
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,21 +46,27 @@ PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
 }
 
 
-def measured(only: tuple[str, ...] = ()) -> tuple[str, str]:
-    """(the table of figures that have a goal, all other tables)."""
-    texts: list[str] = []
-    found: dict[str, Any] = {}
-    for name, (title, part) in PARTS.items():
-        if only and name not in only:
-            continue
-        started = time.perf_counter()
-        try:
-            text, found[name] = part()
-        except Skipped as reason:
-            text = f"Skipped: {reason}"
-        texts.append(f"## {title}\n\n{text}")
-        print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+def measured(only: tuple[str, ...] = (), jobs: int = 1) -> tuple[str, str]:
+    """(the table of figures that have a goal, all other tables). With more jobs, parts run side by side."""
+    names = [name for name in PARTS if not only or name in only]
+    if jobs > 1:
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            done = list(pool.map(_part, names))
+    else:
+        done = [_part(name) for name in names]
+    found = {name: data for name, (_, data) in zip(names, done, strict=True) if data is not None}
+    texts = [f"## {PARTS[name][0]}\n\n{text}" for name, (text, _) in zip(names, done, strict=True)]
     return table(HEAD, rows(found)), "\n\n".join(texts)
+
+
+def _part(name: str) -> tuple[str, Any]:
+    started = time.perf_counter()
+    try:
+        text, data = PARTS[name][1]()
+    except Skipped as reason:
+        text, data = f"Skipped: {reason}", None
+    print(f"{name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+    return text, data
 
 
 def quality(_repeats: int = 1) -> str:
@@ -88,11 +96,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what survives; write quality/results.md and docs/quality.md.")
     parser.add_argument("--only", default="", help=f"comma-separated, only printed: {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=None, help="one page here, instead of the two of the project")
+    parser.add_argument("--jobs", type=int, default=1, help="parts at a time; seconds are honest with one only")
     options = parser.parse_args()
     only = tuple(name for name in options.only.split(",") if name)
     if unknown := [name for name in only if name not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
-    overview, details = measured(only)
+    overview, details = measured(only, options.jobs)
     print(f"{overview}\n\n{details}")
     if options.out:
         options.out.write_text(f"{_title()}\n\n## Overview\n\n{overview}\n\n{details}\n", encoding="utf-8")

@@ -19,6 +19,7 @@ _TRIES = 60
 _HEX = "0123456789abcdef"
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = _UPPER.lower()
+_PRIVATE = re.compile(r"10\.|127\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.")
 _TIME = re.compile(r"\d\d:\d\d(?::\d\d)?")
 
 
@@ -151,13 +152,12 @@ def _date(value: str, rng: random.Random) -> str:
 
 
 def _ip(value: str, rng: random.Random) -> str:
+    """Every part drawn anew with as many digits; a private network stays the private network it is."""
     host, colon, port = value.partition(":")
+    kept = _PRIVATE.match(host)
     ends = {1: (1, 9), 2: (10, 99), 3: (100, 254)}
-    return (
-        ".".join(str(rng.randint(*ends[len(part)])) for part in host.split("."))
-        + colon
-        + (_number(port, rng) if port else "")
-    )
+    drawn = [str(rng.randint(*ends[len(part)])) for part in host[kept.end() if kept else 0 :].split(".")]
+    return (kept.group() if kept else "") + ".".join(drawn) + colon + (_number(port, rng) if port else "")
 
 
 def _line(value: str, rng: random.Random) -> str:
