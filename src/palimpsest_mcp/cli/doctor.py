@@ -9,13 +9,13 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import PalimpsestError, StoreUnusable
+from .checks import Check
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -38,23 +38,11 @@ NETWORK_FILE_SYSTEMS = (
 """Locks and flushes do not hold there what they promise on a local disk (by the start of the kernel's name)."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One line."""
-
-    name: str
-    state: Literal["ok", "warn", "fail"]
-    words: str
-    next: str = ""
-    status: int = 0
-    """Exit status of the error behind a failure."""
-
-
 @click.command()
 @shared_options
 @pass_face
 def doctor(face: Face) -> int:
-    """Check this machine: Python, settings, store, vocabulary, masking, search.
+    """Check this machine: Python, settings, store, vocabulary, masking, search, and what is wired in Claude Code.
 
     Ends with the exit status of the first failure.
     """
@@ -84,6 +72,14 @@ def _checks(face: Face) -> Iterator[Check]:
     yield _vocabulary()
     yield _attempt("masking", lambda: _masking(face))
     yield _search()
+    yield from _claude_code(face)
+
+
+def _claude_code(face: Face) -> Iterator[Check]:
+    from ..settings.places import home_folder
+    from .doctor_claude_code import Found, checks
+
+    yield from checks(Found.on_this_machine(home_folder(face.home)))
 
 
 def _attempt(name: str, check: Callable[[], Check]) -> Check:

@@ -15,6 +15,8 @@ NAME = "palimpsest"
 """Of the server, where a user has it without the plugin."""
 PROGRAM = "palimpsest-mcp"
 TOOL = "host_event"
+TESTED_CLIENT = "2.1.328"
+"""Version of Claude Code that everything here was tried with (docs/claude-code.md has the date)."""
 _EVERYWHERE = ("session_id", "transcript_path", "cwd", "agent_id", "agent_type")
 _CALL = ("tool_name", "tool_input", "tool_use_id")
 _EVENTS: dict[str, tuple[tuple[str, ...], int]] = {
