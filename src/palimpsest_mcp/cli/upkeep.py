@@ -60,7 +60,7 @@ def _say_status(found: StoreStatus) -> None:
 @shared_options
 @pass_face
 def verify(face: Face, session: str | None) -> int:
-    """Check every checksum and hash of SESSION, or of the whole store. Exit status 33 when something is damaged."""
+    """Check every checksum, hash and count of SESSION, or of the whole store. Exit status 33 where one is wrong."""
     import msgspec
 
     from .screen import say_json

@@ -19,6 +19,7 @@ from .entries import entry_groups
 from .units import Survey
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
+_LEDGER = re.compile(r"(?:- |[a-z][\w-]*: )")
 SHOWN_KINDS = frozenset({"quote", "row", "entry"})
 SLACK = 1.05
 """A digest may use this much of its budget (D11)."""
@@ -44,9 +45,7 @@ class PartCheck:
 def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) -> PartCheck:
     """What one part shows of its own item, and which of its lines say what the source does not (D4, D5, D7)."""
     known = {(spec.cls, spec.text): number for number, spec in enumerate(survey.specs)}
-    homes: dict[str, list[int]] = {}
-    for spec, home in zip(survey.specs, survey.home, strict=True):
-        homes.setdefault(spec.text, []).append(home)
+    homes = _homes(survey)
     check = PartCheck(total=len(survey.specs))
     checked = [n for n, line in enumerate(lines) if line.kind in SHOWN_KINDS or line.kind == "prose"]
     for number, found in zip(checked, _found_by_line([lines[n].text for n in checked], registry), strict=True):
@@ -113,6 +112,27 @@ def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str, f
         elif group.key and any((group.key, value) not in survey.pairs for value in values):
             return False
     return True
+
+
+def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
+    """Of the lines of a stored part, the ledger's that have a value under a key it does not have (D7).
+
+    A line of the source that looks like the ledger's is no such line.
+    """
+    own = {line.text for line in survey.lines}
+    homes = _homes(survey)
+    ledger = [line for line in lines if _LEDGER.match(line) and line not in own]
+    return sum(
+        not _pairs_hold(survey, homes, line, found)
+        for line, found in zip(ledger, _found_by_line(ledger, registry), strict=True)
+    )
+
+
+def _homes(survey: Survey) -> dict[str, list[int]]:
+    homes: dict[str, list[int]] = {}
+    for spec, home in zip(survey.specs, survey.home, strict=True):
+        homes.setdefault(spec.text, []).append(home)
+    return homes
 
 
 def settle(
@@ -197,6 +217,7 @@ __all__ = [
     "PartCheck",
     "check_part",
     "counted",
+    "mispaired",
     "prose_violation",
     "settle",
     "shown_specifics",

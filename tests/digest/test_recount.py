@@ -1,0 +1,64 @@
+"""A stored digest is counted again from its originals (D12)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from palimpsest_mcp.digest.recount import recount
+from palimpsest_mcp.models.digests import Digest, DigestRequest
+
+from .conftest import Bench
+
+MIXED = (
+    '{"jobs": [{"name": "HAT069", "size": 4200, "took": "12.5 ms"}, {"name": "HAT070", "size": 5100, "took": "9 ms"}]}'
+)
+
+
+def again(
+    bench: Bench, request: DigestRequest, digest: Digest, *, said: str = "", instead: str = ""
+) -> tuple[str, ...]:
+    parts = [
+        (source, part.text.replace(said, instead) if said else part.text)
+        for source, part in zip(request.sources, digest.parts, strict=True)
+    ]
+    return recount(parts, digest.specifics, bench.registry)
+
+
+def test_what_was_verified_counts_the_same_again(bench: Bench, log: Callable[[int], str]) -> None:
+    for share in (0.1, 0.3, 0.6):
+        request = bench.request(log(80), MIXED, "- name … size\nsize: width=4 12.5 ms\n" * 9 + log(3), share=share)
+        assert again(bench, request, bench.digester.compute(request)) == ()
+
+
+def test_a_count_that_does_not_fit_is_told(bench: Bench, log: Callable[[int], str]) -> None:
+    request = bench.request(log(40))
+    digest = bench.digester.compute(request)
+    wrong = msgspec.structs.replace(digest.specifics, left_out=digest.specifics.left_out - 1)
+    assert "add up" in again(bench, request, msgspec.structs.replace(digest, specifics=wrong))[-1]
+    path = msgspec.structs.replace(digest.specifics.by_class["path"], shown=0)
+    by_class = {**digest.specifics.by_class, "path": path}
+    wrong = msgspec.structs.replace(digest.specifics, by_class=by_class)
+    assert again(bench, request, msgspec.structs.replace(digest, specifics=wrong))[0].startswith(
+        "path: its record says 0"
+    )
+
+
+def test_what_the_source_does_not_have_is_told(bench: Bench, log: Callable[[int], str]) -> None:
+    request = bench.request(log(40), share=0.5)
+    digest = bench.digester.compute(request)
+    path = re.findall(r"/srv/app/job_\d+.json", digest.parts[0].text)[0]
+    told = again(bench, request, digest, said=path, instead="/srv/app/job_9999.json")
+    assert "hold a specific that its source does not have" in told[0]
+
+
+def test_a_value_under_the_key_of_another_is_told(bench: Bench) -> None:
+    text = "\n".join(f"note {n} says width={4000 + n} and height={7000 + n} here" for n in range(40))
+    request = bench.request(text, share=0.35)
+    digest = bench.digester.compute(request)
+    assert "height=70" in digest.parts[0].text
+    line = next(line for line in digest.parts[0].text.split("\n") if "height=70" in line and ": " in line)
+    told = again(bench, request, digest, said=line, instead=line.replace("height=", "breadth="))
+    assert any("under a key" in one for one in told)
