@@ -106,7 +106,8 @@ class HandoffFiles:
             text = read_from(self._disk, path).decode("utf-8", "replace")
         except OSError as error:
             raise unreadable(error, "the notes of what was deleted") from error
-        return tuple(line for line in text.split("\n")[:-1] if line)
+        # A power cut may leave zeros, or half a line: then the file that it was to name still stands.
+        return tuple(line for line in text.split("\n")[:-1] if line and "\0" not in line)
 
     def _folder(self, place: Place, principal: str) -> str:
         owner = f"h-{key_hash(SessionKey(MEMORY, principal))[:32]}" if principal else ""
