@@ -262,10 +262,7 @@ async def test_done_twice_it_does_nothing_and_no_fact_goes_unnamed(
         await world.clean()
         again = await world.clean()
         assert again.steps == ()
-        found = [from_markdown(one.text or "") for one in await world.store.handoffs.list()]
-        texts = [to_markdown(one) for one in found]
+        texts = [one.text or "" for one in await world.store.handoffs.list()]
         gone = [json.loads(note)["task"] for note in await world.store.handoffs.removed()]
         for number, (task, _) in enumerate(written):
             assert any(f"decision {number} of {task}" in text for text in texts) or task in gone
-    titles = [one.title for one in found if one.date]
-    assert set(titles) | set(gone) == {task for task, _ in written}
