@@ -119,6 +119,7 @@ class HostEvents:
         changed = filled(call.text("tool_name"), tool_input, self._conversations.name(call), known)
         if changed is None:
             return ""
+        await self._conversations.of(call)  # our tools answer in a session that has nothing yet, too
         return hook_answer("PreToolUse", updatedInput=changed)
 
     async def _is_known(self, name: str) -> bool:
