@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from hook_costs import hook_costs
 from measuring import CHECKOUT, Run, Skipped, quantile, run_process, spread, table
 from peer_runs import peers
 from quality.run import quality
@@ -211,6 +212,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "ratio": ("`check_context_ratio` over stdio, a million tokens recorded", ratio_call),
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
+    "hooks": ("Hooks of Claude Code: what they add", hook_costs),
     "peers": ("Beside other programs, on the same sessions", peers),
     "artifacts": ("The artifact trail: files and commands that can still be told", artifacts),
     "quality": ("What survives: specifics, values needed later, drift, cost", quality),

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,14 +25,16 @@ META = {
 class StdioServer:
     """The server in one protocol era, from its start until `with` ends."""
 
-    def __init__(self, home: Path, era: str = OLD, *, trace_imports: Path | None = None) -> None:
+    def __init__(
+        self, home: Path, era: str = OLD, *, trace_imports: Path | None = None, options: Sequence[str] = ()
+    ) -> None:
         environment = {**os.environ, "PALIMPSEST_HOME": str(home)}
         if trace_imports is not None:
             environment["PYTHONPROFILEIMPORTTIME"] = "1"
         self._errors = trace_imports.open("wb") if trace_imports else None
         started = time.perf_counter()
         self._process = subprocess.Popen(
-            SERVER,
+            (*SERVER, *options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors or subprocess.DEVNULL,
