@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .atoms import MATCHED
-from .billing import NONE, Billed, break_even
+from .billing import NONE, OWN, Billed, break_even
 from .drift import Arm as Rounds
 from .later_use import BUDGETS, ONE, THREE, Later
 from .planted import Planted, Point
@@ -171,7 +171,9 @@ def _billing(found: Billed) -> Iterator[list[str]]:
     ):
         yield _row(figure, goal, ("", cells[0]), cells[1:])
     for window, median in found.medians.items():
-        yield _row(f"passes a session under `research`, median, {window}", "≤ 2", ("", f"{median:g}"), _NOTHING)
+        figure = f"passes a session under `research`, median, {window}"
+        goal = "≤ 2" if window == OWN else "–"
+        yield _row(figure, goal, ("", f"{median:g} ({found.even[window]:g} if each met its target)"), _NOTHING)
 
 
 _PARTS: dict[str, Any] = {
