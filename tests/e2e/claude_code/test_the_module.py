@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from .driver import OVER_TRIGGER, Client, Run, wait_for
 from .fake_messages import all_faults, bash, calls, say
 from .probe import probe_of
@@ -21,16 +19,28 @@ def long_session(client: Client, *flags: str) -> Run:
     return client.run("go", *flags, turns=turns)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    ["", "no JSON", "[]", "null", '{"apply": true}', '{"apply": "yes", "results": null}', "fail"],
-    ids=["nothing", "text", "list", "null", "no results", "wrong kinds", "an error"],
-)
-def test_an_answer_that_cannot_be_used_leaves_the_compaction_to_the_client(client: Client, answer: str) -> None:
-    probe_of(client).plan({"session.compact": answer})
-    run = long_session(client)
-    assert run.said == "end" and len([one for one in run.requests if one.is_summary]) == 1
-    assert not all_faults(run.requests)
+UNUSABLE = {
+    "nothing": "",
+    "text": "no JSON",
+    "a list": "[]",
+    "null": "null",
+    "no results": '{"apply": true}',
+    "wrong kinds": '{"apply": "yes", "results": null}',
+    "an error": "fail",
+}
+
+
+def test_an_answer_that_cannot_be_used_leaves_the_compaction_to_the_client(client: Client) -> None:
+    """One process, a compaction for each answer."""
+    probe = probe_of(client)
+    with client.talking() as talk:
+        for done, (kind, answer) in enumerate(UNUSABLE.items(), 1):
+            probe.plan({"session.compact": answer})
+            client.api.turns += [bash("echo one"), bash("echo two", used=OVER_TRIGGER), say(f"after {kind}")]
+            talk.say("go")
+            assert len(client.api.summaries) == done, kind
+    run = talk.ended()
+    assert run.said == "after an error" and not all_faults(run.requests)
 
 
 def test_a_server_that_does_not_answer_leaves_the_compaction_to_the_client(client: Client) -> None:
