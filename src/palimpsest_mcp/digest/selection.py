@@ -232,7 +232,7 @@ class Selector:
         heap: list[tuple[float, int, int]] = []
         for number, plan in enumerate(batch.plans):
             for index, unit in enumerate(plan.survey.reduced.units):
-                if index not in plan.picked and any(spec in plan.entries for spec in unit.specs):
+                if index not in plan.picked and not plan.entries.isdisjoint(unit.specs):
                     heap.append((-self._benefit(plan, unit)[0], number, index))
         heapq.heapify(heap)
         room = [_MOST_OF_ITEM * plan.tokens for plan in batch.plans]
@@ -249,11 +249,17 @@ class Selector:
             batch.take(plan, index)
 
     def _benefit(self, plan: Plan, unit: Unit) -> tuple[float, int]:
-        moved = [spec for spec in unit.specs if spec in plan.entries]
-        if not moved:
+        entries, bare, worth = plan.entries, plan.bare, plan.worth
+        saved = 0
+        value = unit.gist
+        for spec in unit.specs:
+            if spec in entries:
+                saved += bare[spec]
+                value += worth[spec]
+        if not saved:
             return 0.0, 0
-        extra = self._batch.cost(plan, unit) - sum(plan.bare[spec] for spec in moved)
-        return (sum(plan.worth[spec] for spec in moved) + unit.gist) / max(1, extra), extra
+        extra = self._batch.cost(plan, unit) - saved
+        return value / max(1, extra), extra
 
     # -- when it came out too large ----------------------------------------------------------------------------------
 

@@ -52,7 +52,11 @@ def tell(batch: Batch, plan: Plan, budget: float, credit: float) -> None:
 
 
 def _value(batch: Batch, plan: Plan, unit: Unit) -> float:
-    fresh = sum(plan.worth[spec] for spec in unit.specs if plan.shared[spec] not in batch.seen)
+    seen, shared, worth = batch.seen, plan.shared, plan.worth
+    fresh = 0.0
+    for spec in unit.specs:
+        if shared[spec] not in seen:
+            fresh += worth[spec]
     return unit.gist + unit.words + _FRESH * fresh
 
 

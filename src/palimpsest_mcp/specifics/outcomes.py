@@ -75,8 +75,24 @@ def conclusion(text: str) -> str:
 
 
 def _where(pattern: re.Pattern[str], text: str, *words: str) -> _Found:
-    """Matches, where one of the words is there at all: looking for a word is many times as fast as a pattern."""
-    return pattern.finditer(text) if any(word in text for word in words) else iter(())
+    """Matches in the lines that hold one of the words: looking for a word is many times as fast as a pattern.
+
+    No pattern here runs over a line.
+    """
+    for start, end in _lines_with(text, words):
+        yield from pattern.finditer(text, start, end)
+
+
+def _lines_with(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
+    lines: set[tuple[int, int]] = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            lines.add((text.rfind("\n", 0, at) + 1, end))
+            at = text.find(word, end)
+    return sorted(lines)
 
 
 def _raised(text: str) -> str:
