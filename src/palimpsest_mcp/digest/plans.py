@@ -31,6 +31,8 @@ class Plan:
     keys: list[str]
     """Per specific: the key that stands before it in the ledger, or empty."""
     tokens: int
+    named: dict[str, int] = field(default_factory=dict[str, int])
+    """Names of columns that are specifics -> their numbers."""
     no_lines: bool = False
     """No lines but those that are forced: everything for the ledger."""
     picked: set[int] = field(default_factory=set[int])
@@ -102,14 +104,25 @@ class Batch:
 
     def add_entry(self, plan: Plan, spec: int) -> None:
         """Put a specific into the ledger."""
+        if plan.shared[spec] in self.seen:
+            return
         group = group_of(plan, spec)
         if group is not None:
             if group not in plan.groups:
                 self.spent += self.group_cost(plan, group)
+                self._show_name(plan, group)
             plan.groups[group] = plan.groups.get(group, 0) + 1
         plan.entries.add(spec)
         self.seen.add(plan.shared[spec])
         self.spent += plan.bare[spec]
+
+    def _show_name(self, plan: Plan, group: str | int) -> None:
+        """A key in the ledger shows the name that it is: no entry of its own for that."""
+        name = plan.named.get(group) if isinstance(group, str) else None
+        if name is not None:
+            self.seen.add(plan.shared[name])
+            if name in plan.entries:
+                self.drop_entry(plan, name)
 
     def drop_entry(self, plan: Plan, spec: int) -> None:
         """Take a specific out of the ledger; what is in view is the caller's."""
@@ -153,7 +166,13 @@ def batch_of(
         shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
         seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
         bare = [count(" " + spec.text) for spec in survey.specs]
-        plans.append(Plan(survey, worth, weight, shared, bare, survey.keys, tokens))
+        plan = Plan(survey, worth, weight, shared, bare, survey.keys, tokens)
+        plan.named = {
+            spec.text: n
+            for n, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
+            if home < survey.titles and spec.cls in SPEAKING
+        }
+        plans.append(plan)
     return Batch(plans, seen, count)
 
 

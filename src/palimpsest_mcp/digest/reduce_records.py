@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from .json_records import Record
 from .units import Line, Reduced, Table, Unit
@@ -15,6 +16,17 @@ _COMMON = 0.5
 """A column stands in the heading when this share of the rows has it; others are written `name=value` in their row."""
 _MOSTLY = 0.8
 """A value that this share of the rows has is said once for all, and only the exceptions are written."""
+_FIRST_ROW, _ROW_OF_FEW, _ROW = 3.0, 2.0, 0.5
+_FEW = 30
+"""Records that a reader would go through one by one: what was found, rather than a data set."""
+_WIDE, _LEAVES = 0.3, 0.3
+_NAMED_WIDTH = 70
+"""Characters of what names a record, about; a record twice as wide is told by that alone first."""
+_NAMING = (
+    *("title", "name", "id", "key", "label", "subject", "error", "status", "state", "version", "message", "result"),
+    *("path", "file", "filename", "number", "type", "date", "summary"),
+)
+"""Last words of the columns that say which record it is and what came of it, the most telling first."""
 
 
 def reduce_records(records: Sequence[Record], titles: dict[str, Line], lines: Sequence[Line], long: int) -> Reduced:
@@ -41,13 +53,11 @@ def reduce_records(records: Sequence[Record], titles: dict[str, Line], lines: Se
     return reduced
 
 
+@dataclass(slots=True)
 class _Row:
-    __slots__ = ("cells", "label", "path")
-
-    def __init__(self, record: Record) -> None:
-        self.path = record.path
-        self.label: Line | None = None
-        self.cells: dict[str, Line] = {}
+    record: Record
+    cells: dict[str, Line] = field(default_factory=dict[str, Line])
+    label: Line | None = None
 
 
 def _marks(*lines: Line) -> tuple[int, ...]:
@@ -92,12 +102,59 @@ def _table(path: str, rows: list[_Row], titles: dict[str, Line]) -> Reduced:
         heading[0] = f"{_names(path)}: {heading[0]}"
         shared += _title(path, titles)
     reduced = Reduced(tables=[Table(tuple(heading), _marks(*shared), len(rows))])
+    named = _named(path, rows, columns, titles)
+    first, other = (_WIDE, _WIDE) if named.units else (_FIRST_ROW, _ROW_OF_FEW if len(rows) <= _FEW else _ROW)
+    if not columns and not labelled:
+        first, other = _LEAVES, min(other, _LEAVES)
     for number, row in enumerate(rows):
         unit = _row(row, columns, usual, titles, labelled)
-        unit.gist = 2.5 if number == 0 else 1.0 if number == len(rows) - 1 else 0.5
+        unit.gist = first if number == 0 else other
         if unit.text.strip(" |"):
             reduced.units.append(unit)
-    return reduced
+    named.add(reduced)
+    return named
+
+
+def _named(path: str, rows: list[_Row], columns: list[str], titles: dict[str, Line]) -> Reduced:
+    """Records too wide to be shown by the dozen, by what names them alone: a title, a version, what came of it."""
+    chosen: list[str] = []
+    width = 0.0
+    for name in _NAMING:
+        for column in columns:
+            if column.rpartition(" ")[2].lower() == name and column not in chosen:
+                wide = sum(len(row.cells[column].text) for row in rows if column in row.cells) / len(rows)
+                if width + wide <= _NAMED_WIDTH:
+                    chosen.append(column)
+                    width += wide
+    every = sum(sum(len(cell.text) + len(_SEPARATOR) for cell in row.cells.values()) for row in rows) / len(rows)
+    if every < 2 * _NAMED_WIDTH or not (chosen or rows[0].label):
+        return Reduced()
+    columns = [column for column in columns if column in chosen]
+    labelled = any(row.label is not None for row in rows)
+    head = _SEPARATOR.join((["(name)"] if labelled else []) + columns)
+    shared = [titles[column] for column in columns]
+    if _names(path):
+        head = f"{_names(path)}: {head}"
+        shared += _title(path, titles)
+    found = Reduced(tables=[Table((head,), _marks(*shared), len(rows))])
+    for number, row in enumerate(rows):
+        unit = _names_of(row, columns)
+        unit.gist = _FIRST_ROW if number == 0 else _ROW_OF_FEW if len(rows) <= _FEW else _ROW
+        if unit.text.strip(" |"):
+            found.units.append(unit)
+    return found
+
+
+def _names_of(row: _Row, columns: list[str]) -> Unit:
+    """`urllib3 | version=2.7.0`: what holds a specific stands with its key."""
+    used = [row.label] if row.label else []
+    texts = [row.label.text] if row.label else []
+    for column in columns:
+        cell = row.cells.get(column)
+        if cell:
+            texts.append(f"{column.rpartition(' ')[2]}={cell.text}" if cell.marks and cell.text else cell.text)
+            used.append(cell)
+    return Unit(_SEPARATOR.join(texts), "row", _marks(*used), table=0)
 
 
 def _names(path: str) -> str:

@@ -21,10 +21,10 @@ from .plans import Batch, Plan, group_of
 from .telling import tell
 from .units import Unit
 
-_LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.05, 0.07, 0.5
+_LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
 what comes on top the nearer the budget is to holding all specifics, and the most."""
-_ITEM_LINES = 30
+_ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _LABELLED = 0.6
 """From this share of what all specifics cost beside a word each, every value gets its word, and the least worth go;

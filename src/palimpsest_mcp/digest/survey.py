@@ -20,6 +20,8 @@ from .units import FORCED, Line, Mark, Reduced, Route, Survey, Table
 _NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{64}\]$")
 _LONG_CELL = 300
 """Characters from which a JSON string is read as a text of its own."""
+_INNER = 0.5
+"""Of what a line tells, where it is one of a text inside a record: the record itself comes first."""
 
 
 class _Reader:
@@ -152,6 +154,7 @@ def _headed(column: str, titles: dict[str, Line], below: Reduced) -> Reduced:
     number = len(below.tables)
     below.tables.append(Table((f"{column}:",), tuple(mark.spec for mark in title.marks), 0))
     for unit in below.units:
+        unit.gist *= _INNER
         if unit.table < 0:
             unit.table = number
     return below

@@ -9,7 +9,7 @@ from .units import FORCED, Unit
 
 LINES = 10
 """Content lines an item, before only what adds a specific may follow; a table counts as one (design §9.1)."""
-_TABLE_ROWS = 4
+_TABLE_ROWS = 6
 """Rows of one table that are taken here."""
 _SMOOTH = 12
 """Added to a line's tokens before dividing, so that a short line does not win by being short."""
