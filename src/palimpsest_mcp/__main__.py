@@ -24,10 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_status(given[2] if len(given) == 3 else None)
     if given[:1] == ["hook"]:
         # The client waits for it: no command line, no settings, no store where small files say enough.
-        from .cli.hooking import answer_hook, hook_arguments
+        from .cli.hooking import APART, answer_hook, hook_arguments
 
         if (asked := hook_arguments(given[1:])) is not None:
-            return answer_hook(*asked)
+            return answer_hook(*asked, apart=APART in given)
     from .cli.entry import run
 
     return run(given, serve=serve)

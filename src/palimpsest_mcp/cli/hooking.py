@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..hosts.hook_calls import HookCall, read_call
@@ -16,9 +17,15 @@ from ..store.host_files import HostFiles
 HOST = "claude-code"
 
 
+PATIENCE_S = 1.0
+"""So long the end of a session is waited for. The client takes its hooks down about 1.5 s after its end (2.1.328), so
+what takes longer goes on without it."""
+APART = "--apart"
+
+
 def hook_arguments(arguments: Sequence[str]) -> tuple[str, str | None] | None:
     """(event, home) of a plain `hook EVENT [--home FOLDER]`; None for any other, which the command line reads."""
-    rest = [argument for argument in arguments if argument != "--json"]
+    rest = [argument for argument in arguments if argument not in ("--json", APART)]
     home: str | None = None
     if "--home" in rest[:-1]:
         at = rest.index("--home")
@@ -29,11 +36,19 @@ def hook_arguments(arguments: Sequence[str]) -> tuple[str, str | None] | None:
     return (rest[0] if rest else "", home)
 
 
-def answer_hook(event: str, home: str | None) -> int:
-    """Answer one event from stdin on stdout. Always 0: no failure of ours may break the client."""
+def answer_hook(event: str, home: str | None, *, apart: bool = False) -> int:
+    """Answer one event from stdin on stdout. Always 0: no failure of ours may break the client.
+
+    Args:
+        apart: this is the process that outlives the client.
+    """
     folder = home_folder(home)
     try:
-        call = read_call(event, sys.stdin.buffer.read().decode("utf-8", "replace"))
+        data = sys.stdin.buffer.read()
+        call = read_call(event, data.decode("utf-8", "replace"))
+        if call.event == "SessionEnd" and not apart:
+            _send_apart(call.event, folder, data)
+            return 0
         call.fields.setdefault("client_pid", os.environ.get("CLAUDE_PID", ""))
         text = _answer(call, folder)
     except BaseException as error:  # an interrupt too: the client is to go on
@@ -43,6 +58,25 @@ def answer_hook(event: str, home: str | None) -> int:
         sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
         sys.stdout.buffer.flush()
     return 0
+
+
+def _send_apart(event: str, folder: Path, data: bytes) -> None:
+    """Have another process do it, in a session of its own, so that it lives on when the client takes its hooks down."""
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as given:
+        given.write(data)
+        given.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "palimpsest_mcp", "hook", event, "--home", str(folder), APART],
+            stdin=given,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE_S)
 
 
 def _answer(call: HookCall, folder: Path) -> str:
@@ -66,4 +100,4 @@ async def _by_the_store(call: HookCall, folder: Path) -> str:
         return await facade.host_event(call.event, call.fields)
 
 
-__all__ = ["answer_hook", "hook_arguments"]
+__all__ = ["APART", "answer_hook", "hook_arguments"]
