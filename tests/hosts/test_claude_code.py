@@ -248,3 +248,13 @@ def test_a_wrong_shape_is_named_by_its_row(rows: Any, where: str) -> None:
     with pytest.raises(FileWrongShape) as caught:
         READER.parse(rows)
     assert caught.value.where == where
+
+
+def test_what_a_preserved_round_reported_is_no_longer_the_contexts_size() -> None:
+    """Its numbers are from before the compaction."""
+    rows = Rows().user("u1", "old").answer("a1", call("c1"), "m1").told("u2", "c1")
+    boundary(rows, "b1", preservedMessages={"anchorUuid": "u3", "uuids": ["a1", "u2"]})
+    rows.user("u3", "Summary", isCompactSummary=True)
+    context = READER.parse(rows.rows)
+    assert "c1" in [item.id for item in context.items] and context.usage is None
+    assert READER.parse(rows.answer("a3", text("on"), "m3", under="u2").rows).usage is not None

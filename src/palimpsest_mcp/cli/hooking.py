@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..errors import PalimpsestError
 from ..hosts.hook_calls import HookCall, read_call
 from ..services.claude_code.starting import start
 from ..settings.places import home_folder
@@ -51,6 +52,9 @@ def answer_hook(event: str, home: str | None, *, apart: bool = False) -> int:
             return 0
         call.fields.setdefault("client_pid", os.environ.get("CLAUDE_PID", ""))
         text = _answer(call, folder)
+    except PalimpsestError as error:
+        HostFiles(folder).note_trouble(event, error.code, error.message)
+        text = ""
     except BaseException as error:  # an interrupt too: the client is to go on
         HostFiles(folder).note_trouble(event, "internal_error", type(error).__name__)
         text = ""

@@ -76,7 +76,7 @@ class ClaudeCodeTranscript:
         pieces = list(_pieces(messages))
         found = assemble(pieces, self._kind_by_tool)
         first = chain.rows[0].fields if chain.rows else dict[str, Any]()
-        usage = _usage(chain.rows)
+        usage = _usage([row for row in chain.rows if row.number >= chain.since])
         agent = text_of(first, "agentId") if sidechain else ""
         return HostContext(
             form="claude-code",

@@ -29,6 +29,8 @@ class Chain(msgspec.Struct, frozen=True):
     rows: tuple[Row, ...]
     compacted: bool
     """The host compacted what came before."""
+    since: int = 0
+    """Number of the first row behind that: what rows before it say of the context's size is no longer true."""
 
 
 def rows_of(value: Any) -> list[dict[str, Any]]:
@@ -70,7 +72,7 @@ def live_rows(rows: Sequence[dict[str, Any]], sidechain: bool) -> Chain:
     # The host puts the rounds it preserved right after its summary.
     ordered = sorted((*before, *live), key=lambda pair: not _is_summary(pair[1]))
     found = (_row(n, fields) for n, fields in ordered)
-    return Chain(tuple(row for row in found if row is not None), max(boundary, summary) >= 0)
+    return Chain(tuple(row for row in found if row is not None), max(boundary, summary) >= 0, max(boundary, cut) + 1)
 
 
 def _once(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -79,6 +79,8 @@ class Tail:
         self.rows.append(row)
         kind, uuid = text_of(row, "type"), text_of(row, "uuid")
         turned = text_of(row, "subtype") == "compact_boundary" or row.get("isCompactSummary") is True
+        if turned:
+            self._open.clear()
         if kind in MESSAGE_ROWS and row.get("isSidechain", self._sidechain) is self._sidechain:
             turned = self._on(row, kind) or turned
         if uuid:

@@ -24,7 +24,7 @@ class FakeClient:
         self.path = folder / f"{session_id}.jsonl"
         self.window = window
         self._uuids = (f"{session_id}-u{n}" for n in itertools.count())
-        self._last: str | None = None
+        self.last: str | None = None
         self._answers = itertools.count()
         self.shown: dict[str, str] = {}
         """Call id -> text that the context shows for it."""
@@ -35,11 +35,11 @@ class FakeClient:
 
     def write(self, **row: Any) -> str:
         uuid = next(self._uuids)
-        whole = {"uuid": uuid, "parentUuid": self._last, "isSidechain": False, "sessionId": self.session_id, **row}
+        whole = {"uuid": uuid, "parentUuid": self.last, "isSidechain": False, "sessionId": self.session_id, **row}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(whole) + "\n")
-        self._last = uuid
+        self.last = uuid
         return uuid
 
     def say(self, text: str) -> None:
@@ -102,7 +102,7 @@ class FakeClient:
     def apply(self, results: dict[str, str]) -> None:
         """What the module does with the answer: a boundary, and every row built anew."""
         self.write(type="system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "postTokens": 9_000})
-        self._last = None
+        self.last = None
         for row in self.rows:
             for one in row["toolResults"]:
                 one["text"] = results.get(one["tool_use_id"], one["text"])
@@ -119,7 +119,7 @@ class FakeClient:
     def summarised(self, summary: str) -> None:
         """What the client's own compaction leaves: a boundary and its summary."""
         self.write(type="system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "postTokens": 4_000})
-        self._last = None
+        self.last = None
         self.write(type="user", isCompactSummary=True, message={"role": "user", "content": summary})
         self.rows = [{"role": "user", "text": summary, "toolUses": [], "toolResults": []}]
 

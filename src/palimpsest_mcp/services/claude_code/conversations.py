@@ -176,14 +176,23 @@ class Conversations:
             await self._given.store.ledger.observe(self._sessions.key(one.info), events)
 
     async def whole(self, one: Conversation) -> Imported:
-        """Import everything the transcript holds; writes nothing that is known."""
+        """Import everything the transcript holds; writes nothing that is known. Where there is none yet, what hooks
+        brought is all there is."""
         await self._read(one)
+        if not one.tail.rows:
+            return await self._as_recorded(one)
         context = await asyncio.to_thread(self._reader.parse, one.tail.rows)
         imported = await import_context(self._given, self._sessions, one.info, context)
         if counted := _counted_by_host(one.tail, imported):
             await self.write(one, [counted])
             imported = await import_context(self._given, self._sessions, one.info, context)
         return imported
+
+    async def _as_recorded(self, one: Conversation) -> Imported:
+        counter = self._given.counter_for(self._given.model)
+        fold, shown = await self._sessions.view(one.info, counter)
+        context = HostContext(form="claude-code", items=(), messages=(), host=HOST)
+        return Imported(info=one.info, context=context, fold=fold, view=shown, ids={}, counter=counter)
 
     async def _read(self, one: Conversation) -> News | None:
         """Read on from where it was left; None when there is nothing new, or nothing at all yet."""

@@ -113,9 +113,11 @@ class CompactingInPlace:
         trigger = call.text("trigger")
         if trigger == "precompute":
             return InPlace(apply=False, status="off", reason="Nothing is made ahead of time.")
+        rows = call.rows("messages")
+        if not rows:
+            return InPlace(apply=False, status="nothing_to_do", reason="The client shows no messages.")
         one = await self._conversation(call)
         async with self._conversations.turn(one, wait_s=_TURN_S):
-            rows = call.rows("messages")
             imported = await self._imported(one, rows)
             situation, result = await self._pass(one, imported, trigger)
             results, freed = await self._results(one.info, result.fold, rows)
@@ -142,10 +144,10 @@ class CompactingInPlace:
     async def _imported(self, one: Conversation, rows: Sequence[dict[str, Any]]) -> Imported:
         """The context by the transcript, with results that only the client's own list has; by that list alone where
         there is no transcript."""
-        if not one.tail.rows and not one.path:
+        imported = await self._conversations.whole(one)
+        if not one.tail.rows:
             context = parse_value(_as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
             return await import_context(self._given, self._sessions, one.info, context)
-        imported = await self._conversations.whole(one)
         missing = [
             result
             for result in _results_of(rows)

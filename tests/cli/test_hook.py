@@ -1,0 +1,146 @@
+"""`hook`: a client waits for it, and nothing that it does may break the client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.cli.hooking import APART, hook_arguments
+from palimpsest_mcp.store.host_files import HostFiles
+
+HEAVY = ("pydantic", "mcp", "anthropic", "tiktoken", "click", "asyncio", "palimpsest_mcp.app", "re2")
+
+
+def hook(home: Path, event: str, payload: Any, **environment: str) -> subprocess.CompletedProcess[str]:
+    data = payload if isinstance(payload, str) else json.dumps(payload)
+    return subprocess.run(
+        [sys.executable, "-m", "palimpsest_mcp", "hook", *([event] if event else [])],
+        input=data,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PALIMPSEST_HOME": str(home), **environment},
+        check=False,
+    )
+
+
+async def a_session(home: Path, session_id: str = "s-1") -> None:
+    """One that something was archived of."""
+    async with Palimpsest.open(home, attached="claude-code") as p:
+        for n in range(4):
+            done = {"session_id": session_id, "tool_name": "Bash", "tool_use_id": f"toolu_{n}"}
+            await p.host_event("PostToolUse", {**done, "tool_response": f"wrote /srv/part-{n}.bin\n" * 40})
+        await p.host_event("PreCompact", {"session_id": session_id, "trigger": "auto"})
+
+
+def test_a_start_reads_small_files_only_and_imports_nothing_heavy(home: Path) -> None:
+    asyncio.run(a_session(home))
+    code = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: sys.stderr.write(' '.join(n for n in {HEAVY!r} if n in sys.modules)))\n"
+        "from palimpsest_mcp.__main__ import main\n"
+        "sys.exit(main(['hook', 'SessionStart']))\n"
+    )
+    for source, words in (("compact", "offload_0001 · Bash"), ("resume", "2 batches"), ("startup", "2 batches")):
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps({"session_id": "s-1", "source": source}),
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PALIMPSEST_HOME": str(home)},
+            check=False,
+        )
+        assert ran.returncode == 0 and ran.stderr == ""
+        answer = json.loads(ran.stdout)["hookSpecificOutput"]
+        assert answer["hookEventName"] == "SessionStart" and words in answer["additionalContext"]
+
+
+def test_the_first_start_of_all_says_nothing_and_makes_nothing(home: Path) -> None:
+    ran = hook(home, "SessionStart", {"session_id": "s-1", "source": "startup"})
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "") and not home.exists()
+
+
+@pytest.mark.parametrize(
+    "payload", ["", "no JSON", "[]", "{}", '{"session_id": ""}', '{"session_id": 7, "source": []}']
+)
+@pytest.mark.parametrize("event", ["SessionStart", "SessionEnd", "", "Unheard"])
+def test_no_input_makes_it_fail(home: Path, event: str, payload: str) -> None:
+    home.mkdir()
+    ran = hook(home, event, payload)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_with_auto_off_a_start_says_nothing(home: Path) -> None:
+    asyncio.run(a_session(home))
+    asked = {"session_id": "s-1", "source": "compact"}
+    assert hook(home, "SessionStart", asked, PALIMPSEST_AUTO="off").stdout == ""
+    (home / "config.toml").write_text("auto = false\n")
+    assert hook(home, "SessionStart", asked).stdout == ""
+    assert hook(home, "SessionStart", asked, PALIMPSEST_AUTO="on").stdout != ""
+
+
+def test_the_end_of_a_session_is_read_in_a_process_of_its_own(home: Path, tmp_path: Path) -> None:
+    """With the argument that the process of its own has, so that this test can wait for it."""
+    path = tmp_path / "s-1.jsonl"
+    row = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s-1", "isSidechain": False}
+    path.write_text(json.dumps({**row, "message": {"role": "user", "content": "Look."}}) + "\n")
+    payload = {"session_id": "s-1", "transcript_path": str(path), "reason": "other"}
+    command = [sys.executable, "-m", "palimpsest_mcp", "hook", "SessionEnd", "--home", str(home), APART]
+    ran = subprocess.run(command, input=json.dumps(payload), capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    shown = subprocess.run(
+        [sys.executable, "-m", "palimpsest_mcp", "--home", str(home), "show", "s-1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "u1.0" in shown.stdout
+
+
+def test_after_clear_the_new_session_is_linked_to_the_old_one_of_the_same_client(home: Path) -> None:
+    home.mkdir()
+    files = HostFiles(home)
+    for pid, old in (("101", "old-a"), ("102", "old-b")):
+        files.note_ended(pid, old)
+    for pid, new in (("101", "new-a"), ("102", "new-b")):
+        hook(home, "SessionStart", {"session_id": new, "source": "clear", "cwd": "/same"}, CLAUDE_PID=pid)
+    assert (files.parent_of("new-a"), files.parent_of("new-b")) == ("old-a", "old-b")
+    assert files.take_ended("101") == ""
+
+
+def test_every_event_works_through_the_command(home: Path) -> None:
+    asked = {"session_id": "s-1", "tool_name": "mcp__p__show_context", "tool_input": {"session_id": "?"}}
+    ran = hook(home, "", {**asked, "hook_event_name": "PreToolUse"})
+    assert json.loads(ran.stdout)["hookSpecificOutput"]["updatedInput"] == {"session_id": "s-1"}
+
+
+def test_what_goes_wrong_is_kept_and_not_shown(home: Path) -> None:
+    (home / "session").mkdir(parents=True)
+    (home / "VERSION").write_text("999\n")
+    ran = hook(
+        home, "PostToolUse", {"session_id": "s-1", "tool_name": "Bash", "tool_use_id": "t", "tool_response": "x"}
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    (trouble,) = HostFiles(home).troubles()
+    assert trouble["event"] == "PostToolUse" and trouble["code"] == "store_newer"
+
+
+@pytest.mark.parametrize(
+    ("given_", "asked"),
+    [
+        (["SessionStart"], ("SessionStart", None)),
+        ([], ("", None)),
+        (["Stop", "--home", "/x", "--json"], ("Stop", "/x")),
+        (["--help"], None),
+        (["a", "b"], None),
+    ],
+)
+def test_plain_calls_need_no_command_line(given_: list[str], asked: tuple[str, str | None] | None) -> None:
+    assert hook_arguments(given_) == asked
