@@ -114,16 +114,31 @@ def peer_rows() -> tuple[dict[str, Row], dict[str, str]]:
 
 
 def output(row: Row, session: Path, limit_s: float = 120.0) -> Output:
-    """One peer's compacted list of a session.
+    """One peer's compacted list of a session, made once and kept until `make clean`: the same comes out every time.
 
     Raises:
         Skipped: it failed or took longer; with its last words.
     """
     environment, adapter, options, _ = row
+    script = WORK / "harness" / "adapters" / f"{adapter}.py"
+    root = os.environ.get("PEERS", "")
+    told = json.dumps([environment, options, root]).encode() + script.read_bytes() + session.read_bytes()
+    kept = WORK / "side" / hashlib.sha256(told).hexdigest()
+    if not kept.with_suffix(".timing").exists():
+        kept.parent.mkdir(exist_ok=True)
+        _compress(environment, script, options, session, kept, limit_s)
+    timing = json.loads(kept.with_suffix(".timing").read_bytes())
+    messages = json.loads(kept.with_suffix(".out").read_bytes())["messages"]
+    return Output(str(timing["version"]), messages, float(timing["compress_s"]), float(timing["rss_mb"]))
+
+
+def _compress(
+    environment: str | None, script: Path, options: list[str], session: Path, kept: Path, limit_s: float
+) -> None:
     python = WORK / "venvs" / environment / "bin" / "python" if environment else Path(sys.executable)
-    store, out, timing = WORK / "side_store", WORK / "side.json", WORK / "side.timing.json"
+    store, timing = kept.with_suffix(".store"), kept.with_suffix(".timing.new")
     shutil.rmtree(store, ignore_errors=True)
-    command = [python, WORK / "harness" / "adapters" / f"{adapter}.py", "compress", "--in", session, "--out", out]
+    command = [python, script, "compress", "--in", session, "--out", kept.with_suffix(".out")]
     command += ["--timing", timing, "--store", store, *(["--set", *options] if options else [])]
     try:
         done = subprocess.run(
@@ -131,11 +146,11 @@ def output(row: Row, session: Path, limit_s: float = 120.0) -> Output:
         )
     except subprocess.TimeoutExpired:
         raise Skipped(f"not done within {limit_s:.0f} s") from None
+    finally:
+        shutil.rmtree(store, ignore_errors=True)
     if done.returncode != 0:
         raise Skipped(f"failed: {done.stderr.decode(errors='replace').strip()[-120:]}")
-    told = json.loads(timing.read_bytes())
-    messages = json.loads(out.read_bytes())["messages"]
-    return Output(str(told["version"]), messages, float(told["compress_s"]), float(told["rss_mb"]))
+    timing.rename(kept.with_suffix(".timing"))
 
 
 def prepared_harness(source: Path, work: Path) -> Path:
