@@ -87,6 +87,7 @@ def single_hooks() -> str:
         [
             "flush of 4 KB (this disk)",
             str(len(flushes)),
+            "",
             f"{quantile(flushes, 0.5) * 1e3:.1f}",
             f"{flush_p99:.1f}",
             "",
@@ -96,6 +97,7 @@ def single_hooks() -> str:
     head = (
         "hook, by the server",
         "calls",
+        "the first, ms",
         "median, ms",
         "p99, ms",
         "added at p99, ms",

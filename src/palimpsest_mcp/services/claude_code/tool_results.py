@@ -38,10 +38,14 @@ class ToolResults:
         one = await self._conversations.of(call)
         async with self._conversations.turn(one):
             events = await self._conversations.news(one)
-            await self._conversations.write(one, events)
-            born = await self._at_birth(one, call)
+            born: Born | None = None
+            if self._given.at_birth:  # it must know what the session edited so far
+                await self._conversations.write(one, events)
+                events = []
+                born = await self._at_birth(one, call)
             if born is None and (item := await self._item(one, call)) is not None:
-                await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
+                events.append(Seen(item=item, ts=self._given.now()))
+            await self._conversations.write(one, events)  # one flush: the client waits for it
             return born
 
     async def take_failure(self, call: HookCall) -> None:
@@ -51,8 +55,6 @@ class ToolResults:
             await self._conversations.follow(one)
 
     async def _at_birth(self, one: Conversation, call: HookCall) -> Born | None:
-        if not self._given.at_birth:
-            return None
         answer = ToolAnswer(
             tool_name=call.text("tool_name"),
             tool_input=call.mapping("tool_input") or {},
