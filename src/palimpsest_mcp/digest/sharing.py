@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..models.specifics import Span
 from ..ports.text import Registry
 
 _HEADER = 110
@@ -41,13 +42,17 @@ def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, 
 
     `seen` holds what earlier batches show (it is in view already), and is added to: call in the order of the batches.
     """
+    return sum(need_of_spans(registry.spans(text), seen) for text in texts)
+
+
+def need_of_spans(spans: Iterable[Span], seen: set[tuple[str, str, str]]) -> float:
+    """The same for what was found in one text."""
     need = 0.0
-    for text in texts:
-        for span in registry.spans(text):
-            known = (span.cls, span.text, span.key)
-            if known not in seen:
-                seen.add(known)
-                need += len(span.text) / _PER_TOKEN.get(span.cls, 2.8) + _LABEL
+    for span in spans:
+        known = (span.cls, span.text, span.key)
+        if known not in seen:
+            seen.add(known)
+            need += len(span.text) / _PER_TOKEN.get(span.cls, 2.8) + _LABEL
     return need
 
 
@@ -89,4 +94,4 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
     return shares
 
 
-__all__ = ["need_of", "share_out", "wanted"]
+__all__ = ["need_of", "need_of_spans", "share_out", "wanted"]

@@ -36,9 +36,14 @@ class _Reader:
         self.pairs: set[tuple[str, str]] = set()
         self.keys: list[str] = []
 
-    def read(self, texts: Sequence[str], keys: Sequence[str] | None = None) -> list[Line]:
-        """Texts without newlines as lines with their marks, extracted in one go. `keys` name what has no key itself."""
-        spans = self._registry.spans("\n".join(texts))
+    def read(
+        self, texts: Sequence[str], keys: Sequence[str] | None = None, *, known: Sequence[Span] | None = None
+    ) -> list[Line]:
+        """Texts without newlines as lines with their marks, extracted in one go. `keys` name what has no key itself.
+
+        `known`: what the registry finds in them, joined by newlines.
+        """
+        spans = self._registry.spans("\n".join(texts)) if known is None else known
         lines: list[Line] = []
         position = 0
         at = 0
@@ -98,7 +103,7 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     if records:
         reduced, routes, titles = _records(records, reader)
     else:
-        reduced, routes = _text(text.split("\n"), reader)
+        reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
     if source.binary:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):
@@ -106,8 +111,10 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     return Survey(reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes, titles)
 
 
-def _text(texts: Iterable[str], reader: _Reader) -> tuple[Reduced, tuple[Route, ...]]:
-    lines = reader.read(list(texts))
+def _text(
+    texts: Sequence[str], reader: _Reader, known: Sequence[Span] | None = None
+) -> tuple[Reduced, tuple[Route, ...]]:
+    lines = reader.read(texts, known=known)
     reduced = Reduced()
     parts = stretches([line.text for line in lines])
     for part in parts:

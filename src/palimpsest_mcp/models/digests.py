@@ -8,7 +8,7 @@ import msgspec
 
 from .items import Action
 from .records import ClassCount, SpecificCounts, Verification
-from .specifics import Specific
+from .specifics import Span, Specific
 
 LineKind: TypeAlias = Literal["quote", "row", "entry", "note", "prose"]
 """`quote`, `row` and `entry` are shown and checked; `note` is ours (closed grammar); `prose` is a model's (D3, D10)."""
@@ -51,6 +51,8 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """How many spans were masked in it."""
     binary: bool = False
     """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
+    spans: list[Span] | None = None
+    """What the registry finds in `text`, where somebody looked already; None: nobody did."""
 
 
 class Visible(msgspec.Struct, frozen=True):

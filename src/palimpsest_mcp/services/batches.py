@@ -256,6 +256,14 @@ class Batches:
         """Whether the context is within the target, were the batches used as they are."""
         return self._now(first) <= first.target_tokens
 
+    def saved_by(self, names: Collection[str]) -> int:
+        """Tokens that batches of this pass save."""
+        return sum(
+            made.record.original_token_count - made.record.digest_token_count
+            for made, _ in self.made
+            if made.record.batch_id in names
+        )
+
     def room(self, first: Plan) -> int:
         """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
         how = msgspec.structs.replace(self._request.how, takes_all=True)

@@ -234,7 +234,7 @@ class _Pass:
             return
         for made, _ in self._batches.made:
             if made.record.batch_id in committed:
-                await self._given.store.search.add(self._offloaded.entries(self._info, made.record))
+                await self._given.store.search.add(self._offloaded.entries(self._info, made.record, made.texts))
         await self._summarize(fold, committed)
         await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(

@@ -16,7 +16,7 @@ from ..models.items import Action, Content, content_text
 from ..models.plans import ContextItem, Slot
 from ..models.policies import Policy
 from ..models.records import ArchivedItem, OffloadRecord, Reason
-from ..models.specifics import Specific
+from ..models.specifics import Span, Specific
 from ..ports.text import Digester, Redacted
 from .dependencies import ContentCounter, Dependencies
 from .wording import Wording
@@ -71,6 +71,8 @@ class Digesting:
         self.wording = Wording(given.redactor, given.writer, self._focus)
         """Summaries above the digests of this pass."""
         self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
+        self.spans: dict[str, list[Span]] = {}
+        """Item id -> specifics of its masked text, where they were looked for before its digest is made; used once."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
 
@@ -237,6 +239,7 @@ class Digesting:
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
+            spans=self.spans.pop(item.id, None),
         )
 
     def _record(

@@ -211,19 +211,24 @@ class Offloaded:
             if record is not None:
                 await self._given.store.search.add(await asyncio.to_thread(self.entries, info, record))
 
-    def entries(self, info: SessionInfo, record: OffloadRecord) -> list[Entry]:
-        """What the index gets of a record: redacted text with the words that name it."""
-        masked = self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+    def entries(self, info: SessionInfo, record: OffloadRecord, texts: Sequence[str] = ()) -> list[Entry]:
+        """What the index gets of a record: redacted text with the words that name it.
+
+        `texts`: of its originals, redacted, where they are at hand.
+        """
+        if not texts:
+            masked = self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+            texts = [one.text for one in masked]
         return [
             Entry(
                 session_id=info.session_id,
                 batch_id=record.batch_id,
                 item_id=item.id,
-                text="\n".join(filter(None, (self._named(item), one.text))),
+                text="\n".join(filter(None, (self._named(item), text))),
                 principal=self._given.principal,
                 project=info.project,
             )
-            for item, one in zip(record.items, masked, strict=True)
+            for item, text in zip(record.items, texts, strict=True)
         ]
 
     def _named(self, item: ArchivedItem) -> str:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..digest.sharing import need_of, share_out, wanted
+from ..digest.sharing import need_of_spans, share_out, wanted
 from ..ledger.fold import Fold, batch_number
 from ..ledger.view import standing_holders
 from ..models.events import SessionInfo
@@ -144,7 +144,8 @@ class _Needs:
         new = [self._items[name] for name in slot.item_ids if name not in self._known]
         if new:
             for one, masked in zip(new, self._digesting.masked(new), strict=True):
-                self._known[one.item.id] = need_of((masked.text,), self._registry, self._seen)
+                spans = self._digesting.spans[one.item.id] = self._registry.spans(masked.text)
+                self._known[one.item.id] = need_of_spans(spans, self._seen)
         return sum(self._known[name] for name in slot.item_ids)
 
 

@@ -73,8 +73,8 @@ async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, 
     nothing to try."""
     before, met = batches.kept(), batches.meets(first)
     if step == "more raw":
-        if not met or not found.worst:
-            return None
+        if not met or not found.worst or batches.saved_by(found.worst) > batches.room(first):
+            return None  # nobody else could leave for them
         await batches.drop(found.worst)
         await batches.refill(first)
     else:

@@ -15,8 +15,11 @@ _CODE = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|return(?:ed)?(?: with)?(?: exit)? (?:code|status)"
     r"|returncode|exit_code)[:=\"' ]{1,4}(\d{1,5})\b"
 )
-_FAILURES = re.compile(r"\b(\d{1,7}) (?:tests? |specs? |examples? )?(?:failed|failures?|failing)\b")
-_ERRORS = re.compile(r"(?:^[ \t]*|[(,;:=] *|\bfound +|\bwith +)(\d{1,7}) (?:errors?|problems?)\b", re.M)
+# Patterns that begin with a digit are found many times as fast as those that begin with a choice.
+_FAILURES = re.compile(r"(\d{1,7}) (?:tests? |specs? |examples? )?(?:failed|failures?|failing)\b")
+_ERRORS = re.compile(r"(\d{1,7}) (?:errors?|problems?)\b")
+_BEFORE_ERRORS = re.compile(r"(?:[(,;:=] *|\bfound +|\bwith +)$")
+_LOOK_BACK = 24
 _WELL = re.compile(
     r"\b[1-9]\d{0,6} (?:tests? |specs? |examples? )?(?:passed|passing)\b|\bbuild successful\b|\ball checks passed\b"
 )
@@ -32,7 +35,7 @@ _INSIDE = re.compile(
     r"\berror TS\d+:|: (?:command not found|No such file or directory|[Pp]ermission denied|syntax error\b"
     r"|cannot (?:open|access|find)\b)"
 )
-_SUMMARY = re.compile(r"\b\d{1,7} (?:[a-z]+ )?(?:passed|passing|failed|failing|failures?)\b")
+_SUMMARY = re.compile(r"\d{1,7} (?:[a-z]+ )?(?:passed|passing|failed|failing|failures?)\b")
 
 _Found = Iterator[re.Match[str]]
 
@@ -56,7 +59,8 @@ def outcome_of(text: str, *, is_error: bool = False) -> Outcome:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
     low = text.lower() if text.isascii() else text  # `lower` may change the length of other texts, and so the places
     codes = list(_where(_CODE, low, "exit", "return"))
-    counts = [*_where(_FAILURES, low, "fail"), *_where(_ERRORS, low, "error", "problem")]
+    counts = [one for one in _where(_FAILURES, low, "fail") if _begins_a_word(low, one.start())]
+    counts += [one for one in _where(_ERRORS, low, "error", "problem") if _counts_errors(low, one.start())]
     line = _raised(text) or _said(text)
     if is_error or line or any(int(one[1]) for one in (*codes, *counts)):
         counted = next((_line_at(text, one.start(1)) for one in counts if int(one[1])), "")
@@ -70,7 +74,7 @@ def conclusion(text: str) -> str:
     text = text[-READ_CHARS // 2 :]
     last = None
     for one in _where(_SUMMARY, text, "passed", "passing", "fail"):
-        last = one
+        last = one if _begins_a_word(text, one.start()) else last
     return _line_at(text, last.start()) if last else ""
 
 
@@ -93,6 +97,20 @@ def _lines_with(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
             lines.add((text.rfind("\n", 0, at) + 1, end))
             at = text.find(word, end)
     return sorted(lines)
+
+
+def _begins_a_word(text: str, start: int) -> bool:
+    before = text[start - 1 : start] if start else ""
+    return not (before.isalnum() or before == "_")
+
+
+def _counts_errors(text: str, start: int) -> bool:
+    """Whether a number of errors stands where programs put it: first in its line, or after certain words and marks."""
+    line = text.rfind("\n", 0, start) + 1
+    before = text[max(line, start - _LOOK_BACK) : start]
+    if not before.strip(" \t"):
+        return not text[line:start].strip(" \t")
+    return _BEFORE_ERRORS.search(before) is not None
 
 
 def _raised(text: str) -> str:
