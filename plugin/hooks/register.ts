@@ -48,39 +48,42 @@ function holdsResults(row: Row | undefined): boolean {
   return row?.role === 'user' && (row.toolResults?.length ?? 0) > 0
 }
 
-// Every assistant row and every row of results is built anew, consecutive ones merged; other rows keep their handle.
-// A kept one would bring the old history back at --resume; unmerged, parallel calls would lose their results.
+// Every assistant row and every row of results is built anew; other rows keep their handle. A kept one would bring the
+// old history back at --resume. Rows come one a content block, results maybe between the rows of their answer: an answer
+// becomes one row again and its results the row right behind it, else parallel calls lose theirs.
 function rebuilt(rows: readonly Row[], digests: Record<string, string>): Row[] {
+  const answered = new Set(rows.flatMap(row => (row.toolResults ?? []).map(one => one.tool_use_id)))
+  const waiting = new Set<string>() // calls of the answer whose results are still to come
   const out: Row[] = []
+  let answer: Row | undefined
+  let results: (Row & { toolResults: Result[] }) | undefined
   let before: Row | undefined
-  let last: Row | undefined
   for (const row of rows) {
     if (row.role === 'assistant') {
-      const toolUses = row.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input }))
-      last = continued(out, before?.role === 'assistant' ? last : undefined, { role: 'assistant', text: row.text, toolUses })
+      if (answer === undefined || (before?.role !== 'assistant' && waiting.size === 0)) {
+        answer = { role: 'assistant', text: '', toolUses: [] }
+        results = undefined
+        out.push(answer)
+      }
+      answer.text = joined(answer.text, row.text)
+      for (const { tool_use_id, tool, input } of row.toolUses) {
+        answer.toolUses.push({ tool_use_id, tool, input })
+        if (answered.has(tool_use_id)) waiting.add(tool_use_id)
+      }
     } else if (holdsResults(row)) {
-      const toolResults = row.toolResults!.map(({ tool_use_id, text, isError }) => ({
-        tool_use_id,
-        isError,
-        text: digests[tool_use_id] ?? (text || NOT_TEXT),
-      }))
-      last = continued(out, holdsResults(before) ? last : undefined, { role: 'user', text: row.text, toolUses: [], toolResults })
+      if (results === undefined) {
+        results = { role: 'user', text: '', toolUses: [], toolResults: [] }
+        out.splice(answer === undefined ? out.length : out.indexOf(answer) + 1, 0, results)
+      }
+      results.text = joined(results.text, row.text)
+      for (const { tool_use_id, text, isError } of row.toolResults ?? []) {
+        results.toolResults.push({ tool_use_id, isError, text: digests[tool_use_id] ?? (text || NOT_TEXT) })
+        waiting.delete(tool_use_id)
+      }
     } else out.push(row)
     before = row
   }
-  return out
-}
-
-/** Adds a row to the end, or its content to the last row where it is the same message; the row that now ends the list. */
-function continued(out: Row[], last: Row | undefined, row: Row): Row {
-  if (last === undefined) {
-    out.push(row)
-    return row
-  }
-  last.text = joined(last.text, row.text)
-  last.toolUses.push(...row.toolUses)
-  last.toolResults?.push(...(row.toolResults ?? []))
-  return last
+  return out.filter(row => row.handle !== undefined || row.text || row.toolUses.length || row.toolResults?.length)
 }
 
 function joined(first: string | undefined, second: string | undefined): string {

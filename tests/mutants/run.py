@@ -36,7 +36,7 @@ import msgspec
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-COPIED = ("src", "tests", "docs", "benchmarks", "pyproject.toml", "README.md", "server.json")
+COPIED = ("src", "tests", "docs", "benchmarks", "plugin", "pyproject.toml", "README.md", "server.json")
 KILLED, PASSED = 1, 0
 """Pytest's exit status for "some test failed" and "all passed"."""
 
