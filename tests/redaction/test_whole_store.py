@@ -71,6 +71,8 @@ async def test_planted_secrets_are_in_no_digest_index_summary_report_log_or_erro
                 await p.restore("s", one.secret[:200])
             except PalimpsestError as error:
                 errors.append(json.dumps(error.to_json()))
+        for phase in ("", "research", "plan", "implementation"):
+            said[f"handoff {phase}"] = (await p.write_handoff("s", PLANTED[0].text, phase=phase)).text
         said["errors"] = "\n".join(errors)
         masked = done.report.redaction
     said["log"] = caplog.text
@@ -78,6 +80,7 @@ async def test_planted_secrets_are_in_no_digest_index_summary_report_log_or_erro
     assert len(changed) > len(PLANTED) * 0.8 and sum(masked.values()) >= 0.95 * len(changed)
     index = [name for name in said if name.startswith("index.sqlite3")]
     assert index, "the index is among what is searched"
+    assert len([name for name in said if name.startswith("memory")]) >= 4, "handoffs are among what is searched"
     left = [
         (one.kind + one.secret[:3], where)
         for where, text in said.items()

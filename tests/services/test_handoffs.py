@@ -286,3 +286,76 @@ async def test_an_implementation_is_filled_and_stated_by_boxes(p: Palimpsest) ->
     assert [(one.text, one.state) for one in handoff.remaining] == [("the note", "open"), ("its link", "doing")]
     assert handoff.completed[0].text == "load.py" and handoff.completed[0].state == "done"
     assert handoff.tests[0] == "12 passed" and len(handoff.tests) == 2
+
+
+def long_session(results: int = 40) -> list[dict[str, Any]]:
+    """Results that share their specifics, so that digests name each other."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the import is slow, never restart it."}]
+    for n in range(results):
+        use = {
+            "type": "tool_use",
+            "id": f"c{n}",
+            "name": "Bash",
+            "input": {"command": f"./check.sh {n} > /srv/out-{n}"},
+        }
+        rows = "\n".join(
+            f"worker-{row:03d} imported {1000 + row} rows from /data/part-{row:04d}.csv" for row in range(60)
+        )
+        messages += [
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": f"Step {n}. " + "It is slow here too. " * 20}, use],
+            },
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"c{n}", "content": f"run {n}\n{rows}"}],
+            },
+            {"role": "user", "content": f"please look at step {n} of the import as well, and say why"},
+        ]
+    return messages
+
+
+async def test_pointers_count_every_elsewhere_as_left_out(p: Palimpsest) -> None:
+    """D9: the next reader does not have the digests that would show them."""
+    await p.compact_messages(long_session(), session_id="s", target=0.3, force=True)
+    batches = await p.list_offloaded("s")
+    total, shown = (sum(getattr(one.specifics, name) for one in batches) for name in ("total", "shown"))
+    assert sum(one.specifics.elsewhere for one in batches) > 0
+    handoff = from_markdown((await p.write_handoff("s", TASK)).text)
+    (row,) = [one for one in handoff.pointers if one.startswith("Archive:")]
+    assert f"{total - shown:,} are left out" in row and "restore_batch" in row and batches[-1].batch_id in row
+
+
+async def test_what_code_finds_fits_into_the_budget(p: Palimpsest) -> None:
+    await p.compact_messages(long_session(120), session_id="s", target=0.3, force=True)
+    for phase in PHASES:
+        written = await p.write_handoff("s", TASK, phase=phase)
+        assert written.tokens < 2_000 and not written.notes, phase
+    assert sum(from_markdown((await p.write_handoff("s", TASK)).text).left_out.values()) > 100
+
+
+async def test_what_is_stated_is_never_cut_and_says_so_when_it_is_too_much(p: Palimpsest) -> None:
+    await p.record_items("s", worked())
+    facts = [f"fact number {n} about the importer that must not be cut, whatever else there is to say" for n in range(100)]
+    written = await p.write_handoff("s", TASK, fields={"facts": facts})
+    assert all(fact in written.text for fact in facts) and "more than 2000" in written.notes[0]
+
+
+@pytest.mark.shared
+async def test_the_longest_shared_session_fits_and_a_stranger_can_go_on(p: Palimpsest, shared: Path) -> None:
+    """943 messages, 403,000 tokens: goal, last exchange, newest commits, where the work was, how to get more."""
+    session = shared / "data" / "converted" / "pi-mono.jsonl.gz"
+    done = await p.compact_file(session, line=1, session_id="pi", target=0.3, force=True)
+    written = await p.write_handoff("pi", "Untangle the run modes of the coding agent")
+    assert written.tokens < 2_000
+    loaded = (await p.load_handoff()).text
+    for needed in (
+        "i feel like this is one big mess",
+        "no, we want to put it in pendingMessageContainer",
+        "`_flushPendingBashMessages()` adds to context",
+        "[refactor 803d4b6] Show pending bash executions",
+        "modes/interactive/interactive-mode.ts` (",
+        "core/agent-session.ts` (",
+        f"restore_batch {done.report.handle}",
+    ):
+        assert needed in loaded, needed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.errors import StoreUnusable, WriteFailed
+from palimpsest_mcp.errors import LockTimeout, StoreUnusable, WriteFailed
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.handoff_files import MAX_BYTES
 from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
@@ -95,3 +95,12 @@ async def test_a_removed_line_that_a_power_cut_tore_stays_alone(store: DiskStore
     put(log, b'{"name": "half')
     assert await store.handoffs.remove(first, note='{"name": "whole"}')
     assert await store.handoffs.removed() == ('{"name": "half', '{"name": "whole"}')
+
+
+async def test_another_process_waits_for_the_lock(tmp_path: Path) -> None:
+    disk = SimulatedDisk()
+    store = DiskStore(Path("/home"), disk=disk, lock_timeout_s=0)
+    await store.handoffs.add("memory", STEM, TEXT)
+    assert disk.lock("/home/memory/memory.lock", 0) is not None
+    with pytest.raises(LockTimeout):
+        await store.handoffs.add("memory", STEM, TEXT)

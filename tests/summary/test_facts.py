@@ -54,6 +54,11 @@ def test_short_answers_are_no_requests_and_wishes_are_told_from_questions() -> N
     assert [one.message for one in found.reports] == [4] and not found.unanswered and found.questions == ()
 
 
+def test_a_question_after_which_the_agent_went_on_is_no_longer_open() -> None:
+    asked = (user("Please move the importer to Postgres."), agent("May the old rows be deleted as well?"))
+    assert facts(*asked, *call(1, "Bash", "ok", command="ls")).questions == ()
+
+
 def test_a_question_stays_open_until_the_user_really_answers() -> None:
     asked = (user("Please move the importer to Postgres."), agent("May the old rows be deleted as well?"), user("hm"))
     assert facts(*asked).questions == ("May the old rows be deleted as well?",)

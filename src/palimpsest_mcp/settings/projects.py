@@ -8,12 +8,10 @@ import os
 def project_root(folder: str = "") -> str:
     """The nearest folder upwards with a `.git` in it (a folder, or a worktree's file); else the folder itself.
 
-    A folder that is not on this machine is given back as it is.
-
     Args:
-        folder: absolute, or empty for the working folder of this process.
+        folder: absolute; empty, or not on this machine: the working folder of this process.
     """
-    start = folder or _working_folder()
+    start = folder if folder and os.path.isdir(folder) else _working_folder()
     here = start
     while here and not os.path.lexists(os.path.join(here, ".git")):
         above = os.path.dirname(here)

@@ -69,9 +69,10 @@ def reports_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
 
 
 def open_questions(items: Sequence[Item], mask: Mask) -> tuple[str, ...]:
-    """Questions that the agent asked after the user's last real request."""
+    """Questions that the agent asked after the user's last real request, and did not go on to work after."""
     heard = [item.position for item, text in spoken(items, "user") if _tells(text)]
-    since = heard[-1] if heard else (-1, -1)
+    worked = [item.position for item in items if item.kind == "tool_call" and not item.agent]
+    since = max([(-1, -1), *heard[-1:], *worked[-1:]])
     found = [
         one_line(_MARKS.sub("", sentence), MAX_QUESTION)
         for item, text in spoken(items, "assistant")
