@@ -245,6 +245,14 @@ async def test_no_planted_secret_reaches_a_file_an_answer_or_a_name(p: Palimpses
     assert not any(SECRET in path.name or SECRET in read(str(path)) for path in files_in(home))
 
 
+async def test_secrets_in_fields_are_masked_by_themselves_and_counted(p: Palimpsest) -> None:
+    """Before anything is cut: half a secret may not look like one."""
+    fields = {"facts": [f"the token is {SECRET}"], "in_progress": ["the rotation of tokens"]}
+    written = await p.write_handoff("new", "Rotate the tokens " * 4 + f"beginning with {SECRET}", fields=fields)
+    assert sum(written.redacted.values()) == 2
+    assert not any(SECRET[at : at + 8] in written.text + written.name for at in range(len(SECRET) - 7))
+
+
 async def test_a_text_that_still_matches_is_not_written_and_the_error_names_kind_and_place(
     p: Palimpsest, home: Path
 ) -> None:
@@ -336,7 +344,9 @@ async def test_what_code_finds_fits_into_the_budget(p: Palimpsest) -> None:
 
 async def test_what_is_stated_is_never_cut_and_says_so_when_it_is_too_much(p: Palimpsest) -> None:
     await p.record_items("s", worked())
-    facts = [f"fact number {n} about the importer that must not be cut, whatever else there is to say" for n in range(100)]
+    facts = [
+        f"fact number {n} about the importer that must not be cut, whatever else there is to say" for n in range(100)
+    ]
     written = await p.write_handoff("s", TASK, fields={"facts": facts})
     assert all(fact in written.text for fact in facts) and "more than 2000" in written.notes[0]
 
