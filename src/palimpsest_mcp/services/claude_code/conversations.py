@@ -19,7 +19,7 @@ from ...hosts.claude_code import ClaudeCodeTranscript
 from ...hosts.hook_calls import HookCall
 from ...hosts.transcript_tail import News, Tail, forked_from, tokens_after_compaction
 from ...ledger.fold import UsageFields
-from ...models.events import Observation, SessionInfo, UsageSeen
+from ...models.events import Observation, Seen, SessionInfo, UsageSeen
 from ...ports.host import HostContext, HostUsage
 from ...store.host_files import HostFiles
 from ..dependencies import Dependencies
@@ -47,10 +47,15 @@ class Conversation:
     waiting_row: int = 0
     """First row behind everything known: results that are not on disk yet are numbered from here."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    used: int = 0
+    """Tokens that the last answer reported, and what came in since: near enough to tell that no zone was entered."""
+    quiet: tuple[int, int] | None = None
+    """From and below so many tokens a notice would say nothing; None: only a measurement can tell."""
 
     def forget(self) -> None:
         """Read the transcript from its start the next time: that writes nothing twice."""
         self.tail, self.identity, self.waiting_row = Tail(sidechain=bool(self.agent_id)), (0, 0), 0
+        self.quiet = None
 
 
 class Conversations:
@@ -174,6 +179,7 @@ class Conversations:
         """Append events to the conversation's ledger, flushed."""
         if events:
             await self._given.store.ledger.observe(self._sessions.key(one.info), events)
+            _count(one, events)
 
     async def whole(self, one: Conversation) -> Imported:
         """Import everything the transcript holds; writes nothing that is known. Where there is none yet, what hooks
@@ -181,6 +187,7 @@ class Conversations:
         await self._read(one)
         if not one.tail.rows:
             return await self._as_recorded(one)
+        one.quiet = None
         context = await asyncio.to_thread(self._reader.parse, one.tail.rows)
         imported = await import_context(self._given, self._sessions, one.info, context)
         if counted := _counted_by_host(one.tail, imported):
@@ -208,6 +215,13 @@ class Conversations:
         news = await asyncio.to_thread(one.tail.feed, data)
         one.waiting_row = max(one.waiting_row, len(one.tail.rows))
         return news if news.rows else None
+
+
+def _count(one: Conversation, events: Sequence[Observation]) -> None:
+    reported = [event for event in events if isinstance(event, UsageSeen) and event.used_tokens is not None]
+    row = reported[-1].row if reported else -1
+    one.used = (reported[-1].used_tokens or 0) if reported else one.used
+    one.used += sum(event.item.tokens for event in events if isinstance(event, Seen) and event.item.position[0] > row)
 
 
 def _path_of(call: HookCall) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 from ...hosts.hook_calls import HookCall
 from ...models.events import HostCompacted, LossTold
 from ...models.plain_text import plain_line
+from ...models.policies import Policy
 from ..dependencies import Dependencies
-from ..measure import Told, situate
+from ..measure import Situation, Told, situate
 from ..noticing import Noticing
 from ..policies import stored_policy
 from ..sessions import Sessions
@@ -14,6 +18,8 @@ from .answers import context_answer
 from .conversations import HOST, Conversation, Conversations
 
 _NAMED_BATCHES = 6
+_NEAR = 0.01
+"""So near the edge of a zone it is measured; further inside, what came in since cannot have left the zone."""
 
 
 class Saying:
@@ -44,15 +50,31 @@ class Saying:
         return loss_text(one.info.handle, lost)
 
     async def _notice(self, one: Conversation) -> str:
+        if one.quiet is not None and one.quiet[0] <= one.used < one.quiet[1]:
+            return ""
         policy = stored_policy(self._given, await self._sessions.fold(one.info))
         situation = await situate(self._given, self._sessions, one.info, policy, Told(host=HOST))
         notice = await self._noticing.notice(one.info, situation, policy)
+        one.used = situation.usage.used.value or 0
+        one.quiet = _within_zone(situation, policy)
         if not notice:
             return ""
         return (
             f"Palimpsest: {notice}. The next compaction puts checked digests in the place of older tool results; "
             f"every original stays within reach: restore_batch {one.info.handle} BATCH, or search_offloaded."
         )
+
+
+def _within_zone(situation: Situation, policy: Policy) -> tuple[int, int] | None:
+    """The tokens between which the zone stays the same, a little less at both ends; None where there are no numbers."""
+    ratio, window = situation.usage.ratio, situation.window_tokens
+    if ratio is None or window is None:
+        return None
+    starts = sorted(zone.start for zone in policy.zones)
+    low = max((start for start in starts if start <= ratio), default=0.0)
+    high = min((start for start in starts if start > ratio), default=float("inf"))
+    least = 0 if low == 0.0 else math.ceil((low + _NEAR) * window)
+    return least, math.floor((high - _NEAR) * window) if high != float("inf") else sys.maxsize
 
 
 def loss_text(handle: str, lost: HostCompacted) -> str:
