@@ -9,7 +9,11 @@ from pathlib import Path
 from ..digest.handed import HandedDigester
 from ..hosts.claude_code_settings import read_overrides
 from ..llm.anthropic_writer import AnthropicWriter
+from ..llm.judge import AnthropicJudge
+from ..llm.messages_api import MessagesApi
+from ..llm.summary_author import AnthropicSummaryAuthor
 from ..models.host_overrides import HostOverrides
+from ..ports.asking import SummaryAuthor
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..ports.text import Digester, Writer
@@ -56,6 +60,8 @@ async def dependencies(
         counter_for=cache(open_counter),
         digester_for=digester_for,
         writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
+        author=_author(settings, random_hex),
+        judge=AnthropicJudge(_api(settings), random_hex) if settings.probe_judge == "anthropic" else None,
         policy_named=settings.policy_named,
         principal=principal,
         model=settings.model,
@@ -77,6 +83,25 @@ def host_overrides(host: str, project: str) -> HostOverrides:
     if row is None:
         return HostOverrides()
     return read_overrides(os.environ, Path.home(), Path(project) if project else None)
+
+
+def _api(settings: Settings) -> MessagesApi:
+    """The same model for questions about a session."""
+    model = settings.anthropic_model or FAST_MODEL
+    return MessagesApi(
+        model,
+        api_key=settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", ""),
+        auth_token=os.environ.get("ANTHROPIC_AUTH_TOKEN", ""),
+        base_url=settings.anthropic_base_url,
+        time_limit_s=settings.anthropic_time_limit_s,
+        rates=rates_of(model),
+    )
+
+
+def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
+    """Who words sections of summaries: the same model, where there is a key to ask it with."""
+    api = _api(settings)
+    return AnthropicSummaryAuthor(api, random_hex) if settings.digester == "anthropic" and api.has_key else None
 
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:

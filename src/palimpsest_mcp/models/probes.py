@@ -46,6 +46,16 @@ class FailedProbe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The batch whose digest should answer it; empty where no digest was to."""
 
 
+class JudgedProbes(msgspec.Struct, frozen=True, kw_only=True):
+    """A model's second opinion: beside the verdict, never part of it."""
+
+    author: str
+    asked: int
+    """Probes that it was shown: at most twelve, of items that are no longer there as they were."""
+    answered: int
+    """Of these, answered by what stays, as it sees it."""
+
+
 class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of the probes of a pass, or of a session as it stands."""
 
@@ -66,6 +76,8 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Batches that were not used, so that their items stay as they were."""
     elapsed_s: float | None = None
     """Seconds that asking took, over all rounds."""
+    judged: JudgedProbes | None = None
+    """None: nobody was asked (the default), or no answer came; then a note says why."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -90,4 +102,4 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 MAX_FAILED = 12
 
-__all__ = ["MAX_FAILED", "FailedProbe", "ProbeCount", "ProbeReport", "ProbeState", "ProbeType"]
+__all__ = ["MAX_FAILED", "FailedProbe", "JudgedProbes", "ProbeCount", "ProbeReport", "ProbeState", "ProbeType"]

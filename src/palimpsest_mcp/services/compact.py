@@ -265,6 +265,7 @@ class _Pass:
             tokens_after=before - saved,
             probes_passed=self._probes.passed if asked else None,
             probes_total=asked,
+            silent=self._batches.wording.silent,
         )
         try:
             self._notes += await KeptSummaries(self._given, self._sessions).refresh(self._info, fold, facts)

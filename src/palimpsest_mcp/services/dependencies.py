@@ -11,6 +11,7 @@ from ..models.host_overrides import HostOverrides
 from ..models.items import Content
 from ..models.policies import Policy
 from ..models.status import StatusNote
+from ..ports.asking import Judge, SummaryAuthor
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..ports.text import Digester, Redactor, Registry, Writer
@@ -53,6 +54,10 @@ class Dependencies:
     digester_for: Callable[[ContentCounter], Digester]
     writer: Writer | None = None
     """What puts results into words above their digests; None: nobody does."""
+    author: SummaryAuthor | None = None
+    """What words sections of summaries after a pass; None: nobody does."""
+    judge: Judge | None = None
+    """Who is asked for a second opinion on probes; None: nobody is."""
     policy_named: Callable[[str | None], Policy]
     """Name, None for the configured default -> policy.
 

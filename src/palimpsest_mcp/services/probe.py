@@ -43,7 +43,7 @@ async def probe_session(
         summary=to_markdown(summary),
         forgotten=await asyncio.to_thread(_forgotten, shown, policy, leaving, records),
     )
-    return probing.told(await probing.ask(leaving))
+    return await probing.judged(probing.told(await probing.ask(leaving)))
 
 
 def _leaving(given: Dependencies, fold: Fold, shown: View, records: dict[str, OffloadRecord]) -> dict[str, Leaving]:

@@ -16,8 +16,9 @@ from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..probes.answering import Stays
 from ..probes.asking import Original
-from ..probes.grading import PASS, Graded, ask, concerned, grade, report, untrusted, worst
+from ..probes.grading import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
 from .dependencies import Dependencies
+from .second_opinion import second_opinion
 
 SUMMARY = "summary"
 """Name of the passage that the anchored summary is; no item has it, since items' ids hold no such word alone."""
@@ -83,6 +84,8 @@ class Probing:
         self._parts = parts or {}
         self._summary = summary
         self._texts: dict[str, str] = {}
+        self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
+        """Questions, originals and passages of the last round."""
         self.elapsed_s = 0.0
 
     async def ask(self, leaving: Mapping[str, Leaving]) -> Round:
@@ -103,6 +106,15 @@ class Probing:
             found, retries=retries, kept_raw=kept_raw, elapsed_s=round(self.elapsed_s, 3), notes=tuple(notes)
         )
 
+    async def judged(self, told: ProbeReport) -> ProbeReport:
+        """The same with a second opinion, where the settings ask for one."""
+        if self._given.judge is None or self._asked is None:
+            return told
+        asked, originals, passages = self._asked
+        return await second_opinion(
+            self._given.judge, self._given.redactor, told, asked.probes, originals, passages, self._summary
+        )
+
     def _graded(self, leaving: Mapping[str, Leaving]) -> Graded:
         originals: list[Original] = []
         passages: dict[str, str] = {SUMMARY: self._summary} if self._summary else {}
@@ -121,7 +133,9 @@ class Probing:
                 originals.append(self._original(item, text))
                 if entry.state != "gone":
                     passages[item.id] = text
-        return grade(ask(originals), Stays(passages))
+        asked = ask(originals)
+        self._asked = asked, originals, passages
+        return grade(asked, Stays(passages))
 
     def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
         return Original(item=item, text=text, leaves=leaves, forgotten=leaves and item.id in self._forgotten)

@@ -58,7 +58,7 @@ async def prove(
                 kept_raw += len(found.worst) if step == "more raw" and again is not found else 0
                 found = again
         else:
-            return probing.told(found, retries=retries, kept_raw=kept_raw)
+            return await probing.judged(probing.told(found, retries=retries, kept_raw=kept_raw))
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:

@@ -21,7 +21,9 @@ from ..summary.loose import EXAMPLE, summary_of
 from ..summary.markdown import full_command, to_markdown
 from ..summary.merge import absorb, after_pass, merge
 from ..summary.naming import fold_text
+from ..summary.worded import worded
 from .dependencies import Dependencies
+from .drafting import drafted
 from .sessions import Sessions
 
 O200K = "openai"
@@ -42,6 +44,8 @@ class PassFacts:
     probes_passed: int | None = None
     """None: not validated."""
     probes_total: int | None = None
+    silent: bool = False
+    """The model did not answer in this pass: it is not asked for more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +117,11 @@ class KeptSummaries:
             PalimpsestError: the summary could not be kept; the pass stands all the same.
         """
 
+        draft, notes = (AnchoredSummary(), ()) if facts.silent else await self._drafted(info, fold)
+
         def change(kept: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
             return after_pass(
-                kept,
+                worded(kept, draft),
                 timestamp=self._given.now(),
                 messages=_range(fold),
                 tokens_before=facts.tokens_before,
@@ -123,9 +129,18 @@ class KeptSummaries:
                 probes=(facts.probes_passed, facts.probes_total),
             )
 
-        written = await self._write(info, fold, change, [])
+        written = await self._write(info, fold, change, [*notes])
         note = cycle_note(written.summary.compression_count)
         return (*written.notes, *([note] if note else []))
+
+    async def _drafted(self, info: SessionInfo, fold: Fold) -> tuple[AnchoredSummary, tuple[str, ...]]:
+        """What a model words, where one is asked."""
+        if self._given.author is None:
+            return AnchoredSummary(), ()
+        kept, _, _ = await self._kept(info)
+        found = await self._found(info, fold)
+        current = await asyncio.to_thread(self._joined, kept, found)
+        return await drafted(self._given, self._given.author, current, _items(fold))
 
     async def _write(self, info: SessionInfo, fold: Fold, change: Change, notes: list[str]) -> Written:
         found = await self._found(info, fold)

@@ -30,12 +30,18 @@ class Wording:
         self._left_s = writer.pass_limit_s if writer is not None else 0.0
         self._handed: dict[tuple[str, ...], str] = {}
         self._written: dict[str, Prose] = {}
+        self._questions = 0
         self.spent = Spent()
 
     @property
     def author(self) -> str:
         """Who writes; empty where nobody does."""
         return self._writer.author if self._writer is not None else ""
+
+    @property
+    def silent(self) -> bool:
+        """Whether a writer was asked and nothing came back: it need not be asked for more in this pass."""
+        return bool(self._questions) and not self.spent.calls
 
     def hand_in(self, slots: Sequence[Slot], texts: Mapping[str, str]) -> None:
         """Take the calling agent's texts, by the number of their slot: `1` for the first.
@@ -78,6 +84,7 @@ class Wording:
     async def _asked(self, writer: Writer, requests: Sequence[WriteRequest]) -> Sequence[Written]:
         if self._left_s <= 0:
             return [Written(failure=f"no answer within the {writer.pass_limit_s:.3g} s of the pass")] * len(requests)
+        self._questions += len(requests)
         started = time.monotonic()
         try:
             return await writer.write(requests, within_s=self._left_s)

@@ -109,6 +109,8 @@ class SettingValues(BaseSettings):
     """More classes of what must survive."""
     digester: Literal["extractive", "anthropic"] = "extractive"
     """`anthropic`: a model puts results into words above what code shows; without its answer, `extractive`."""
+    probe_judge: Literal["none", "anthropic"] = "none"
+    """`anthropic`: a model gives a second opinion on probes; the verdict stays code's."""
     anthropic_model: str = ""
     """Model that writes; empty: the fast tier of the model table."""
     anthropic_base_url: str = ""

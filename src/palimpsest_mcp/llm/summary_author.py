@@ -1,0 +1,89 @@
+"""Sections of an anchored summary in the words of a model: decisions, context, state, open questions, next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ..models.asking import SummaryDraft, SummaryRequest
+from .marked import RULE, marked
+from .messages_api import OTHER_FORM, UNREADABLE, MessagesApi
+
+SYSTEM = f"""\
+You keep the running summary of an agent's session, which must survive when older messages are gone. You are given the \
+summary as it stands and the newest messages of user and agent. {RULE}
+
+Answer with what the messages say and the summary does not have yet. decisions_made: what was settled, with its \
+rationale. technical_context: facts about the system that later work needs. current_state: where the work stands, two \
+sentences at most. blockers: questions that wait for an answer. next_steps: what was announced and not done yet.
+
+Plain, whole sentences, one a list entry, at most 30 words each. Say only what the messages say. Every number, name, \
+path and code must be a verbatim copy; leave it out where you are not sure. An empty list, or an empty text, where \
+there is nothing new."""
+
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["decisions_made", "technical_context", "current_state", "blockers", "next_steps"],
+    "properties": {
+        "decisions_made": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["decision", "rationale"],
+                "properties": {"decision": {"type": "string"}, "rationale": {"type": "string"}},
+            },
+        },
+        "technical_context": _TEXTS,
+        "current_state": {"type": "string"},
+        "blockers": _TEXTS,
+        "next_steps": _TEXTS,
+    },
+}
+_MOST_OUTPUT = 2_500
+
+
+class _Decision(msgspec.Struct):
+    decision: str
+    rationale: str
+
+
+class _Sections(msgspec.Struct):
+    decisions_made: list[_Decision]
+    technical_context: list[str]
+    current_state: str
+    blockers: list[str]
+    next_steps: list[str]
+
+
+class AnthropicSummaryAuthor:
+    """Implements `ports.asking.SummaryAuthor`."""
+
+    def __init__(self, api: MessagesApi, random_hex: Callable[[int], str]) -> None:
+        self._api = api
+        self._random_hex = random_hex
+
+    @property
+    def author(self) -> str:
+        return self._api.model
+
+    async def draft(self, request: SummaryRequest) -> SummaryDraft:
+        """Ask once; a failure is a reason."""
+        pieces = [("the summary", request.summary)]
+        pieces += [(f"message {number}", text) for number, text in enumerate(request.messages, 1)]
+        question = marked(pieces, self._random_hex)
+        answer = await self._api.ask_once(SYSTEM, question, SCHEMA, most_output=_MOST_OUTPUT)
+        if answer.failure:
+            return SummaryDraft(failure=answer.failure, spent=answer.spent)
+        try:
+            found = msgspec.json.decode(answer.text, type=_Sections)
+        except UNREADABLE:
+            return SummaryDraft(failure=OTHER_FORM, spent=answer.spent)
+        return SummaryDraft(sections=msgspec.to_builtins(found), spent=answer.spent)
+
+
+__all__ = ["AnthropicSummaryAuthor"]
