@@ -108,6 +108,13 @@ async def test_without_a_key_the_note_says_so(tmp_path: Path) -> None:
 
 
 async def test_no_secret_is_shown_to_the_judge(tmp_path: Path) -> None:
-    async with fake_api(Reply(opinion)) as api:
-        await probed(configured(tmp_path, api))
-        assert api.requests and not any(SECRET in prompt for prompt in api.prompts)
+    """Also of messages that a host threw away: those are asked about as they were."""
+    messages = session()
+    said = {"role": "assistant", "content": f"I decided to use `retry_twice` with {SECRET} because part 7 is late."}
+    async with fake_api(Reply(opinion)) as api, Palimpsest.open(settings=configured(tmp_path, api)) as p:
+        whole = [*messages[:1], said, *messages[1:]]
+        await p.compact_messages(whole, session_id="s", target=0.5, keep_last=3, force=True)
+        await p.compact_messages(messages, session_id="s", window_tokens=10_000_000)
+        await p.probe("s")
+        assert any("retry_twice" in prompt for prompt in api.prompts)
+        assert not any(SECRET in prompt for prompt in api.prompts)
