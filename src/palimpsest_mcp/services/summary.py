@@ -140,7 +140,7 @@ class KeptSummaries:
         kept, _, _ = await self._kept(info)
         found = await self._found(info, fold)
         current = await asyncio.to_thread(self._joined, kept, found)
-        return await drafted(self._given, self._given.author, current, _items(fold))
+        return await drafted(self._given, self._given.author, current, items_of(fold))
 
     async def _write(self, info: SessionInfo, fold: Fold, change: Change, notes: list[str]) -> Written:
         found = await self._found(info, fold)
