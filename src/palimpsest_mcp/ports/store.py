@@ -167,6 +167,9 @@ class Search(Protocol):
     ) -> tuple[Match, ...]:
         """Entries that hold the query's words, CJK text included. Any text is a valid query; quotes make a phrase.
 
+        Entries with all terms come first. Those with some follow where none has all, or where the query is a sentence
+        (four terms and more).
+
         `session_ids` None: all sessions of the principal (and of the project, when given).
         """
         ...

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 from ..ports.store import Entry, Match
 from .home import Home
-from .search_text import Term, cjk, parse, snippet, words
+from .search_text import SENTENCE, Term, cjk, parse, snippet, steps, words
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class FtsIndex:
     def find(
         self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
     ) -> tuple[Match, ...]:
-        """Entries with all terms, else those with any. Raises IndexDown."""
+        """Entries with all terms; then, as `steps` says, those with any. Raises IndexDown."""
         terms = parse(query)
         if not terms or limit <= 0:
             return ()
@@ -258,11 +258,14 @@ def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) ->
 
 
 def _find(db: sqlite3.Connection, terms: Sequence[Term], scope: dict[str, Any]) -> tuple[Match, ...]:
-    for joint in (" AND ", " OR "):
-        rows = db.execute(_FIND, {**scope, "match": joint.join(map(_expression, terms))}).fetchall()
-        if rows:
-            return tuple(_match(row, terms) for row in rows)
-    return ()
+    found: dict[tuple[Any, ...], Match] = {}
+    for wanted, every in steps(terms):
+        match = (" AND " if every else " OR ").join(map(_expression, wanted))
+        for row in db.execute(_FIND, {**scope, "match": match}).fetchall():
+            found.setdefault(row[:3], _match(row, terms))
+        if len(found) >= scope["limit"] or (found and len(terms) < SENTENCE):
+            break
+    return tuple(found.values())[: scope["limit"]]
 
 
 def _expression(term: Term) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Entry, Match
-from .search_text import Term, cjk, parse, snippet, words
+from .search_text import SENTENCE, Term, cjk, parse, snippet, steps, words
 
 _Key: TypeAlias = tuple[str, str, str, str]
 _WORD = re.compile(r"\w+")
@@ -45,11 +45,16 @@ class LinearSearch:
         with self._lock:
             texts = [text for text in self._texts.values() if _in_scope(text.entry, principal, session_ids, project)]
         terms = parse(query)
-        tests = [_occurrences(term) for term in terms]
-        counts = [(text, [test(text) for test in tests]) for text in texts]
-        chosen = [row for row in counts if row[1] and all(row[1])] or [row for row in counts if any(row[1])]
-        scored = sorted(_scored(chosen, len(texts)), key=lambda row: (-row[0], _key(row[1].entry)))
-        return tuple(_match(text.entry, score, terms) for score, text in scored[: max(0, limit)])
+        found: dict[_Key, Match] = {}
+        for wanted, every in steps(terms):
+            tests = [_occurrences(term) for term in wanted]
+            counts = [(text, [test(text) for test in tests]) for text in texts]
+            chosen = [row for row in counts if row[1] and (all(row[1]) if every else any(row[1]))]
+            for score, text in sorted(_scored(chosen, len(texts)), key=lambda row: (-row[0], _key(row[1].entry))):
+                found.setdefault(_key(text.entry), _match(text.entry, score, terms))
+            if len(found) >= limit or (found and len(terms) < SENTENCE):
+                break
+        return tuple(found.values())[: max(0, limit)]
 
     def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         with self._lock:

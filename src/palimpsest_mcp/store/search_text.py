@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 MAX_TERMS = 64
 """Of one query; what comes after is ignored."""
+SENTENCE = 4
+"""Terms from which on a query is a sentence, and no list of what must be there."""
 SNIPPET_CHARACTERS = 160
 _BEFORE_HIT = 48
 
@@ -45,6 +47,21 @@ def parse(query: str) -> tuple[Term, ...]:
         if words := tuple(_WORD.findall(_CJK_RUN.sub(" ", text))):
             terms[Term(words, False)] = None
     return tuple(terms)[:MAX_TERMS]
+
+
+def steps(terms: Sequence[Term]) -> tuple[tuple[tuple[Term, ...], bool], ...]:
+    """What to look for, one after the other: (terms, whether all of them are wanted).
+
+    A few words mean what holds them all, and only where nothing does, what holds any. A sentence goes on to what holds
+    any of its terms, or a word of one: what it calls `page-count` may stand as `page count` there.
+    """
+    if len(terms) < SENTENCE:
+        return (tuple(terms), True), (tuple(terms), False)
+    loose = dict.fromkeys(terms)
+    for term in terms:
+        if not term.cjk:
+            loose.update((Term((word,), False), None) for word in term.words)
+    return (tuple(terms), True), (tuple(loose), False)
 
 
 def words(text: str) -> str:

@@ -83,6 +83,16 @@ class SearchContract(OneStore):
             assert await found_by(store, "red apple") == ["a"]
             assert await found_by(store, "green car") == ["b", "c"]
 
+    async def test_a_sentence_goes_on_to_entries_with_some_of_its_words(self) -> None:
+        async with self.fresh() as store:
+            texts = {"a": "the red apple fell off a tree", "b": "a tall tree", "c": "page count 7", "d": "nothing"}
+            await store.search.add([entry(text, name) for name, text in texts.items()])
+            assert await found_by(store, "why the apple fell off") == ["a"]
+            found = await store.search.find("the red apple tree", limit=100)
+            assert [match.item_id for match in found] == ["a", "b"]
+            assert await found_by(store, "unknown words about page-count") == ["c"]
+            assert len(await store.search.find("the red apple tree", limit=1)) == 1
+
     async def test_quotes_make_a_phrase(self) -> None:
         async with self.fresh() as store:
             await store.search.add([entry("exit status 137 from make", "a"), entry("status of the exit: 137", "b")])
