@@ -54,6 +54,19 @@ def test_short_answers_are_no_requests_and_wishes_are_told_from_questions() -> N
     assert [one.message for one in found.reports] == [4] and not found.unanswered and found.questions == ()
 
 
+def test_a_message_that_announces_a_call_is_no_report_where_there_are_others() -> None:
+    working = agent("Now I will look at the loader, since it is where the rows come in. " * 4)
+    found = facts(user("Fix the importer, please, will you?"), working, *call(1, "Bash", "ok", command="ls"))
+    assert [one.message for one in found.reports] == [2]
+    done = facts(
+        user("Fix the importer, please, will you?"),
+        working,
+        *call(1, "Bash", "ok", command="ls"),
+        agent("The rows came twice, since the source restarts and sends the last ten again. " * 4),
+    )
+    assert [one.message for one in done.reports] == [5]
+
+
 def test_a_question_after_which_the_agent_went_on_is_no_longer_open() -> None:
     asked = (user("Please move the importer to Postgres."), agent("May the old rows be deleted as well?"))
     assert facts(*asked, *call(1, "Bash", "ok", command="ls")).questions == ()

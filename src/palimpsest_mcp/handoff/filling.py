@@ -122,9 +122,11 @@ class _Filling:
     def places(self) -> list[str]:
         """The newest commit, and the files that were worked on last, with lines."""
         made = [text for text in self.summary.key_artifacts if text.startswith("[")][-1:]
+        return [*(f"Newest commit: {text}" for text in made), *self.worked_on()]
+
+    def worked_on(self) -> list[str]:
         named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
-        last = [f"Worked on last: {', '.join(named)}"] if named else []
-        return [*(f"Newest commit: {text}" for text in made), *last]
+        return [f"Worked on last: {', '.join(named)}"] if named else []
 
     def short(self, path: str) -> str:
         return shortened(path, self.root)
@@ -242,7 +244,7 @@ def _plan(of: _Filling) -> dict[str, Any]:
     return {
         "task": of.task(),
         "acceptance_tests": tuple(f"Run so far: {text}" for text in of.runs("acceptance_tests")),
-        "order": of.newest("order", of.remaining(), of.room.todos) or tuple(of.state()),
+        "order": of.newest("order", of.remaining(), of.room.todos),
         "decisions": of.decisions(),
         "status": (*done, *doing, *todos),
     }
@@ -250,12 +252,12 @@ def _plan(of: _Filling) -> dict[str, Any]:
 
 def _implementation(of: _Filling) -> dict[str, Any]:
     done = [*of.finished("completed"), *(f"Committed: {text}" for text in of.commits("completed"))]
-    reports = of.newest("issues", of.facts.reports, 1)
+    reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
     remaining = of.newest("remaining", of.remaining(), of.room.todos)
     return {
         "completed": tuple(Check(text=text, state="done") for text in done),
-        "in_progress": tuple(Check(text=text, state="doing") for text in [*of.state(), *of.places()]),
+        "in_progress": tuple(Check(text=text, state="doing") for text in [*of.state(), *of.worked_on()]),
         "remaining": tuple(Check(text=text) for text in remaining),
         "issues": (*told, *of.questions(), *of.wishes("issues"), *of.errors("issues")),
         "tests": tuple(of.runs("tests")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from ..models.facts import Said
 from ..models.items import Item
@@ -62,10 +62,18 @@ def _is_wish(words: str) -> bool:
 
 
 def reports_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """The agent's longer messages, newest last, without the marks of headings and emphasis."""
+    """The agent's longer messages that end a turn, else its longer ones; newest last, without marks of emphasis."""
     said = [(item, text) for item, text in spoken(items, "assistant") if len(text) >= REPORT_CHARACTERS]
-    plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in said[-KEPT:]]
+    before_calls = _before_calls(items)
+    ends = [(item, text) for item, text in said if item.id not in before_calls]
+    plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in (ends or said)[-KEPT:]]
     return _quoted(plain, mask, MAX_REPORT)
+
+
+def _before_calls(items: Sequence[Item]) -> set[str]:
+    """Ids of messages that a tool call follows: they announce it."""
+    main = [item for item in items if not item.agent and item.kind != "thinking"]
+    return {item.id for item, after in pairwise(main) if after.kind == "tool_call"}
 
 
 def open_questions(items: Sequence[Item], mask: Mask) -> tuple[str, ...]:
