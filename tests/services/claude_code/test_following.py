@@ -178,13 +178,25 @@ async def test_after_clear_the_new_session_follows_the_old_one(p: Palimpsest, cl
     assert (await p.restore_batch("new-one", batch.batch_id))[0].text
 
 
-async def test_a_fork_follows_the_session_that_its_rows_come_from(p: Palimpsest, client: Open) -> None:
-    first = client("first")
+async def test_a_fork_follows_the_session_that_its_rows_were_copied_from(p: Palimpsest, client: Open) -> None:
+    """Its rows have the ids of the old ones and the session id of the new one (client 2.1.328)."""
+    other, first = client("other"), client("first")
+    await long_session(other, 2)
     await long_session(first, 2)
+    first.say("And why?")
+    await first.hook("Stop")
     fork = client("forked")
-    fork.write(
-        type="user", forkedFrom={"sessionId": "first", "messageUuid": "u0"}, message={"role": "user", "content": "Why?"}
-    )
+    fork.path.write_text(first.path.read_text().replace('"first"', '"forked"'))
+    await fork.hook("UserPromptSubmit", prompt="on")
+    assert (await p.session("forked")).parent == "first"
+    assert (await p.session("first")).parent is None and (await p.session("other")).parent is None
+
+
+async def test_a_fork_may_say_itself_where_it_comes_from(p: Palimpsest, client: Open) -> None:
+    await long_session(client("first"), 2)
+    fork = client("forked")
+    origin = {"sessionId": "first", "messageUuid": "u0"}
+    fork.write(type="user", forkedFrom=origin, message={"role": "user", "content": "Why?"})
     await fork.hook("UserPromptSubmit", prompt="on")
     assert (await p.session("forked")).parent == "first"
 

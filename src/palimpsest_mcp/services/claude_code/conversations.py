@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
 
 import msgspec
 
 from ...errors import InvalidArgument, LockTimeout, SessionUnknown
 from ...hosts.claude_code import ClaudeCodeTranscript
 from ...hosts.hook_calls import HookCall
-from ...hosts.transcript_tail import News, Tail, forked_from, tokens_after_compaction
+from ...hosts.transcript_tail import News, Tail, tokens_after_compaction
 from ...ledger.fold import UsageFields
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen
 from ...ports.host import HostContext, HostUsage
 from ...store.host_files import HostFiles
 from ..dependencies import Dependencies
-from ..files import MAX_FILE_BYTES
 from ..importing import Imported, import_context, tail_events
 from ..sessions import Sessions
+from .transcript_files import bytes_after, origins
 
 HOST = "claude-code"
 LOCK_S = 0.05
 """So long a hook waits for its turn; then the original goes through (L11)."""
 _KEPT = 32
-_FIRST_BYTES = 256 << 10
 _AFTER_COMPACTION = "the host's own count after its compaction"
 
 
@@ -123,7 +120,7 @@ class Conversations:
         name, main, path = self.name(call), call.session_id, _path_of(call)
         found = self._known.get(name)
         if found is None:
-            parent = main if call.agent_id else await asyncio.to_thread(self._parent_of, main, path)
+            parent = main if call.agent_id else await self._parent_of(main, path)
             info = await self._sessions.ensure(
                 name, host=HOST, project=call.text("cwd"), parent=parent or None, source=HOST
             )
@@ -138,9 +135,16 @@ class Conversations:
             found.forget()
         return found
 
-    def _parent_of(self, main: str, path: str) -> str:
-        """The session that `/clear` left for this one, or that a fork's first rows were copied from."""
-        return self._files.parent_of(main) or forked_from(_first_rows(path), main)
+    async def _parent_of(self, main: str, path: str) -> str:
+        """The session that `/clear` left for this one, or that a fork's rows were copied from; empty for none that the
+        store knows."""
+        linked = await asyncio.to_thread(self._files.parent_of, main)
+        for name in [linked] if linked else await asyncio.to_thread(origins, path, main):
+            try:
+                return (await self._sessions.find(name)).session_id
+            except SessionUnknown:
+                continue
+        return ""
 
     @asynccontextmanager
     async def turn(self, one: Conversation, *, wait_s: float | None = LOCK_S) -> AsyncGenerator[None]:
@@ -205,7 +209,7 @@ class Conversations:
         """Read on from where it was left; None when there is nothing new, or nothing at all yet."""
         if not one.path:
             return None
-        found = await asyncio.to_thread(_bytes_after, one.path, one.tail.offset, one.identity)
+        found = await asyncio.to_thread(bytes_after, one.path, one.tail.offset, one.identity)
         if found is None:
             return None
         data, identity, anew = found
@@ -233,33 +237,6 @@ def _path_of(call: HookCall) -> str:
     if call.agent_id and not own:
         return str(PurePath(path).with_suffix("") / "subagents" / f"agent-{call.agent_id}.jsonl")
     return path
-
-
-def _first_rows(path: str) -> list[dict[str, Any]]:
-    """The first rows of a transcript, none where there is no telling."""
-    found = _bytes_after(path, 0, (0, 0), most=_FIRST_BYTES) if path else None
-    head = Tail()
-    head.feed(found[0] if found else b"")
-    return head.rows
-
-
-def _bytes_after(
-    path: str, offset: int, identity: tuple[int, int], *, most: int = MAX_FILE_BYTES
-) -> tuple[bytes, tuple[int, int], bool] | None:
-    """What a file holds from an offset on, which file it is, and whether it was read from its start: because it is
-    another file now, or was cut shorter. None when nothing is new."""
-    try:
-        with open(path, "rb") as file:  # a path from outside: opened as it is
-            found = os.fstat(file.fileno())
-            here = (found.st_dev, found.st_ino)
-            anew = here != identity or found.st_size < offset
-            offset = 0 if anew else offset
-            if not stat.S_ISREG(found.st_mode) or found.st_size == offset:
-                return None
-            file.seek(offset)
-            return file.read(most), here, anew
-    except OSError:
-        return None
 
 
 def _shifted(context: HostContext, rows: int) -> HostContext:

@@ -132,8 +132,8 @@ class CompactingInPlace:
             )
             if answer.apply:
                 return await self._applied(one.info, answer, result, imported, rows)
-            kept = await self._preparing.prepare(one.info, result.view, imported.counter, by_user=trigger == "manual")
-            return replace(answer, results={}, instructions=kept.instructions)
+            # The client's own compaction goes on; its PreCompact archives, and gets the instructions.
+            return replace(answer, results={})
 
     async def _conversation(self, call: HookCall) -> Conversation:
         if call.session_id:
