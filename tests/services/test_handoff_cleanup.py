@@ -101,11 +101,12 @@ async def test_several_of_one_task_become_one_with_nothing_said_twice() -> None:
     world = World()
     old = await world.add(
         "import", 5, decisions=(Choice(decision="Keep the first", rationale="they repeat"), Choice(decision="Use UTC")),
-        in_progress=("load.py",), questions=("May old rows go?",), complete=("plan",),
+        in_progress=("load.py",), questions=("May old rows go?", "Which disk?"), complete=("plan",), session="s1",
     )  # fmt: skip
     new = await world.add(
         "import", 1, decisions=(Choice(decision="use utc.", rationale="one hour happens twice"),),
         in_progress=("its test",), questions=("May old rows go?", "Who tells the users?"), complete=("load.py", "plan"),
+        session="s1",
     )  # fmt: skip
     await world.add("import", 0, project="/srv/other")
     done = await world.clean()
@@ -121,9 +122,18 @@ async def test_several_of_one_task_become_one_with_nothing_said_twice() -> None:
         Choice(decision="use utc.", rationale="one hour happens twice"),
     )
     assert (handoff.in_progress, handoff.complete) == (("its test",), ("plan", "load.py"))
-    assert handoff.questions == ("May old rows go?", "Who tells the users?")
+    assert handoff.questions == ("May old rows go?", "Who tells the users?"), "the session settled the other one"
     assert [source.name for source in handoff.sources] == [old.name, new.name]
     assert handoff.date == "2026-02-28", "merging makes nothing younger"
+
+
+async def test_questions_of_another_session_stay_open_and_what_was_under_way_is_not_revived() -> None:
+    world = World()
+    await world.add("import", 5, session="s1", questions=("Which disk?",), in_progress=("load.py",))
+    await world.add("import", 1, session="s2", questions=("Which night?",), complete=("load.py",))
+    await world.clean()
+    handoff = await world.one()
+    assert handoff.questions == ("Which disk?", "Which night?") and handoff.in_progress == ()
 
 
 async def test_phases_are_merged_by_themselves_and_boxes_take_their_latest_state() -> None:

@@ -12,13 +12,16 @@ from .filling import main_text
 from .roots import with_whole_paths
 from .templates import POINTERS, template_of
 
+QUESTIONS = "questions"
 UNITED = frozenset(
     {
-        "decisions", "artifacts", "files", "findings", "changes", "complete", "completed", "questions", "constraints",
+        "decisions", "artifacts", "files", "findings", "changes", "complete", "completed", "constraints",
         "agents", "skills", "status", "unit_tests", "integration_tests", "acceptance_tests", "scope", "merge_guidance",
     }
 )  # fmt: skip
 """What only grows. Everything else says where things stand: the latest that says anything wins."""
+STATE = frozenset({"in_progress", "blocked", "remaining"})
+"""Of these the latest wins also where it is empty: what was under way is done."""
 
 
 def merged(handoffs: Sequence[tuple[Source, Handoff]]) -> Handoff:
@@ -36,8 +39,12 @@ def merged(handoffs: Sequence[tuple[Source, Handoff]]) -> Handoff:
         if name == POINTERS:
             values = [one.pointers for _, one in handoffs if one is latest or one.session != latest.session]
             fields[name] = united(values)
+        elif name == QUESTIONS:
+            fields[name] = united([getattr(one, name) for one in _latest_of_sessions(handoffs)])
         elif name in UNITED and part.form != "text":
             fields[name] = united(values)
+        elif name in STATE:
+            fields[name] = values[-1]
         else:
             fields[name] = next((value for value in reversed(values) if value), values[-1])
     return msgspec.structs.replace(
@@ -47,6 +54,12 @@ def merged(handoffs: Sequence[tuple[Source, Handoff]]) -> Handoff:
         notes=_notes([one for _, one in handoffs]),
         left_out=_left_out([one for _, one in handoffs]),
     )
+
+
+def _latest_of_sessions(handoffs: Sequence[tuple[Source, Handoff]]) -> list[Handoff]:
+    """The latest handoff of each session: what was open in an earlier one of the same session is settled since."""
+    latest = {one.session: one for _, one in handoffs}
+    return [one for _, one in handoffs if one is latest[one.session]]
 
 
 def united(values: Sequence[Sequence[Any]]) -> tuple[Any, ...]:

@@ -37,12 +37,56 @@ EXAMPLES: Mapping[str, str] = {
 }
 """Fields that are right, for each template: what an error shows."""
 _ALIASES: Mapping[str, Mapping[str, str]] = {
-    "task": {"current_state": "in_progress", "key_context": "facts", "state": "in_progress", "context": "facts"},
-    "research": {"findings": "findings", "gotchas": "constraints", "system_understanding": "understanding"},
-    "plan": {"tests": "unit_tests", "test_strategy": "unit_tests", "steps": "order", "next_steps": "order"},
-    "implementation": {"done": "completed", "complete": "completed", "next_steps": "remaining", "todo": "remaining"},
-    "fork": {"key_context": "facts", "context": "facts", "expected": "hand_back", "hand_back_expected": "hand_back"},
-    "fork_back": {"summary": "result", "changes": "findings", "guidance": "merge_guidance", "open": "open_items"},
+    "task": {
+        "current_state": "in_progress",
+        "state": "in_progress",
+        "key_context": "facts",
+        "context": "facts",
+        "next_steps": "blocked",
+        "todo": "blocked",
+        "remaining": "blocked",
+    },
+    "research": {
+        "gotchas": "constraints",
+        "facts": "findings",
+        "key_context": "findings",
+        "current_state": "understanding",
+    },
+    "plan": {
+        "tests": "unit_tests",
+        "test_strategy": "unit_tests",
+        "steps": "order",
+        "next_steps": "order",
+        "current_state": "status",
+        "quality_signal": "quality",
+    },
+    "implementation": {
+        "done": "completed",
+        "complete": "completed",
+        "next_steps": "remaining",
+        "todo": "remaining",
+        "current_state": "in_progress",
+        "key_context": "issues",
+        "blocked": "issues",
+        "blockers": "issues",
+        "questions": "issues",
+        "open_questions": "issues",
+    },
+    "fork": {
+        "task": "purpose",
+        "key_context": "facts",
+        "context": "facts",
+        "constraints": "scope",
+        "expected": "hand_back",
+    },
+    "fork_back": {
+        "summary": "result",
+        "changes": "findings",
+        "guidance": "merge_guidance",
+        "open": "open_items",
+        "questions": "open_items",
+        "open_questions": "open_items",
+    },
 }
 _ALSO: Mapping[str, str] = {
     "open_questions": "questions",
@@ -51,7 +95,6 @@ _ALSO: Mapping[str, str] = {
     "blockers": "blocked",
     "blocked_or_deferred": "blocked",
     "completed": "complete",
-    "remaining": "blocked",
     "artifacts_produced": "artifacts",
     "files_involved": "files",
     "decisions_made": "decisions",
@@ -61,7 +104,10 @@ _ALSO: Mapping[str, str] = {
     "integration": "integration_tests",
     "acceptance": "acceptance_tests",
 }
-_BY_PART = frozenset({"current_state", "key_context", "test_strategy", "tests"})
+_BY_PART: Mapping[str, frozenset[str]] = {
+    "task": frozenset({"current_state", "key_context"}),
+    "plan": frozenset({"test_strategy", "tests"}),
+}
 """Sections of several parts: an object under their name holds the parts."""
 _STATES: Mapping[str, CheckState] = {
     **dict.fromkeys(("done", "complete", "completed", "x", "true"), "done"),
@@ -94,7 +140,7 @@ def _flat(template: Template, fields: Mapping[str, Any]) -> list[tuple[str, Any]
         name = _folded(str(key))
         if name in _headings(template):
             name = _headings(template)[name]
-        if name in _BY_PART and isinstance(value, dict):
+        if name in _BY_PART.get(template.phase, {"key_context"}) and isinstance(value, dict):
             rows += [(_folded(str(inner)), said) for inner, said in cast("dict[Any, Any]", value).items()]
         else:
             rows.append((name, value))
