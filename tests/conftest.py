@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
+from palimpsest_mcp.hosts.claude_code_settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nobodys_claude_code() -> Generator[None]:
+    """Whoever runs the tests may have set something in their own client: it does not count here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLAUDE_CONFIG_DIR", os.devnull)
+        for name in (*SWITCHES, WINDOW, PERCENT, MOST_OUTPUT):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

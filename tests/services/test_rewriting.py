@@ -190,3 +190,21 @@ async def test_what_cannot_be_resumed_is_refused(p: Palimpsest, tmp_path: Path) 
         await p.rewrite_session(written(tmp_path, rows, "agent-a1"))
     with pytest.raises(FileMissing):
         await p.rewrite_session(tmp_path / "none.jsonl")
+
+
+async def test_a_fork_is_the_session_of_its_own_file(p: Palimpsest, tmp_path: Path) -> None:
+    rows = transcript()
+    fork = "11111111-2222-4333-8444-555555555555"
+    rows[-1]["sessionId"] = fork
+    done = await p.rewrite_session(written(tmp_path, rows, fork))
+    assert (done.report.session_id, (await p.session(done.session_id)).parent) == (fork, fork)
+
+
+async def test_a_torn_last_row_is_left_out_and_said(p: Palimpsest, tmp_path: Path) -> None:
+    file = written(tmp_path, transcript())
+    with file.open("ab") as torn:
+        torn.write(b'{"type":"assistant","uuid":"torn","mess')
+    done = await p.rewrite_session(file)
+    assert done.file is not None
+    assert len(rows_in(done.file)) == len([row for row in transcript() if row["type"] != "api-request"])
+    assert any("no whole row" in note for note in done.report.notes)

@@ -66,7 +66,10 @@ class Rewriting:
                 "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
             )
         context = files.parsed(found, self._given.kind_by_tool)
-        name = context.session_id or files.session_id_of(path, None)
+        # A fork's first rows may still name the session they were copied from; its own file has its name.
+        own = path.name.split(".", 1)[0]
+        named = any(row.get("sessionId") == own for row in rows)
+        name = own if named else context.session_id or files.session_id_of(path, None)
         info = await self._sessions.ensure(name, host="claude-code", project=context.project, source=path.name)
         return info, files.Opened(rows=rows, context=context)
 
