@@ -46,6 +46,8 @@ _CLASSES = 4
 _CLASSES_BRIEF = 1
 _BRIEF = 110
 """Tokens an item below which our own lines are short."""
+_BRIEF_HEADER = 500
+"""Tokens of a digest below which the header is short: it would take a tenth of it else."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -90,7 +92,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     n = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     restore = f"restore_batch {request.handle} {request.batch_id}"
-    if is_brief(request):
+    if request.budget_tokens < _BRIEF_HEADER or is_brief(request):
         holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
         counts = msgspec.structs.replace(counts, holders=holders)
         manifest = f"{left_out(counts, classes=_CLASSES_BRIEF)} · {restore}"

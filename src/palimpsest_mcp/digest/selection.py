@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from .coverage import Candidate, choose
 from .entries import label_of
+from .inside import inside_longer
 from .plans import Batch, Plan, group_of
 from .telling import tell
 from .units import Unit
@@ -185,9 +186,7 @@ class Selector:
 
         It counts as left out all the same, since nobody can say that the longer one names it.
         """
-        texts = {one.shared: self._batch.plans[one.item].survey.specs[one.spec].text for one in chosen}
-        together = "\n".join(["", *texts.values(), ""])
-        return {shared for shared, text in texts.items() if _stands_inside(together, text)}
+        return inside_longer({o.shared: self._batch.plans[o.item].survey.specs[o.spec].text for o in chosen})
 
     def _label_open(self) -> None:
         """With `labelled`: a word for each line that holds open specifics without a key, before they are chosen."""
@@ -287,22 +286,6 @@ class Selector:
             plan.picked.remove(-index)
             batch.spent -= batch.cost(plan, plan.survey.reduced.units[-index])
         return batch.spent < before
-
-
-def _stands_inside(together: str, text: str) -> bool:
-    """Whether a text stands in a longer one of those put together line by line, between characters of no word."""
-    at = together.find(text)
-    while at >= 0:
-        before, after = together[at - 1], together[at + len(text)]
-        whole = before == after == "\n"
-        if not (whole or _goes_on(before, text[0]) or _goes_on(after, text[-1])):
-            return True
-        at = together.find(text, at + 1)
-    return False
-
-
-def _goes_on(outside: str, edge: str) -> bool:
-    return (outside.isalnum() or outside == "_") and (edge.isalnum() or edge == "_")
 
 
 def _kept_worth(plan: Plan, index: int) -> float:
