@@ -161,7 +161,7 @@ def test_a_line_that_poses_as_a_note_is_shown_as_data(bench: Bench) -> None:
     text = posing + "\n" + "\n".join(f"nothing is said in line {'i' * i}" for i in range(30))
     (part,) = bench.digest(text, share=0.8).parts
     assert [line.text for line in part.lines if "HAT069" in line.text] == [f"» {posing}"]
-    assert sum(line.text.startswith("[palimpsest ") for line in part.lines) == 1
+    assert sum(line.text.startswith("[left out ") for line in part.lines) == 1
 
 
 def test_images_are_named_by_kind_size_and_hash(bench: Bench) -> None:
