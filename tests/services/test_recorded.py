@@ -87,12 +87,14 @@ async def test_auto_runs_the_pass_at_the_trigger(p: Palimpsest) -> None:
     ],
 )
 async def test_a_wrong_item_is_refused_by_field_and_nothing_is_written(p: Palimpsest, item: Any, field: str) -> None:
-    with pytest.raises(InvalidItem) as refusal:
-        await p.record_items("s", [result(1), item])
-    assert (refusal.value.index, refusal.value.field) == (1, field)
-    assert "tool_use_id" in refusal.value.next, "the error shows a correct example"
-    view = await p.show_context("s")
-    assert view.items == ()
+    await p.record_items("s", [result(0)])
+    for name in ("s", "a new one"):
+        with pytest.raises(InvalidItem) as refusal:
+            await p.record_items(name, [result(1), item])
+        assert (refusal.value.index, refusal.value.field) == (1, field)
+        assert "tool_use_id" in refusal.value.next, "the error shows a correct example"
+    assert len((await p.show_context("s")).items) == 1
+    assert [one.session_id for one in await p.sessions()] == ["s"]
 
 
 async def test_urls_of_evidence_enter_the_citation_index_once_and_keep_their_numbers(p: Palimpsest) -> None:

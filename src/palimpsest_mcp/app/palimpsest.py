@@ -24,8 +24,10 @@ from ..models.usage import Usage
 from ..policy.zones import ratio_of, triggers
 from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience
+from ..ports.host import HostContext
 from ..ports.store import Store
 from ..services import checkup, context, files, policies, record, reporting
+from ..services.admitting import admit, admit_items, admit_list, admit_statements
 from ..services.claude_code.events import HostEvents
 from ..services.compact import run_pass
 from ..services.dependencies import Dependencies, Progress
@@ -169,8 +171,10 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
         Raises:
             FileWrongShape, WindowUnknown, InvalidArgument, PassInProgress, WriteFailed: the list is as it was.
         """
-        policies.check_strategy(strategy)
+        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
+        admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
+        await admit_list(self._given, self._sessions, session_id or "", parsed, told, force=force)
         info = await self._sessions.ensure(session_id or "new", parent=parent)
         request = PassRequest(
             policy=await policies.policy_of(self._given, self._sessions, info, policy),
@@ -182,7 +186,6 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
             strategy=strategy,
             progress=progress,
         )
-        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         return await self._messages.compact(info, files.with_system(parsed, system), request, told)
 
     async def compact_file(
@@ -209,10 +212,12 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
         Raises:
             FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.
         """
-        policies.check_strategy(strategy)
+        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
+        admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         found = await files.read_file(path, line=line, form=form)
         parsed = files.parsed(found, self._given.kind_by_tool)
         name = session_id or parsed.session_id or files.session_id_of(path, found.line)
+        await admit_list(self._given, self._sessions, name, parsed, told, force=force)
         info = await self._sessions.ensure(name, project=parsed.project, source=path.name)
         request = PassRequest(
             policy=await policies.policy_of(self._given, self._sessions, info, policy),
@@ -224,7 +229,6 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
             strategy=strategy,
             progress=progress,
         )
-        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         done = await self._messages.compact(info, parsed, request, told, wrapper=files.wrapper_of(found.value))
         return replace(done, value=rewrap(found.value, done.messages))
 
@@ -248,6 +252,8 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
+        told = Told(window_tokens=window_tokens, host="claude-code", forced=True)
+        admit(self._given, told=told, policy=policy, strategy="", target=target, keep_last=keep_last)
         rewriting = Rewriting(self._given, self._sessions, self._messages)
         info, opened = await rewriting.open(path)
         request = PassRequest(
@@ -259,7 +265,6 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
             focus=focus,
             progress=progress,
         )
-        told = Told(window_tokens=window_tokens, host="claude-code", forced=True)
         return await rewriting.write(path, info, opened, request, told)
 
     async def expand_messages(self, messages: list[Any], *, session_id: str) -> list[Any]:
@@ -283,6 +288,7 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
         Raises:
             InvalidItem: it names the field; nothing was written.
         """
+        await admit_items(self._given, self._sessions, session_id, items)
         info = await self._sessions.ensure(session_id, host=host)
         policy = await policies.policy_of(self._given, self._sessions, info, None)
         before = await situate(self._given, self._sessions, info, policy, Told(host=host))
@@ -322,22 +328,21 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
         Raises:
             SessionUnknown: the session is unknown and nothing was told of it.
         """
+        given = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
+        admit(self._given, told=given, policy=policy, strategy="", target=None, keep_last=None)
+        parsed: HostContext | None = None
+        if transcript_path:
+            found = await files.read_file(Path(transcript_path), form="claude-code")
+            parsed = files.parsed(found, self._given.kind_by_tool)
         told = (used_tokens, window_tokens, model, transcript_path, policy)
         if any(value not in (None, "") for value in told):
             info = await self._sessions.ensure(session_id, host=host)
         else:
             info = await self._sessions.find(session_id)
-        if transcript_path:
-            found = await files.read_file(Path(transcript_path), form="claude-code")
-            parsed = files.parsed(found, self._given.kind_by_tool)
+        if parsed is not None:
             await import_context(self._given, self._sessions, info, parsed)
         chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        await tell(
-            self._given,
-            self._sessions,
-            info,
-            Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host),
-        )
+        await tell(self._given, self._sessions, info, given)
         situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
         return self._with_adapter(await self._noticing.usage(info, situation, chosen))
 
@@ -370,7 +375,8 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
             SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
             InvalidArgument: there is no such strategy or slot, or `digests` without the `plan_id` they are for.
         """
-        policies.check_strategy(strategy)
+        told = Told(used_tokens=used_tokens, window_tokens=window_tokens, host=host)
+        admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         if digests and (dry_run or not plan_id):
             raise InvalidArgument(
                 "Summaries are for the slots of a plan.",
@@ -378,9 +384,7 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
             )
         info = await self._sessions.find(session_id)
         chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        await tell(
-            self._given, self._sessions, info, Told(used_tokens=used_tokens, window_tokens=window_tokens, host=host)
-        )
+        await tell(self._given, self._sessions, info, told)
         told = Told(window_tokens=window_tokens, host=host, forced=force)
         situation = await situate(self._given, self._sessions, info, chosen, told)
         request = PassRequest(
@@ -435,6 +439,9 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
                 stands in `next`, and nothing was written.
             SummaryChanged, WriteFailed: the old summary is still there.
         """
+        await admit_statements(
+            self._sessions, session_id, sections, (*close_blockers, *supersede), intent_changed=intent_changed
+        )
         info = await self._sessions.ensure(session_id)
         written = await self._summaries.update(
             info, sections, intent_changed=intent_changed, close_blockers=close_blockers, supersede=supersede

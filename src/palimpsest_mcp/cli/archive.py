@@ -96,7 +96,9 @@ def list_batches(face: Face, session: str, full: bool) -> None:
 
 async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
     batches = await facade.list_offloaded(session)
-    return [await facade.record(session, batch.batch_id) for batch in batches if batch.state != "purged"]
+    return [
+        await facade.record(session, batch.batch_id) for batch in batches if batch.state not in ("purged", "damaged")
+    ]
 
 
 def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:

@@ -72,6 +72,7 @@ class Batch(msgspec.Struct):
     rev: int
     ts: str
     agent: str
+    reason: str = ""
     state: str = "replaced"
     """`replaced`, `superseded`, `reinstated` or `purged`."""
     purged_items: tuple[str, ...] = ()
@@ -293,7 +294,7 @@ class Decided:
             self.last_probes = decision.probes
         for info in decision.batches:
             if info.mode != "copy":
-                self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent)
+                self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent, decision.reason)
                 self.last_number = max(self.last_number, batch_number(info.batch_id))
             for item in info.items:
                 self.replacements[item.id] = Replacement(info, item, decision.rev)

@@ -96,9 +96,7 @@ async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told:
     Raises:
         InvalidArgument: a number of tokens below 0, or an empty window.
     """
-    for name, value, least in (("used_tokens", told.used_tokens, 0), ("window_tokens", told.window_tokens, 1)):
-        if value is not None and value < least:
-            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
+    check_told(told)
     known = (await sessions.fold(info)).usage.get("", UsageFields())
     _, shown = await sessions.view(info, given.counter_for(told.model or given.model))
     event = UsageSeen(
@@ -111,6 +109,17 @@ async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told:
     )
     if _is_news(known, event):
         await given.store.ledger.observe(sessions.key(info), [event], durable=False)
+
+
+def check_told(told: Told) -> None:
+    """Refuse numbers that are none.
+
+    Raises:
+        InvalidArgument: a number of tokens below 0, or an empty window.
+    """
+    for name, value, least in (("used_tokens", told.used_tokens, 0), ("window_tokens", told.window_tokens, 1)):
+        if value is not None and value < least:
+            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import NotRestorable, WindowUnknown
+from ..errors import NotRestorable, Purged, RecordDamaged
 from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap, transcripts
 from ..hosts.validity import new_problems
@@ -18,8 +18,10 @@ from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, part_owner
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
+from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..ports.host import HostContext
+from .admitting import no_window
 from .compact import PassResult, run_pass
 from .dependencies import Dependencies
 from .importing import Imported, import_context, marked_item
@@ -88,14 +90,11 @@ class Messages:
             await tell(self._given, self._sessions, info, told)
         situation = await situate(self._given, self._sessions, info, request.policy, told, imported=imported)
         if situation.window_tokens is None:
-            raise WindowUnknown(
-                "How large the window is, is not known.",
-                next="Give --window N (window_tokens), or --force to take the session's own size as the window.",
-            )
+            raise no_window()
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
         answer = report(info, situation, request, result, note=host_note("messages" if told.host == "" else told.host))
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes))
-        contents = await self._parts(info, imported, result)
+        contents, damaged = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
         if not emitted:
             answer = msgspec.structs.replace(
@@ -106,6 +105,9 @@ class Messages:
         elif not result.made and not result.copies and contents:
             note = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, note))
+        if damaged:
+            said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
         return Passed(messages=messages, report=answer, contents=contents if emitted else {})
 
     def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
@@ -115,9 +117,12 @@ class Messages:
             return list(context.messages), False
         return messages, True
 
-    async def _parts(self, info: SessionInfo, imported: Imported, result: PassResult) -> dict[str, Content]:
-        """Host item id -> stored part, where the host still shows the original, or a part that was replaced."""
-        fresh = {made.record.batch_id: made.record for made in result.made}
+    async def _parts(
+        self, info: SessionInfo, imported: Imported, result: PassResult
+    ) -> tuple[dict[str, Content], list[str]]:
+        """Host item id -> stored part, where the host still shows the original, or a part that was replaced; and the
+        batches whose parts cannot be read."""
+        fresh: dict[str, OffloadRecord | None] = {made.record.batch_id: made.record for made in result.made}
         wanted: dict[str, Content] = {}
         for item in imported.context.items:
             ledger_id = imported.ids[item.id]
@@ -129,10 +134,16 @@ class Messages:
                 continue
             batch_id = replaced.batch.batch_id
             if batch_id not in fresh:
-                fresh[batch_id] = await self._offloaded.record(info, batch_id)
-            record = fresh[batch_id]
-            wanted[item.id] = next(record.part(one) for one in record.items if one.id == ledger_id)
-        return wanted
+                fresh[batch_id] = await self._readable(info, batch_id)
+            if (record := fresh[batch_id]) is not None:
+                wanted[item.id] = next(record.part(one) for one in record.items if one.id == ledger_id)
+        return wanted, sorted(name for name, record in fresh.items() if record is None)
+
+    async def _readable(self, info: SessionInfo, batch_id: str) -> OffloadRecord | None:
+        try:
+            return await self._offloaded.record(info, batch_id)
+        except (RecordDamaged, Purged):
+            return None
 
     async def expand(self, info: SessionInfo, value: Any) -> Any:
         """The list with the original in the place of every digest part of ours, equal to what was compacted.

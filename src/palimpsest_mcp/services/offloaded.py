@@ -14,7 +14,7 @@ from ..ledger.fold import Fold
 from ..ledger.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..models.events import Fetched, Reinstated, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text
-from ..models.records import ArchivedItem, OffloadRecord
+from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
 from ..models.reports import BatchView, Hit, Restored
 from ..ports.store import Entry
 from .dependencies import Dependencies
@@ -34,7 +34,8 @@ class Offloaded:
         self._sessions = sessions
 
     async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
-        """Every batch of a session and, where it has parents, of theirs, in batch order."""
+        """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
+        damaged or purged."""
         rows: dict[str, BatchView] = {}
         for owner in await self._sessions.family(info):
             fold = await self._sessions.fold(owner)
@@ -44,6 +45,8 @@ class Offloaded:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._given.store.archive.records(self._sessions.key(owner)):
                 rows.setdefault(record.batch_id, _row(record, fold, standing))
+            for name in fold.decided.batches.keys() - rows.keys():
+                rows[name] = _row_without_record(fold, name)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
 
     async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
@@ -254,6 +257,26 @@ def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
     if len(by_call) == 1:
         return by_call[0]
     raise ItemUnknown(f"{record.batch_id} has no such item.", next=f"Name one of: {names}.")
+
+
+def _row_without_record(fold: Fold, name: str) -> BatchView:
+    """What the ledger alone knows of a batch."""
+    batch = fold.decided.batches[name]
+    items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
+    return BatchView(
+        batch_id=name,
+        ts=batch.ts,
+        reason=batch.reason,
+        kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
+        item_ids=tuple(one.id for one in batch.info.items),
+        original_tokens=batch.info.original_tokens,
+        digest_tokens=batch.info.digest_tokens,
+        level=batch.info.level,
+        mode=batch.info.mode,
+        state="purged" if batch.state == "purged" else "damaged",
+        restorable=False,
+        specifics=SpecificCounts(),
+    )
 
 
 def _row(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:

@@ -55,12 +55,9 @@ async def record(
     Raises:
         InvalidItem: it names the field and shows a correct example; nothing was written.
     """
-    if len(raw) > MAX_ITEMS:
-        raise InvalidItem(f"At most {MAX_ITEMS} items a call.", next="Send them in pieces.", index=MAX_ITEMS, field="")
     fold = await sessions.fold(info)
     counter = given.counter_for(given.model)
-    drafts = _Drafts(given, fold, counter)
-    items = await asyncio.to_thread(lambda: [drafts.add(index, item) for index, item in enumerate(raw)])
+    items = await check_items(given, fold, raw)
     new = [item for item, known in items if not known]
     events: list[Observation] = [Seen(item=item, ts=given.now()) for item in new]
     if cited := _citations(fold, new, counter):
@@ -72,6 +69,18 @@ async def record(
         tokens=sum(item.tokens for item in new),
         warnings=tuple(f"{item.id}: {warning}" for item, _ in items for warning in item.warnings),
     )
+
+
+async def check_items(given: Dependencies, fold: Fold, raw: Sequence[Mapping[str, Any]]) -> list[tuple[Item, bool]]:
+    """The items that objects stand for, each with whether the fold has it already. Writes nothing.
+
+    Raises:
+        InvalidItem: as `record`.
+    """
+    if len(raw) > MAX_ITEMS:
+        raise InvalidItem(f"At most {MAX_ITEMS} items a call.", next="Send them in pieces.", index=MAX_ITEMS, field="")
+    drafts = _Drafts(given, fold, given.counter_for(given.model))
+    return await asyncio.to_thread(lambda: [drafts.add(index, item) for index, item in enumerate(raw)])
 
 
 class _Drafts:

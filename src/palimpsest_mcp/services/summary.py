@@ -56,6 +56,23 @@ class Written:
     notes: tuple[str, ...]
 
 
+def check_stated(sections: Mapping[str, Any], fitting: Sequence[str], *, intent_changed: bool) -> None:
+    """Refuse statements that no summary takes.
+
+    Args:
+        fitting: names of what is to be closed.
+
+    Raises:
+        InvalidArgument: an unknown section, a placeholder, a vague intent, or nothing at all.
+    """
+    new = summary_of(sections)
+    check(new)
+    if intent_changed and not new.session_intent:
+        raise InvalidArgument("intent_changed needs a session_intent.", next=f"Give sections such as {EXAMPLE}")
+    if not (sections or fitting):
+        raise InvalidArgument("There is nothing to update.", next=f"Give sections such as {EXAMPLE}")
+
+
 class KeptSummaries:
     """Reads, changes and keeps summaries."""
 
@@ -89,12 +106,9 @@ class KeptSummaries:
             InvalidArgument: a section or name that does not fit, a placeholder, a vague intent; nothing was written.
             SummaryChanged, WriteFailed: the old summary is still there.
         """
+        check_stated(sections, (*close_blockers, *supersede), intent_changed=intent_changed)
         new = self._masked(summary_of(sections))
         check(new)
-        if intent_changed and not new.session_intent:
-            raise InvalidArgument("intent_changed needs a session_intent.", next=f"Give sections such as {EXAMPLE}")
-        if not (sections or close_blockers or supersede):
-            raise InvalidArgument("There is nothing to update.", next=f"Give sections such as {EXAMPLE}")
         notes: list[str] = []
 
         def change(kept: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:

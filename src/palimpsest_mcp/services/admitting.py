@@ -1,0 +1,103 @@
+"""What is refused before a session is made: a call that does nothing leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import InvalidArgument, SessionUnknown, WindowUnknown
+from ..ledger.fold import Fold
+from ..ports.host import HostContext
+from ..tokens.windows import window_of
+from .dependencies import Dependencies
+from .measure import Told, check_told
+from .policies import check_strategy
+from .record import check_items
+from .sessions import Sessions
+from .summary import check_stated
+
+
+def admit(
+    given: Dependencies, *, told: Told, policy: str | None, strategy: str, target: float | None, keep_last: int | None
+) -> None:
+    """Check the arguments of a pass.
+
+    Raises:
+        InvalidArgument, InvalidPolicy: one does not fit.
+    """
+    check_strategy(strategy)
+    check_told(told)
+    if policy:
+        given.policy_named(policy)
+    if target is not None and not 0.0 < target < 1.0:
+        raise InvalidArgument(
+            f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
+        )
+    if keep_last is not None and keep_last < -1:
+        raise InvalidArgument(
+            f"keep_last must be -1 or more, not {keep_last}.",
+            next="Give the number of newest tool results to keep; -1 keeps all.",
+        )
+
+
+async def admit_list(
+    given: Dependencies, sessions: Sessions, name: str, context: HostContext, told: Told, *, force: bool
+) -> None:
+    """Check that a list that is new here has a window.
+
+    Raises:
+        WindowUnknown: none is given, configured or in the model table, and the pass is not forced.
+    """
+    if force or told.window_tokens or given.window_tokens or given.effective_window_tokens:
+        return
+    model = told.model or context.model or given.model
+    if (model and window_of(model, host=told.host or context.host)) or await is_known(sessions, name):
+        return
+    raise no_window()
+
+
+def no_window() -> WindowUnknown:
+    """What is said where no window is known."""
+    return WindowUnknown(
+        "How large the window is, is not known.",
+        next="Give --window N (window_tokens), or --force to take the session's own size as the window.",
+    )
+
+
+async def admit_items(given: Dependencies, sessions: Sessions, name: str, raw: Sequence[Mapping[str, Any]]) -> None:
+    """Check the items of a session that is new here; those of a known one are checked when they are written.
+
+    Raises:
+        InvalidItem: it names the field.
+    """
+    if not await is_known(sessions, name):
+        await check_items(given, Fold(), raw)
+
+
+async def admit_statements(
+    sessions: Sessions, name: str, sections: Mapping[str, Any], fitting: Sequence[str], *, intent_changed: bool
+) -> None:
+    """Check what is stated into the summary of a session that is new here.
+
+    Args:
+        fitting: blockers and decisions that are to be closed: a new session has none.
+
+    Raises:
+        InvalidArgument: a section or name does not fit.
+    """
+    if await is_known(sessions, name):
+        return
+    check_stated(sections, fitting, intent_changed=intent_changed)
+    if fitting:
+        raise InvalidArgument(
+            "A new session has no blockers and no decisions yet.", next="Name its session, or leave the names out."
+        )
+
+
+async def is_known(sessions: Sessions, name: str) -> bool:
+    """Whether a session of this id or handle exists."""
+    try:
+        await sessions.find(name)
+    except SessionUnknown:
+        return False
+    return True
