@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
@@ -60,3 +63,19 @@ async def test_the_real_server_serves_a_host(tmp_path: Path) -> None:
         assert text_of(result) == "{}"
     async with Palimpsest.open(tmp_path / "home") as p:
         assert [item.item_id for item in (await p.show_context("s-1")).items] == ["toolu_1"]
+
+
+async def test_where_hooks_call_the_store_is_open_before_the_first_of_them(tmp_path: Path) -> None:
+    """A client waits for its hooks; nobody waits between its start and the first prompt."""
+    opened = anyio.Event()
+
+    @asynccontextmanager
+    async def open_facade() -> AsyncGenerator[Palimpsest]:
+        async with Palimpsest.open(tmp_path / "home", attached="claude-code") as p:
+            opened.set()
+            yield p
+
+    async with Client(build_server(open_facade, warm=lambda: None, hooks=True)) as client:
+        await client.list_tools()
+        with anyio.fail_after(60):
+            await opened.wait()

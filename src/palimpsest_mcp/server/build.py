@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Literal
 
 import anyio
@@ -61,7 +62,7 @@ def build_server(
     async def lifespan(_: MCPServer[OpenOnFirstUse]) -> AsyncGenerator[OpenOnFirstUse]:
         async with anyio.create_task_group() as tasks:
             opening = OpenOnFirstUse(open_facade, tasks)
-            tasks.start_soon(opening.after_first_answer, warm)
+            tasks.start_soon(partial(opening.after_first_answer, warm, open_too=hooks))
             try:
                 yield opening
             finally:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
+
+from ..errors import PalimpsestError
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -41,11 +43,18 @@ class OpenOnFirstUse:
         """A message was answered: what would have delayed it may start now."""
         self._answered.set()
 
-    async def after_first_answer(self, work: Callable[[], None]) -> None:
-        """Do slow work in a thread once the host has its first answer."""
+    async def after_first_answer(self, work: Callable[[], None], *, open_too: bool = False) -> None:
+        """Do slow work in a thread once the host has its first answer.
+
+        Args:
+            open_too: then open the facade: hooks wait for the first call.
+        """
         await self._answered.wait()
         if not self._closing.is_set():
             await anyio.to_thread.run_sync(work)
+        if open_too and not self._closing.is_set():
+            with suppress(PalimpsestError):  # the call that needs it is told
+                await self.facade()
 
     def close(self) -> None:
         """Let the facade go; the task that opened it closes it."""

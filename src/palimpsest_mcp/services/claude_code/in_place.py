@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from ...hosts.hook_calls import HookCall
-from ...hosts.pieces import as_fields, text_of
+from ...hosts.module_rows import as_messages, results_of
+from ...hosts.pieces import text_of
 from ...hosts.session_files import parse_value
 from ...ledger.fold import Fold
 from ...ledger.identity import call_key
@@ -28,6 +29,7 @@ from ..offloaded import Offloaded
 from ..pass_request import PassRequest
 from ..policies import stored_policy
 from ..sessions import Sessions
+from ..status_note import keep_status
 from .conversations import HOST, Conversation, Conversations
 from .preparing import Preparing
 
@@ -146,11 +148,11 @@ class CompactingInPlace:
         there is no transcript."""
         imported = await self._conversations.whole(one)
         if not one.tail.rows:
-            context = parse_value(_as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
+            context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
             return await import_context(self._given, self._sessions, one.info, context)
         missing = [
             result
-            for result in _results_of(rows)
+            for result in results_of(rows)
             if (state := imported.fold.states.get(call_key(text_of(result, "tool_use_id")))) is None
             or not state.versions
         ]
@@ -201,7 +203,7 @@ class CompactingInPlace:
         found: dict[str, str] = {}
         records: dict[str, OffloadRecord] = {}
         freed = 0
-        for result in _results_of(rows):
+        for result in results_of(rows):
             call_id = text_of(result, "tool_use_id")
             name = call_key(call_id)
             stands = fold.decided.replacements.get(name)
@@ -223,7 +225,7 @@ class CompactingInPlace:
         self, info: SessionInfo, answer: InPlace, result: PassResult, imported: Imported, rows: Sequence[dict[str, Any]]
     ) -> InPlace:
         """The answer that changes the context: pictures too, since rows that are built anew hold text only (D14)."""
-        asked = {call_key(text_of(one, "tool_use_id")) for one in _results_of(rows)}
+        asked = {call_key(text_of(one, "tool_use_id")) for one in results_of(rows)}
         pictures = [
             one
             for one in result.view.items
@@ -262,46 +264,11 @@ class CompactingInPlace:
             return [Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())]
 
         await self._sessions.decide(info, decide)
+        await keep_status(self._given, self._sessions, info)
 
 
 def _due(compact: bool, why: str) -> str:
     return json.dumps({"compact": compact, "why": why})
-
-
-def _results_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every tool result of the client's list that names its call."""
-    found: list[dict[str, Any]] = []
-    for row in rows:
-        listed = row.get("toolResults")
-        entries = cast("list[Any]", listed) if isinstance(listed, list) else []
-        found += [one for one in map(as_fields, entries) if one is not None and text_of(one, "tool_use_id")]
-    return found
-
-
-def _as_messages(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The client's list as an Anthropic message list."""
-    messages: list[dict[str, Any]] = []
-    for row in rows:
-        blocks: list[dict[str, Any]] = [
-            {
-                "type": "tool_result",
-                "tool_use_id": text_of(one, "tool_use_id"),
-                "content": text_of(one, "text"),
-                "is_error": one.get("isError") is True,
-            }
-            for one in _results_of([row])
-        ]
-        if text := text_of(row, "text"):
-            blocks.append({"type": "text", "text": text})
-        uses = row.get("toolUses")
-        for use in map(as_fields, cast("list[Any]", uses) if isinstance(uses, list) else []):
-            if use is not None:
-                name, call_id = text_of(use, "tool"), text_of(use, "tool_use_id")
-                blocks.append(
-                    {"type": "tool_use", "id": call_id, "name": name, "input": as_fields(use.get("input")) or {}}
-                )
-        messages.append({"role": "assistant" if row.get("role") == "assistant" else "user", "content": blocks})
-    return messages
 
 
 __all__ = ["CompactingInPlace", "InPlace"]
