@@ -218,6 +218,7 @@ def test_a_dead_end_that_was_touched_again_was_none() -> None:
 
 def test_a_decision_that_a_later_message_drops_by_name_is_superseded() -> None:
     s = Session()
+    s.says("user", "Make the queue durable.")
     early = s.says("assistant", "I'll use `redis` for the queue.")
     late = s.says("user", "Let's use postgres instead of redis.")
     found = s.gates()
@@ -237,6 +238,7 @@ def test_a_decision_that_a_later_message_drops_by_name_is_superseded() -> None:
 )
 def test_messages_are_preserved_for_what_they_say(role: str, words: str, evidence: str) -> None:
     s = Session()
+    s.says("user", "Make the queue durable.")
     name = s.says(role, words)
     assert s.gates()[name] == Gate("preserve", evidence)
 

@@ -270,6 +270,38 @@ async def test_what_is_in_context_is_shown_in_pages(client: Client) -> None:
     assert sum(item.startswith("call_") or item.startswith("call:") for item in seen) == 300
 
 
+async def test_every_item_has_its_gate_and_what_shows_it(client: Client) -> None:
+    """Under a policy with gates; also those that left, and in the words of seed 004."""
+    text = "\n".join(f"def line_{n}(): return {n} * {n}  # as it was written in the first place" for n in range(80))
+    given: list[dict[str, Any]] = [{"id": "q", "kind": "message", "role": "user", "content": "Refactor src/a.py"}]
+    for n in range(12):
+        path = "src/a.py" if n in (0, 9) else f"src/other_{n}.py"
+        given.append(
+            {
+                "id": f"r{n}",
+                "kind": "tool_result",
+                "role": "tool",
+                "tool_name": "Read",
+                "tool_use_id": f"t{n}",
+                "args": {"file_path": path},
+                "content": text.replace("line", f"line_{path[4:-3]}"),
+            }
+        )
+        given.append({"id": f"m{n}", "kind": "message", "role": "assistant", "content": f"Read {n}."})
+    handle = (await data(client, "record_items", session_id="new", items=given))["session"]
+    how = {"session_id": handle, "policy": "anchored", "force": True, "target": 0.6}
+    await data(client, "compact_session", **how)
+    shown = text_of(await ask(client, "show_context", session_id=handle, detail=True))
+    rows = shown.split("\n    ")
+    assert any("src/a.py was read again: " in row and row.startswith("forget: ") for row in rows)
+    assert any(row.startswith("verbatim: one of the newest 5 messages") for row in rows)
+    assert any(row.startswith("preserve: the task as it was given") for row in rows)
+    assert (
+        next(line for line in shown.splitlines() if line.startswith("t0 ") or "| Read |" in line).count("replaced by")
+        == 1
+    )
+
+
 async def test_a_pinned_item_says_so(client: Client) -> None:
     handle = await recorded(client)
     text = text_of(await ask(client, "show_context", session_id=handle, pin="call_3"))

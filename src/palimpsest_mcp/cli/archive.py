@@ -55,7 +55,7 @@ def _say_context(view: ContextView) -> None:
         )
         for item in view.items
     ]
-    say_table(("item", "kind", "tool", "tokens", "state", "stays because", "begins with"), rows, numbers=(3,))
+    say_table(("item", "kind", "tool", "tokens", "state", "why", "begins with"), rows, numbers=(3,))
     for line in view.citations:
         say(f"citation {line}")
     say(f"{len(view.items)} items, {len(view.batches)} batches offloaded")
@@ -63,7 +63,7 @@ def _say_context(view: ContextView) -> None:
 
 def _why(item: ItemView) -> str:
     if item.state != "live":
-        return ""
+        return f"{item.gate}: {item.evidence}" if item.gate == "forget" else ""
     unsure = item.gate == "preserve" and item.evidence == UNSURE
     gate = "" if not item.gate else item.gate if unsure else f"{item.gate}: {item.evidence}"
     if item.protected == item.gate:

@@ -21,14 +21,18 @@ PATHS_LOOKED_FOR = 20
 """Of the files in work, so many are looked for in other results."""
 
 
-def gates(items: Sequence[ContextItem], policy: Policy) -> dict[str, Gate]:
-    """Item id -> its gate and what shows it, for every item that stands whole in the context. Deterministic."""
+def gates(items: Sequence[ContextItem], policy: Policy, *, replaced: bool = False) -> dict[str, Gate]:
+    """Item id -> its gate and what shows it, for every item that stands whole in the context. Deterministic.
+
+    Args:
+        replaced: also for items that a digest or pointer stands for, as far as it can still be told.
+    """
     scene = Scene(items, policy)
     forget, verbatim = forgettable(scene), _word_for_word(scene)
     results = {one.item.id: one for one in scene.results}
     found: dict[str, Gate] = {}
     for entry in items:
-        if entry.state != "live":
+        if entry.state == "gone" or (entry.state == "replaced" and not replaced):
             continue
         item = entry.item
         if item.role != "system" and scene.age(item.position[0]) <= policy.keep_last_messages:
@@ -103,7 +107,7 @@ def _said(scene: Scene, entry: ContextItem) -> str:
     """What makes a message, or another part of the conversation, worth keeping."""
     item = entry.item
     kind = scene.kinds[item.id]
-    if kind in ("original_query", "clarify_verification"):
+    if kind in ("original_query", "clarify_verification") or item.id == scene.task:
         return "the task as it was given"
     if kind == "tool_call":
         return "the call that its result belongs to"

@@ -100,6 +100,11 @@ class Scene:
         return self.rows.get(row, len(self.rows) + 1)
 
     @cached_property
+    def task(self) -> str:
+        """Id of the first thing that the user said; empty where nothing was."""
+        return next((item.id for item in self.messages if item.role == "user"), "")
+
+    @cached_property
     def texts(self) -> dict[str, str]:
         """Message id -> what it says."""
         return {item.id: content_text(item.content) for item in self.messages}

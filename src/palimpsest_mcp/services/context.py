@@ -13,6 +13,7 @@ from ..models.plans import ContextItem, Verdict
 from ..models.policies import Policy
 from ..models.reports import ContextView, ItemView
 from ..models.usage import Usage
+from ..policy.gates import gates
 from ..policy.judging import judge
 from .dependencies import Dependencies
 from .measure import Situation
@@ -66,14 +67,16 @@ async def show(
     policy: Policy,
 ) -> ContextView:
     """Every item in order with its size, its state and what protects it."""
-    verdicts = {one.item_id: one for one in judge(situation.view.items, policy, keep_last=None, force=False)}
+    items = situation.view.items
+    known = gates(items, policy, replaced=True) if policy.gates else {}
+    verdicts = {one.item_id: one for one in judge(items, policy, known_gates=known)}
     cited = situation.view.find(CITATION_INDEX)
     text = cited.item.content if cited is not None and isinstance(cited.item.content, str) else ""
     return ContextView(
         session_id=info.session_id,
         handle=info.handle,
         usage=usage,
-        items=tuple(_row(given, one, verdicts.get(one.item.id)) for one in situation.view.items),
+        items=tuple(_row(given, one, verdicts.get(one.item.id)) for one in items),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),
     )
