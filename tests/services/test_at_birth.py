@@ -113,6 +113,7 @@ async def test_a_long_result_is_archived_and_a_digest_enters_in_the_tools_own_sh
         ("mcp__plugin_palimpsest_palimpsest__restore_batch", LONG),
         ("mcp__palimpsest__search_offloaded", [{"type": "text", "text": LONG}]),
         ("Task", [{"type": "text", "text": LONG}]),
+        ("mcp__files__fetch", "x" * 1_000_001),
     ],
 )
 async def test_what_is_not_to_be_replaced_leaves_no_trace(shop: Shop, tool: str, response: Any) -> None:

@@ -40,7 +40,10 @@ MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 """A longer replacement would be put into a file by the host in its turn."""
 LOCK_WAIT_S = 0.05
 """Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
-MOST_SPILLED_BYTES = 64_000_000
+MOST_BYTES = 1_000_000
+"""A longer result is left to the host: its digest would take longer than a hook has."""
+TIME_S = 7.0
+"""For a digest; a hook has ten seconds, and what is committed after its end would never be seen."""
 
 
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +89,9 @@ async def shrink_at_birth(
     if result is None:
         return None
     content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
-    return None if content is None else await _Birth(given, sessions, info, answer, result, content).run()
+    if content is None or len(content_text(content)) > MOST_BYTES:
+        return None
+    return await _Birth(given, sessions, info, answer, result, content).run()
 
 
 def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
@@ -98,7 +103,7 @@ def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
         # Words of a tool must not make us read another file than one of the host's own.
         if not transcript_path or path.resolve(strict=True).parent != Path(spill_folder(transcript_path)).resolve():
             return None
-        if not path.is_file() or path.stat().st_size > MOST_SPILLED_BYTES:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return None
         data = path.read_bytes()
         text = data.decode("utf-8")
@@ -137,6 +142,15 @@ class _Birth:
         self._content = content
 
     async def run(self) -> Born | None:
+        try:
+            async with asyncio.timeout(TIME_S):
+                made = await self._made()
+        except TimeoutError:
+            return None  # nothing was written
+        return None if made is None else await self._commit(*made)
+
+    async def _made(self) -> tuple[Item, Made, ContentCounter] | None:
+        """The result as an item, and its digest; None where it is to stay as it is."""
         fold = await self._sessions.fold(self._info)
         model = fold.usage.get(self._answer.agent)
         counter = self._given.counter_for((model.model.model if model and model.model else "") or self._given.model)
@@ -154,7 +168,7 @@ class _Birth:
         if not chosen.replace or item.id in fold.decided.replacements:
             return None
         made = await self._digest(item, counter)
-        return None if made is None else await self._commit(item, made, counter)
+        return None if made is None else (item, made, counter)
 
     def _item(self, fold: Fold, counter: ContentCounter) -> Item:
         answer = self._answer
