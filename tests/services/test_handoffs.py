@@ -144,6 +144,8 @@ async def test_a_session_without_items_is_refused_with_what_is_missing(p: Palimp
         await p.write_handoff("nobody", TASK, fields={"facts": ["x y z"]})
     with pytest.raises(InvalidArgument):
         await p.write_handoff("s", "  ")
+    with pytest.raises(InvalidArgument, match="1 to 4000"):
+        await p.write_handoff("s", "x" * 5_000)
 
 
 async def test_what_the_agent_states_is_enough_where_nothing_was_recorded(p: Palimpsest) -> None:
@@ -249,8 +251,15 @@ async def test_secrets_in_fields_are_masked_by_themselves_and_counted(p: Palimps
     """Before anything is cut: half a secret may not look like one."""
     fields = {"facts": [f"the token is {SECRET}"], "in_progress": ["the rotation of tokens"]}
     written = await p.write_handoff("new", "Rotate the tokens " * 4 + f"beginning with {SECRET}", fields=fields)
-    assert sum(written.redacted.values()) == 2
+    assert written.redacted == {"gh-token": 2}, "in the task and in the fact; the title was cut behind the mask"
     assert not any(SECRET[at : at + 8] in written.text + written.name for at in range(len(SECRET) - 7))
+
+
+async def test_a_secret_over_two_fields_is_masked_in_both(p: Palimpsest) -> None:
+    half = len(SECRET) // 2
+    fields = {"facts": [f"first {SECRET[:half]}", f"{SECRET[half:]} then"], "in_progress": ["the rotation of tokens"]}
+    written = await p.write_handoff("new", TASK, fields=fields)
+    assert SECRET[half:] not in written.text and SECRET[:half] not in written.text
 
 
 async def test_a_text_that_still_matches_is_not_written_and_the_error_names_kind_and_place(

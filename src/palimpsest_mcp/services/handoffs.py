@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -15,13 +16,11 @@ from ..handoff.continuing import continuation
 from ..handoff.fitting import BUDGET_TOKENS, fitted
 from ..handoff.markdown import NotAHandoff, from_markdown, to_markdown
 from ..handoff.naming import stem_of, title_of
-from ..handoff.stating import EXAMPLES, stated_fields
+from ..handoff.stating import EXAMPLES, MAX_TEXT, stated_fields
 from ..handoff.templates import POINTERS, TEMPLATES, Template, missing
 from ..models.events import SessionInfo
-from ..models.facts import SessionFacts
 from ..models.handoffs import FORKS, PHASES, Handoff, KeptHandoff, LoadedHandoff, Phase, WrittenHandoff
-from ..models.items import Item
-from ..models.plain_text import plain_line
+from ..models.plain_text import plain, plain_line
 from ..ports.handoffs import StoredHandoff
 from ..summary.facts import facts_of
 from ..summary.markdown import full_command
@@ -33,6 +32,8 @@ from .summary import O200K, KeptSummaries, items_of
 
 MAX_OTHERS = 5
 """Further handoffs, or projects, that an answer names."""
+MAX_ID = 80
+_MARK = re.compile(r"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):[0-9a-z]{8}\]")
 
 
 class KeptHandoffs:
@@ -69,25 +70,27 @@ class KeptHandoffs:
             WriteFailed, LockTimeout: nothing was written.
         """
         template = TEMPLATES[_phase(phase)]
-        counts: Counter[str] = Counter()
-        words = self._masked(task, counts).strip()
-        if not words:
-            raise InvalidArgument("A handoff needs a task.", next='Give one: task="Move the importer to Postgres".')
-        stated = self._masked_fields(template, stated_fields(template, fields or {}), counts)
+        words = plain(self._masked(task)).strip()
+        if not words or len(words) > MAX_TEXT:
+            raise InvalidArgument(
+                f"A handoff needs a task of 1 to {MAX_TEXT} characters.",
+                next='Give one: task="Move the importer to Postgres".',
+            )
+        stated = self._masked_fields(template, stated_fields(template, fields or {}))
         summary = await self._summaries.current(info, full=True)
         items = items_of(await self._sessions.fold(info))
-        facts = await asyncio.to_thread(self._facts, items, counts)
+        facts = await asyncio.to_thread(facts_of, items, self._masked)
         header = {
             "task": words,
             "title": title_of(words),
             "date": self._given.clock().date().isoformat(),
             "written": self._given.now(),
-            "project": self._masked(self._project_of(info.project), counts),
+            "project": self._masked(self._project_of(info.project)),
             "session": info.handle,
-            POINTERS: tuple(self._masked(one, counts) for one in await self._pointers(info, template)),
+            POINTERS: tuple(self._masked(one) for one in await self._pointers(info, template)),
         }
         handoff = await asyncio.to_thread(fitted, template, header, summary, facts, stated, self._count)
-        return await self._keep(info, template, handoff, counts)
+        return await self._keep(info, template, handoff)
 
     async def load(self, task: str = "", *, project: str = "", section: str = "") -> LoadedHandoff:
         """The key context and pointers of the newest handoff of this project, or of the one that is named.
@@ -141,9 +144,7 @@ class KeptHandoffs:
             for one in newest_first(of_project(candidates, here))
         )
 
-    async def _keep(
-        self, info: SessionInfo, template: Template, handoff: Handoff, counts: Counter[str]
-    ) -> WrittenHandoff:
+    async def _keep(self, info: SessionInfo, template: Template, handoff: Handoff) -> WrittenHandoff:
         if lacking := missing(handoff):
             raise HandoffIncomplete(
                 f"Nobody could continue from this handoff: {', '.join(lacking)} would be empty.",
@@ -165,7 +166,7 @@ class KeptHandoffs:
             tokens=tokens,
             session_id=info.session_id,
             handle=info.handle,
-            redacted=dict(sorted(counts.items())),
+            redacted=dict(sorted(Counter(_MARK.findall(text)).items())),
             notes=tuple(_notes(tokens, template)),
         )
 
@@ -173,7 +174,9 @@ class KeptHandoffs:
         """Where everything is that the handoff does not say; every "elsewhere" counts as left out (D9)."""
         handle = info.handle
         batches = await self._offloaded.batches(info)
-        rows = [f"Session {info.session_id} (handle {handle}) in the store {self._given.store.location}"]
+        rows = [
+            f"Session {plain_line(info.session_id, MAX_ID)} (handle {handle}) in the store {self._given.store.location}"
+        ]
         if batches:
             shown, total = (sum(getattr(one.specifics, name) for one in batches) for name in ("shown", "total"))
             tokens = sum(one.original_tokens for one in batches)
@@ -195,24 +198,16 @@ class KeptHandoffs:
             )
         return rows
 
-    def _facts(self, items: Sequence[Item], counts: Counter[str]) -> SessionFacts:
-        return facts_of(items, lambda text: self._masked(text, counts))
+    def _masked(self, text: str) -> str:
+        return self._given.redactor.redact(text).text
 
-    def _masked(self, text: str, counts: Counter[str]) -> str:
-        done = self._given.redactor.redact(text)
-        counts.update(done.counts)
-        return done.text
-
-    def _masked_fields(self, template: Template, stated: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    def _masked_fields(self, template: Template, stated: dict[str, Any]) -> dict[str, Any]:
         """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
-        plain = msgspec.to_builtins(template.model(**stated))
+        given = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
-        _each_text(plain, lambda text: texts.append(text) or text)
-        masked = self._given.redactor.redact_all(texts)
-        for one in masked:
-            counts.update(one.counts)
-        rest = iter(masked)
-        whole = msgspec.convert(_each_text(plain, lambda _: next(rest).text), template.model)
+        _each_text(given, lambda text: texts.append(text) or text)
+        masked = iter(self._given.redactor.redact_all(texts))
+        whole = msgspec.convert(_each_text(given, lambda _: next(masked).text), template.model)
         return {name: getattr(whole, name) for name in stated}
 
     def _unknown(
