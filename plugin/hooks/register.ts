@@ -91,12 +91,16 @@ function joined(first: string | undefined, second: string | undefined): string {
 }
 
 export const register: Register = on => {
+  let askedByUs = false // for the compaction that is under way
+
   on('session.compact', async ($, e, next) => {
     if (e.trigger === 'precompute') return { skip: 'Palimpsest compacts by digests: no summary ahead of time' }
     const rows = e.messages as unknown as Row[]
     const { agentId, trigger, instructions } = e
     const answer = await ask($, 'session.compact', { agentId, trigger, instructions, messages: rows.map(slim) })
     if (answer.apply && answer.results) return { messages: rebuilt(rows, answer.results) as any }
+    // At our own threshold nobody asked for the client's summary.
+    if (askedByUs) return { skip: 'Palimpsest: nothing was replaced' }
     return next(answer.instructions ? { ...e, instructions: joined(instructions, answer.instructions) } : e)
   }).catch(($, e, next) => next(e))
 
@@ -106,7 +110,13 @@ export const register: Register = on => {
     if (e.agentId !== undefined || e.reason !== 'answer' || (await $.session.surfaces()).length === 0) return done
     const { context } = await $.session.usage()
     const { compact } = await ask($, 'turn.complete', { tokens: context.tokens, window: context.window })
-    if (compact) await $.session.compact()
+    if (!compact) return done
+    askedByUs = true
+    try {
+      await $.session.compact()
+    } finally {
+      askedByUs = false
+    }
     return done
   }).catch(($, e, next) => next(e))
 }

@@ -28,16 +28,16 @@ class Module:
         ]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def run(self, event: str, given: Any, answer: str | None, *, surfaces: int = 1) -> dict[str, Any]:
+    def run(self, event: str, given: Any, answers: dict[str, str | None], *, surfaces: int = 1) -> dict[str, Any]:
         assert self.process.stdin is not None and self.process.stdout is not None
-        case = {"event": event, "input": given, "answer": answer, "surfaces": surfaces}
+        case = {"event": event, "input": given, "answers": answers, "surfaces": surfaces}
         self.process.stdin.write(json.dumps(case).encode() + b"\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
 
     def compact(self, rows: list[Row], answer: Any, **more: Any) -> dict[str, Any]:
         text = answer if isinstance(answer, str) or answer is None else json.dumps(answer)
-        return self.run("session.compact", {"trigger": "auto", "messages": rows, **more}, text)
+        return self.run("session.compact", {"trigger": "auto", "messages": rows, **more}, {"session.compact": text})
 
     def close(self) -> None:
         assert self.process.stdin is not None and self.process.stdout is not None
@@ -191,18 +191,29 @@ def test_nothing_is_summarised_ahead_of_time(module: Module) -> None:
     assert done["asked"] is None and done["next"] is None and done["result"]["skip"]
 
 
-def turn(module: Module, answer: Any, *, surfaces: int = 1, **more: Any) -> dict[str, Any]:
-    return module.run("turn.complete", {"reason": "answer", **more}, json.dumps(answer), surfaces=surfaces)
+def turn(module: Module, *, compact: bool, answer: Any = None, surfaces: int = 1, **more: Any) -> dict[str, Any]:
+    answers = {"turn.complete": json.dumps({"compact": compact}), "session.compact": answer and json.dumps(answer)}
+    return module.run("turn.complete", {"reason": "answer", **more}, answers, surfaces=surfaces)
 
 
 def test_the_server_says_whether_a_turn_ended_over_the_threshold(module: Module) -> None:
-    over = turn(module, {"compact": True})
-    assert over["compacted"] and over["result"] == {"passed": True}
-    assert over["asked"]["payload"] == {"session_id": "the-session", "tokens": 150_000, "window": 200_000}
-    assert not turn(module, {"compact": False})["compacted"]
+    over = turn(module, compact=True, answer={"apply": True, "results": {}})
+    assert over["compacted"] == {"messages": []} and over["result"] == {"passed": True}
+    below = turn(module, compact=False)
+    assert below["compacted"] is None
+    assert below["asked"]["payload"] == {"session_id": "the-session", "tokens": 150_000, "window": 200_000}
+
+
+@pytest.mark.parametrize("answer", [None, {"apply": False, "instructions": "keep the port"}])
+def test_at_our_own_threshold_the_client_never_summarises(module: Module, answer: Any) -> None:
+    """Nobody asked for it: where nothing can be replaced the conversation stays as it is."""
+    done = turn(module, compact=True, answer=answer)
+    assert "skip" in done["compacted"]
+    later = module.compact([prompt("go")], answer, trigger="plugin")
+    assert later["result"] == {"passed": True}, "another plugin's request is the client's to answer"
 
 
 @pytest.mark.parametrize("case", [{"surfaces": 0}, {"agentId": "a1"}, {"reason": "aborted"}, {"reason": "error"}])
 def test_print_runs_agents_and_broken_turns_are_left_alone(module: Module, case: dict[str, Any]) -> None:
-    done = turn(module, {"compact": True}, **case)
-    assert not done["compacted"] and done["asked"] is None and done["result"] == {"passed": True}
+    done = turn(module, compact=True, **case)
+    assert done["compacted"] is None and done["asked"] is None and done["result"] == {"passed": True}

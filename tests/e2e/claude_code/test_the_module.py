@@ -110,19 +110,25 @@ def test_the_threshold_is_asked_after_a_turn_of_an_interactive_session_only(
     client: Client, terminal: Callable[..., Terminal]
 ) -> None:
     probe = probe_of(client)
-    probe.plan({"session.compact": "digest", "turn.complete": json.dumps({"compact": True})})
+    over = {"turn.complete": json.dumps({"compact": True})}
+    probe.plan({"session.compact": "digest", **over})
     client.settings(permissions={"allow": ["Bash"]})
     two = (("Bash", {"command": "echo one"}), ("Bash", {"command": "echo two"}))
     turns = (calls(*two), bash("echo three", used=40_000), say("THE FIRST ANSWER", used=60_000))
     client.run("go", turns=turns)
     assert not probe.calls("turn.complete"), "a print run cannot be compacted between its turns"
 
-    client.api.play(*turns, say("THE SECOND ANSWER"))
+    probe.plan({"session.compact": json.dumps({"apply": False}), **over})
+    client.api.play(*turns, say("THE SECOND ANSWER"), say("THE THIRD ANSWER"))
     screen = terminal(client)
     screen.ask("go", "THE FIRST ANSWER")
+    wait_for(lambda: probe.calls("session.compact"), "nobody asked for a compaction after the turn")
+    probe.plan({"session.compact": "digest", **over})
+    screen.ask("more", "THE SECOND ANSWER")
+    assert not client.api.summaries, "nothing could be replaced, and nobody asked for a summary"
     wait_for(lambda: probe.calls("PostCompact"), "no compaction after the turn")
     probe.plan({"session.compact": "digest"})
-    screen.ask("more", "THE SECOND ANSWER")
+    screen.ask("and more", "THE THIRD ANSWER")
     screen.leave()
     last = client.api.requests[-1]
     digested = [text for text in last.results.values() if text.startswith("DIGEST OF ")]
