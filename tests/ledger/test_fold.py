@@ -152,6 +152,18 @@ def test_a_hosts_placeholder_never_stands_for_a_fuller_version() -> None:
     assert fold.states["a"].current.content == "the real output"
 
 
+def test_claude_codes_words_about_a_result_that_was_too_long_are_a_placeholder() -> None:
+    words = (
+        "Error: result (160,000 characters across 4,325 lines) exceeds maximum allowed tokens. Output has been saved "
+        "to /h/.claude/projects/-p/s/tool-results/mcp-raw-x-1.txt.\nFormat: Plain text\nUse offset and limit parameters"
+    )
+    fold = Fold([seen(1, item("a", "the real output", 0)), seen(2, item("a", words, 0))])
+    assert fold.states["a"].current.content == "the real output"
+    for other in ("Error: result (3) is wrong", "Error: no such host", "Errors: result (5 characters) exceeds nothing"):
+        fold = Fold([seen(1, item("a", "first", 0)), seen(2, item("a", other, 0))])
+        assert fold.states["a"].current.content == other
+
+
 def test_the_lower_writer_wins_an_equal_revision_and_the_loser_is_reported() -> None:
     one = Pinned(w="w1", n=5, rev=1, item_ids=("a",))
     two = Pinned(w="w0", n=9, rev=1, item_ids=("b",))

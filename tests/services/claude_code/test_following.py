@@ -224,6 +224,25 @@ async def test_a_result_that_the_client_spilled_is_kept_whole(p: Palimpsest, cli
     assert (await p.restore("main-session", found.batch_id, "toolu_1")).text == whole
 
 
+async def test_an_mcp_result_that_the_client_spilled_is_kept_whole(p: Palimpsest, client: Open) -> None:
+    c = client()
+    c.say("Look.")
+    c.answer("", ("toolu_1", "mcp__files__all", {}))
+    whole = log_of(1, 900)
+    spilled = c.path.with_suffix("") / "tool-results" / "mcp-files-all-1.txt"
+    spilled.parent.mkdir(parents=True)
+    spilled.write_text(whole)
+    words = (
+        f"Error: result ({len(whole):,} characters across 900 lines) exceeds maximum allowed tokens. "
+        f"Output has been saved to {spilled}.\nFormat: Plain text\nUse offset and limit parameters to read it."
+    )
+    await c.hook("PostToolUse", tool_name="mcp__files__all", tool_use_id="toolu_1", tool_input={}, tool_response=words)
+    c.result("toolu_1", words)
+    await c.hook("PreCompact", trigger="auto")
+    (found,) = [one for one in await p.list_offloaded("main-session") if "toolu_1" in one.item_ids]
+    assert (await p.restore("main-session", found.batch_id, "toolu_1")).text == whole
+
+
 async def test_a_file_elsewhere_is_not_read_as_a_spilled_result(p: Palimpsest, client: Open, tmp_path: Path) -> None:
     c = client()
     c.answer("", ("toolu_1", "Bash", {"command": "x"}))
