@@ -23,7 +23,7 @@ _NAME = re.compile(
 )
 
 
-MARK: Final = re.compile(r"\[redacted:[^\]\n]*\]")
+MARK: Final = re.compile(r"\[redacted:[^\[\]\n]{1,80}\]")
 """What stands for a secret: nothing of it is a value of the text."""
 
 
