@@ -305,6 +305,23 @@ async def test_an_implementation_is_filled_and_stated_by_boxes(p: Palimpsest) ->
     assert handoff.tests[0] == "12 passed" and len(handoff.tests) == 2
 
 
+@pytest.mark.parametrize(
+    ("used", "action"),
+    [
+        (29_999, "no action"),
+        (30_000, "prepare: identify summarization candidates"),
+        (40_000, "write summary to memory/, start fresh context window"),
+        (50_000, "summarize everything except current task"),
+        (65_000, "full summary to memory/, start new conversation"),
+    ],
+)
+async def test_under_the_phased_policy_the_meter_recommends_the_seeds_actions(
+    p: Palimpsest, used: int, action: str
+) -> None:
+    usage = await p.check_context_ratio("s", used_tokens=used, window_tokens=100_000, policy="phased")
+    assert usage.action == action
+
+
 def long_session(results: int = 40) -> list[dict[str, Any]]:
     """Results that share their specifics, so that digests name each other."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the import is slow, never restart it."}]
