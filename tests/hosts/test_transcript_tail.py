@@ -41,13 +41,15 @@ def test_a_torn_row_costs_itself_alone() -> None:
     assert tail.feed(row("user", "u1", None, "q") + b'{"type": "user", "uu\n' + row("user", "u2", "u1", "on")).rows == 2
 
 
-def test_the_next_read_starts_at_the_oldest_call_that_is_still_open() -> None:
+def test_the_next_read_starts_at_the_oldest_call_that_is_still_open_or_at_the_newest_answer() -> None:
     tail = Tail()
     tail.feed(row("user", "u1", None, "q"))
-    assert tail.feed(calling("a1", "u1", "c1", "m1") + calling("a2", "a1", "c2", "m1")).start == 1
+    assert tail.feed(calling("a1", "u1", "c1", "m1")).start == 0
     assert tail.feed(told("r1", "a1", "c1")).start == 1
-    assert tail.feed(told("r2", "a2", "c2")).start == 2
-    assert tail.feed(row("user", "u2", "r2", "next")).start == 5
+    assert tail.feed(calling("a2", "a1", "c2", "m1")).start == 1  # the same answer goes on behind its first result
+    assert tail.feed(calling("a3", "a2", "c3", "m2")).start == 1
+    assert tail.feed(told("r3", "a3", "c3") + told("r2", "a2", "c2")).start == 3
+    assert tail.feed(row("user", "u2", "r2", "next")).start == 4
 
 
 def test_ordinary_rows_never_ask_for_the_whole_transcript() -> None:

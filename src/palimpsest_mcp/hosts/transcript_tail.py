@@ -33,7 +33,8 @@ class News(msgspec.Struct, frozen=True):
 
     rows: int
     start: int
-    """First row that an import must read again: the oldest call that was still open."""
+    """First row that an import must read again: of the oldest call that was still open, or of the newest answer. An
+    answer goes on while results of its first calls are written."""
     whole: bool
     """The host compacted, or went back to an earlier row: only the whole transcript tells what is in context now."""
 
@@ -55,6 +56,7 @@ class Tail:
         self._newest = ""
         self._recent: set[str] = set()
         self._answer = ""
+        self._answer_row = 0
 
     def window(self, start: int) -> list[dict[str, Any]]:
         """The rows from one on; those of the other chain are empty."""
@@ -72,7 +74,7 @@ class Tail:
         return News(len(self.rows) - first, 0 if whole else min(start, first), whole)
 
     def _start(self) -> int:
-        return max(min(self._open.values(), default=len(self.rows)), len(self.rows) - _MOST_BEHIND)
+        return max(min([*self._open.values(), self._answer_row]), len(self.rows) - _MOST_BEHIND, 0)
 
     def _add(self, row: dict[str, Any]) -> bool:
         """Add a row; whether it changes what came before."""
@@ -96,6 +98,7 @@ class Tail:
             goes_back = bool(parent) and parent not in self._recent and parent != self._newest
             if answer != self._answer or not answer:
                 self._answer, self._recent = answer, {self._newest}
+                self._answer_row = len(self.rows) - 1
             for call in block_ids(row, "tool_use", "id"):
                 self._open[call] = len(self.rows) - 1
             return goes_back

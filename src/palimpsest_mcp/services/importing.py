@@ -13,7 +13,7 @@ import msgspec
 from ..hosts.pieces import as_fields
 from ..hosts.session_files import transcripts
 from ..ledger.alignment import align, part_hash
-from ..ledger.fold import Fold
+from ..ledger.fold import Fold, UsageFields
 from ..ledger.placeholders import is_placeholder
 from ..ledger.view import View, view
 from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
@@ -47,7 +47,7 @@ async def import_context(
         context = await asyncio.to_thread(_masked, given, context)
     fold = await sessions.fold(info)
     inherited = await sessions.inherited_parts(info)
-    counter = given.counter_for(context.model or given.model)
+    counter = given.counter_for(_model(given, fold, context))
     found = align(
         fold,
         context.items,
@@ -89,9 +89,15 @@ async def tail_events(
     asked = any(state.versions and state.current.kind == "original_query" for state in fold.states.values())
     items = [_plain_message(item, fold) if asked else item for item in context.items]
     found = align(fold, items, parts=fold.decided.parts, inherited=inherited, tail_only=True)
-    counter = given.counter_for(context.model or given.model)
+    counter = given.counter_for(_model(given, fold, context))
     counted = await asyncio.to_thread(_count, found.seen, counter)
     return [*found.observations(counted, agent="", ts=given.now()), *_usage(fold, context)]
+
+
+def _model(given: Dependencies, fold: Fold, context: HostContext) -> str:
+    """Whose tokens are counted: a list that no answer stands in yet is read by the model that answered before."""
+    known = fold.usage.get("", UsageFields()).model
+    return context.model or (known.model if known is not None else "") or given.model
 
 
 def _plain_message(item: Item, fold: Fold) -> Item:
