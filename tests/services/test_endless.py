@@ -17,6 +17,7 @@ A_ROUND = 6
 LINES = 110
 TARGET = 0.5
 Messages = list[dict[str, Any]]
+_TICKET = re.compile(r"AX-\d{5}")
 _VALUE = re.compile(r"[A-Z]{2}-\d{5}|/srv/\S+|\d+\.\d+ ms")
 
 
@@ -82,7 +83,13 @@ async def test_thirty_rounds_stay_under_the_target_lose_nothing_and_invent_nothi
     for call, text in results(context).items():
         shown = [line for line in text.split("\n") if not line.startswith("[")]
         assert set(_VALUE.findall("\n".join(shown))) <= known, call
+    view = set(_TICKET.findall("\n".join(results(context).values())))
     for row in await p.list_offloaded("endless"):
+        if row.state == "replaced":
+            own = [_TICKET.findall(texts[name]) for name in row.item_ids]
+            missing = sum(len(set(tickets) - view) for tickets in own)
+            left_out = row.specifics.by_class["issue"].left_out
+            assert missing <= left_out, "what is said to stand elsewhere stands there"
         for one in await p.restore_batch("endless", row.batch_id):
             assert one.text == texts[one.item_id.partition("#")[0]]
     assert await p.expand_messages(context, session_id="endless") == whole

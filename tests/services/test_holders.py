@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.digest.shown import shown_in
 from palimpsest_mcp.models.reports import BatchView
+from palimpsest_mcp.models.specifics import Specific
+from palimpsest_mcp.services.carrying import left_to
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
@@ -127,6 +130,25 @@ async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_
         )
         assert len(missing) <= row.specifics.left_out
     assert third.report.status in ("compacted", "nothing_to_do", "target_not_reached")
+
+
+async def test_what_others_left_to_a_digest_is_found(p: Palimpsest) -> None:
+    await p.compact_messages(session(20), session_id="s", target=0.5, keep_last=3, force=True)
+    found = await rows(p, "s")
+    name, holder = leaving(found)
+    records = {one: await p.record("s", one) for one in found}
+    held: dict[Specific, str] = {}
+    for one, record in records.items():
+        for item in record.items:
+            for specific in shown_in(record.part(item), p.given.registry):
+                held.setdefault(specific, one)
+    others = [record for one, record in records.items() if one != holder]
+    carried = {text for _, text in left_to(p.given, {holder}, held, others, [])}
+    own = {one for item in records[name].items for one in _TICKET.findall(str(item.result))}
+    left = own - set(_TICKET.findall(found[name].digest))
+    there = {specific.text for specific, one in held.items() if one == holder}
+    assert left & there and left & there <= carried <= there
+    assert not left_to(p.given, {"offload_9999"}, held, others, [])
 
 
 def _of(message: dict[str, Any], calls: set[str]) -> bool:

@@ -79,6 +79,21 @@ async def test_of_passes_at_once_one_runs(p: Palimpsest, session: MakeSession) -
     assert any(isinstance(one, PassInProgress) for one in answers)
 
 
+async def test_what_changes_while_a_pass_works_is_not_replaced(p: Palimpsest, session: MakeSession) -> None:
+    messages = session(24)
+    await p.compact_messages(messages, session_id="s", window_tokens=10**7, dry_run=True)
+
+    async def meanwhile(done: int, total: int, what: str) -> None:
+        if what == "archive":
+            await p.show_context("s", pin=["toolu_00_0001"])
+
+    done = await p.compact_messages(messages, session_id="s", target=0.4, force=True, progress=meanwhile)
+    assert done.report.status == "partial" and "changed meanwhile" in done.report.reason
+    assert done.report.batches and not any("toolu_00_0001" in batch.item_ids for batch in done.report.batches)
+    assert _results(done.messages)["toolu_00_0001"] == _results(messages)["toolu_00_0001"]
+    assert await p.expand_messages(done.messages, session_id="s") == messages
+
+
 async def test_a_plan_of_another_revision_is_stale(p: Palimpsest) -> None:
     items = [
         {"role": "tool", "tool_name": "Bash", "tool_use_id": f"call_{n}", "content": f"row {n} 48213\n" * 300}
