@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from .driver import OVER_TRIGGER, Client
-from .fake_messages import Reply, all_faults, bash, calls, say
+from .fake_messages import Reply, all_faults, bash, call, calls, say
 
 
 def test_a_rewritten_session_resumes_with_digests_and_does_not_compact(client: Client) -> None:
@@ -56,3 +56,18 @@ def test_continue_picks_the_rewritten_session_up(client: Client) -> None:
     again = client.run("more", "--continue", turns=[say("ok")])
     assert again.session_id == told["new_session_id"]
     assert f"restore_batch {told['handle']}" in again.requests[-1].text
+
+
+def test_with_the_plugin_the_new_session_reaches_the_old_ones_batches(client: Client) -> None:
+    noise = "for i in $(seq 1 120); do echo row $i of {0} took $((i*7)) ms; done"
+    run = client.run("go", turns=[*(bash(noise.format(n)) for n in range(9)), say("end")])
+    whole = run.requests[-1].results
+    told = json.loads(client.palimpsest("--json", "rewrite", run.session_id).stdout)
+    batch = told["batches"][0]
+    item = batch["item_ids"][0]
+    ask = call("mcp__plugin_palimpsest_server__restore_batch", batch_id=batch["batch_id"], item_id=item)
+    again = client.run("more", "--resume", told["new_session_id"], turns=[ask, say("ok")])
+    assert not any(request.is_summary for request in again.requests)
+    assert not all_faults(again.requests)
+    restored = list(again.requests[-1].results.values())[-1]
+    assert whole[item] in restored
