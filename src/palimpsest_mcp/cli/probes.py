@@ -57,5 +57,10 @@ def _say(info: SessionInfo, found: ProbeReport) -> None:
         grave = "critical: " if one.critical else ""
         say(plain_line(f"{grave}{one.type}: {one.question} ({one.item_id}{where})"))
         say(f"    expected {plain_line(' and '.join(one.expected))}")
+    left = sum(one.total - one.passed for one in found.by_type.values()) - len(found.failed)
+    if left > 0:
+        say(f"… and {left} more")
     for note in found.notes:
         say(f"note: {note}")
+    if lost := next((one for one in found.failed if one.batch_id), None):
+        say(plain_line(f"get it back: palimpsest-mcp restore {info.handle} {lost.batch_id} --item {lost.item_id}"))
