@@ -13,6 +13,8 @@ from .fold import Fold, ItemState, Parts, part_owner
 from .placeholders import is_placeholder
 
 Position = tuple[int, int]
+_START: Position = (-1, 0)
+"""Before every item."""
 
 
 class Alignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ def align(
         gone_why: why known items may be absent, where the host says so.
         tail_only: it is the newest part: what is not in it is not gone.
     """
-    walk = _Walk(fold, parts, inherited or {}, agent)
+    walk = _Walk(fold, parts, inherited or {}, agent, tail_only=tail_only)
     bounds = walk.next_known(items)
     for item, bound in zip(items, bounds, strict=True):
         walk.take(item, bound)
@@ -98,17 +100,20 @@ class _Walk:
         parts: Parts,
         inherited: Parts,
         agent: str,
+        *,
+        tail_only: bool,
     ) -> None:
         self._fold = fold
         self._parts = parts
         self._inherited = inherited
         self._agent = agent
+        self._tail_only = tail_only
         self.seen: list[Item] = []
         self.applied: list[Applied] = []
         self.ids: dict[str, str] = {}
         self.matched: set[str] = set()
-        self.last: Position = (-1, 0)
-        self.last_known: Position = (-1, 0)
+        self.last: Position = _START
+        self.last_known: Position = _START
         self._host_row = -1
 
     def next_known(self, items: Sequence[Item]) -> list[Position | None]:
@@ -130,10 +135,17 @@ class _Walk:
         self.ids[item.id] = ledger_id
         state = self._state(ledger_id)
         if state is None:
+            if bound is None and item.kind == "tool_call":
+                bound = self._result_of(ledger_id)
             self._add(msgspec.structs.replace(item, id=ledger_id), bound)
         else:
             self._known(item, ledger_id, state)
         self._host_row = item.position[0]
+
+    def _result_of(self, call: str) -> Position | None:
+        """Where the result of a call stands that somebody brought before the host's list had the call."""
+        state = self._state(call.removeprefix("call:"))
+        return state.current.position if state is not None and state.present[1] else None
 
     def _add(self, item: Item, bound: Position | None) -> None:
         kind = "digest_part" if part_hash(item) in self._inherited else item.kind
@@ -193,6 +205,13 @@ class _Walk:
         state = self._fold.states.get(ledger_id)
         return state if state is not None and state.versions else None
 
+    def _newest_before(self, bound: Position) -> Position:
+        """The position that a list's first item comes after: its newest part begins behind items that it does not
+        show."""
+        here = (state.current for state in self._fold.states.values() if state.versions and state.present[1])
+        found = (item.position for item in here if item.agent == self._agent and item.position < bound)
+        return max(found, default=_START) if self._tail_only else _START
+
     def _place(self, wanted: Position, bound: Position | None) -> Position:
         """A position after the last one and, where there is room, before the next known item's."""
         same_row = wanted[0] == self._host_row
@@ -200,5 +219,6 @@ class _Walk:
         if place <= self.last:
             place = (self.last[0], self.last[1] + 1) if same_row else (self.last[0] + 1, 0)
         if bound is not None and place >= bound > self.last:
-            place = (self.last[0], self.last[1] + 1)
+            last = self._newest_before(bound) if self.last == _START else self.last
+            place = (last[0], last[1] + 1)
         return place

@@ -66,6 +66,23 @@ async def test_a_lost_result_of_the_hook_is_read_from_the_transcript(p: Palimpse
     assert "toolu_1" in [item.item_id for item in (await p.show_context("main-session")).items]
 
 
+async def test_a_result_that_was_here_before_the_row_of_its_call_stays_behind_it(p: Palimpsest, client: Open) -> None:
+    """The hook of a quick tool runs before the client has written the call."""
+    c = client()
+    await long_session(c, 2)
+    done = {"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": "quick", "stderr": ""}}
+    await c.hook("PostToolUse", tool_use_id="toolu_quick", **done)
+    c.answer("", ("toolu_quick", "Bash", {"command": "true"}))
+    await c.hook("PostToolBatch")
+    names = [item.item_id for item in (await p.show_context("main-session")).items]
+    assert names[-3:] == ["toolu_001", "call:toolu_quick", "toolu_quick"]
+    c.result("toolu_quick", "quick")
+    c.answer("Done.")
+    await c.hook("Stop")
+    seen = [event.item.id for event in await events_of(p) if isinstance(event, Seen)]
+    assert len(seen) == len(set(seen))
+
+
 async def test_usage_is_that_of_the_last_answer_of_the_main_chain(p: Palimpsest, client: Open) -> None:
     c = client()
     await long_session(c, 2, used=41_000)
