@@ -28,12 +28,14 @@ def test_what_a_host_threw_away_fails_and_is_named(program: Program, tmp_path: P
     said = [
         {"role": "user", "content": "Make etl/load.py survive double rows, see ETL-204."},
         {"role": "assistant", "content": "For this `on_conflict_skip` was chosen, the source repeats its rows."},
+        {"role": "user", "content": "Good."},
+        {"role": "assistant", "content": "Then the tests were run."},
         {"role": "user", "content": "Which rows of tenant `acme` are double?"},
     ]
     file = tmp_path / "talk.json"
     file.write_text(json.dumps(said), "utf-8")
     assert program("compact", file, "--session", "s", "--window", "100000").status == 0
-    file.write_text(json.dumps([said[0], {"role": "assistant", "content": "Some work was done."}, said[2]]), "utf-8")
+    file.write_text(json.dumps([said[0], *said[3:]]), "utf-8")
     assert program("compact", file, "--session", "s", "--window", "100000").status == 0
     ran = program("probe", "s")
     assert ran.status == 0
