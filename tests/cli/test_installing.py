@@ -165,3 +165,20 @@ def test_claude_desktop_gets_a_server(program: Program, user: Path, monkeypatch:
     program("install", "claude-desktop", "--remove")
     assert json.loads(file.read_bytes()) == {}
     assert program("install", "some-editor").status == 2
+
+
+def test_removing_where_nothing_is_makes_no_file(program: Program, user: Path) -> None:
+    (user / ".claude.json").unlink()
+    (user / ".claude" / "settings.json").unlink()
+    assert "nothing to remove" in program("install", "claude-code", "--remove").text
+    assert [path for path in user.rglob("*") if path.is_file()] == []
+
+
+def test_where_one_file_cannot_be_written_none_is_changed(program: Program, user: Path) -> None:
+    settings_file = user / ".claude" / "settings.json"
+    settings_file.unlink()
+    settings_file.symlink_to(user / ".claude" / "a-file" / "settings.json")
+    (user / ".claude" / "a-file").write_text("in the way", "utf-8")
+    ran = program("--json", "install", "claude-code")
+    assert ran.error["code"] == "write_failed"
+    assert (user / ".claude.json").read_bytes() == STATE

@@ -8,6 +8,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -59,7 +60,7 @@ class Change:
     @property
     def is_none(self) -> bool:
         """Whether the file is as it should be."""
-        return self.before == self.after
+        return (self.before or b"") == self.after
 
     def diff(self) -> str:
         """What would change, line by line."""
@@ -115,29 +116,50 @@ def planned(
 
 
 def carry_out(changes: Sequence[Change], now: datetime) -> list[Path]:
-    """Write what was planned, each file after a copy of it. Returns the copies.
+    """Write what was planned, each file after a copy of it; all of them, or none. Returns the copies.
 
     Raises:
-        WriteFailed: a file changed since it was read, or cannot be written; it is as it was.
+        WriteFailed: a file changed since it was read, or cannot be written; every file is as it was.
     """
     stamp = now.strftime("%Y%m%dT%H%M%S")
     copies: list[Path] = []
-    for change in changes:
-        if change.is_none:
-            continue
-        try:
-            path = change.path.resolve()  # a link to where somebody keeps their settings stays a link
-            if (path.read_bytes() if path.exists() else None) != change.before:
-                raise WriteFailed(f"{change.path} changed meanwhile.", next="Close the host, then run it again.")
-            if change.before is not None:
-                copies.append(_copy(path, change.before, stamp))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, change.after)
-        except OSError as error:
-            raise WriteFailed(
-                f"{change.path} could not be written ({error.strerror}).", next="Check its owner and mode."
-            ) from error
+    written: list[Change] = []
+    try:
+        for change in changes:
+            if not change.is_none:
+                copies += _write(change, stamp)
+                written.append(change)
+    except WriteFailed:
+        for change in written:
+            _put_back(change)
+        raise
     return copies
+
+
+def _write(change: Change, stamp: str) -> list[Path]:
+    """Write one file; its copy, where it was there."""
+    try:
+        path = change.path.resolve()  # a link to where somebody keeps their settings stays a link
+        if (path.read_bytes() if path.exists() else None) != change.before:
+            raise WriteFailed(f"{change.path} changed meanwhile.", next="Close the host, then run it again.")
+        copies = [_copy(path, change.before, stamp)] if change.before is not None else []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, change.after)
+    except OSError as error:
+        raise WriteFailed(
+            f"{change.path} could not be written ({error.strerror}); nothing was changed.",
+            next="Check its owner and mode.",
+        ) from error
+    return copies
+
+
+def _put_back(change: Change) -> None:
+    path = change.path.resolve()
+    with suppress(OSError):
+        if change.before is None:
+            path.unlink()
+        else:
+            _replace(path, change.before)
 
 
 def _server(path: Path, config: Object, launch: Launch, more: tuple[str, ...], *, remove: bool) -> Object:
