@@ -35,7 +35,7 @@ class Planning:
         self._situation = situation
         self._request = request
         self._needs: _Needs | None = None
-        self.reason: Reason = "forced" if request.force else "token_budget_exceeded"
+        self.reason: Reason = request.reason or ("forced" if request.force else "token_budget_exceeded")
         self.items = {one.item.id: one for one in situation.view.items}
         self.digesting = Digesting(
             given, info, request.rules, situation.counter, focus=request.focus, reason=self.reason

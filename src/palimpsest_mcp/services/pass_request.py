@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.policies import Policy
+from ..models.records import Reason
 from ..policy.strategies import STRATEGIES, Strategy, under
 from .dependencies import Progress
 from .measure import Situation
@@ -31,6 +32,8 @@ class PassRequest:
     """Empty: the policy's own."""
     host_compacts: bool = False
     """The host compacts by itself and no adapter of ours acts in it or before it."""
+    reason: Reason | None = None
+    """What records give as theirs; None: whether it was forced says it."""
     progress: Progress | None = None
 
     @property

@@ -24,6 +24,7 @@ async def test_older_results_become_digests_and_come_back_byte_for_byte(p: Palim
     assert answer["apply"] and answer["status"] == "compacted" and answer["saved_tokens"] > 20_000
     assert set(answer["results"]) == {f"toolu_{n:03d}" for n in range(15)}
     for batch in await p.list_offloaded("main-session"):
+        assert batch.reason == "token_budget_exceeded"  # the client is full; nobody forced it
         for item in batch.item_ids:
             restored = await p.restore("main-session", batch.batch_id, item)
             assert restored.text == log_of(int(item.removeprefix("toolu_")))

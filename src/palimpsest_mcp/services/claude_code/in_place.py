@@ -193,7 +193,9 @@ class CompactingInPlace:
         policy = stored_policy(self._given, imported.fold)
         told = Told(host=HOST, forced=force)
         situation = await situate(self._given, self._sessions, one.info, policy, told, imported=imported)
-        request = PassRequest(policy=policy, force=force)
+        request = PassRequest(
+            policy=policy, force=force, reason="forced" if trigger == "manual" else "token_budget_exceeded"
+        )
         return situation, await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
 
     async def _results(
