@@ -65,6 +65,20 @@ async def test_the_summary_and_the_report_give_the_same_numbers(
     assert kept.probes_total == done.report.probes.total
 
 
+async def test_what_was_said_last_is_told_of_what_is_there_after_a_rewind(p: Palimpsest) -> None:
+    """The messages of the branch that was given up stay in the ledger; where the work stands they do not say."""
+    first = [
+        {"role": "user", "content": "Load part 7 of the import."},
+        {"role": "assistant", "content": "It is loaded."},
+    ]
+    wrong = [{"role": "user", "content": "Now drop the old table."}, {"role": "assistant", "content": "It is dropped."}]
+    await p.compact_messages([*first, *wrong], session_id="s", window_tokens=100_000)
+    assert (await p.summary("s")).last_said == "It is dropped."
+    await p.compact_messages(first, session_id="s", window_tokens=100_000)
+    kept = await p.summary("s")
+    assert kept.last_said == "It is loaded." and "drop" not in kept.last_asked
+
+
 async def test_nothing_but_a_committed_pass_raises_the_count(p: Palimpsest, session: Callable[..., Messages]) -> None:
     messages = session()
     await p.compact_messages(messages, session_id="s", target=0.3, force=True, dry_run=True)

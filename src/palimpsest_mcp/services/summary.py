@@ -183,11 +183,16 @@ class KeptSummaries:
         return msgspec.structs.replace(kept, session=info.handle), stored.version, damage
 
     async def _found(self, info: SessionInfo, fold: Fold) -> AnchoredSummary:
-        return await asyncio.to_thread(self._harvested, info, items_of(fold))
+        gone = frozenset(name for name, state in fold.states.items() if not state.present[1])
+        return await asyncio.to_thread(self._harvested, info, items_of(fold), gone)
 
-    def _harvested(self, info: SessionInfo, items: Sequence[Item]) -> AnchoredSummary:
+    def _harvested(self, info: SessionInfo, items: Sequence[Item], gone: frozenset[str]) -> AnchoredSummary:
         found = harvest(
-            items, lambda text: self._given.redactor.redact(text).text, session=info.handle, project=info.project
+            items,
+            lambda text: self._given.redactor.redact(text).text,
+            session=info.handle,
+            project=info.project,
+            gone=gone,
         )
         return self._masked(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..models.items import Item
 from ..models.summaries import AnchoredSummary
@@ -16,7 +16,9 @@ from .trail import trail
 from .words import decisions_of, intent_of, last_asked, last_said
 
 
-def harvest(items: Sequence[Item], mask: Mask, *, session: str = "", project: str = "") -> AnchoredSummary:
+def harvest(
+    items: Sequence[Item], mask: Mask, *, session: str = "", project: str = "", gone: Collection[str] = ()
+) -> AnchoredSummary:
     """What a session's items say of it.
 
     Args:
@@ -24,10 +26,12 @@ def harvest(items: Sequence[Item], mask: Mask, *, session: str = "", project: st
         mask: masks secrets; every quoted text goes through it before it is cut.
         session: the handle.
         project: the folder that the host works in.
+        gone: ids of items that the host has no more (a rewind): they say nothing of where the work stands.
     """
     calls = calls_of(items)
     made = trail(calls)
     todos = todos_of(calls, mask)
+    here = [item for item in items if item.id not in gone] if gone else items
     return AnchoredSummary(
         session=session,
         session_intent=intent_of(items, mask),
@@ -37,8 +41,8 @@ def harvest(items: Sequence[Item], mask: Mask, *, session: str = "", project: st
         todos=todos.open,
         todos_done=todos.done,
         todos_total=todos.total,
-        last_asked=last_asked(items, mask),
-        last_said=last_said(items, mask),
+        last_asked=last_asked(here, mask),
+        last_said=last_said(here, mask),
         errors_encountered=errors_met(calls, mask),
         key_artifacts=artifacts_of(items, calls, mask),
         files_read=len({call.action.target for call in _good(calls, "read")} - {""}),
