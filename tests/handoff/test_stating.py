@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.handoff.stating import EXAMPLES, MAX_ENTRIES, MAX_TEXT, stated_fields
+from palimpsest_mcp.handoff.field_names import EXAMPLES
+from palimpsest_mcp.handoff.stating import MAX_ENTRIES, MAX_TEXT, stated_fields
 from palimpsest_mcp.handoff.templates import PLAN, RESEARCH, TASK, TEMPLATES, Template
 from palimpsest_mcp.models.handoffs import Check, Choice, FileNote, Finding, PlannedChange
 

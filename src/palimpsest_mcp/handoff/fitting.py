@@ -8,8 +8,9 @@ from typing import Any
 from ..models.facts import SessionFacts
 from ..models.handoffs import Handoff
 from ..models.summaries import AnchoredSummary
-from .filling import LADDER, completed, fill
+from .filling import completed, fill
 from .markdown import to_markdown
+from .material import LADDER
 from .templates import Template
 
 BUDGET_TOKENS = 2_000

@@ -11,6 +11,7 @@ from ..errors import InvalidArgument
 from ..models.handoffs import Check, CheckState, Choice, FileNote, Finding, PlannedChange
 from ..models.open_ends import open_end
 from ..models.plain_text import plain
+from .field_names import ALIASES, ALSO, BY_PART, EXAMPLES, STATES
 from .forms import Form
 from .templates import Part, Template
 
@@ -19,100 +20,6 @@ MAX_TEXT = 4_000
 MAX_ENTRIES = 100
 MAX_NAME = 24
 """A longer name of a field may be anything; no error quotes it."""
-EXAMPLES: Mapping[str, str] = {
-    "task": '{"decisions": {"Keep the first of two equal rows": "the source repeats them"}, '
-    '"in_progress": ["tests/test_load.py: two files in one night"], '
-    '"key_context": {"facts": ["etl/load.py:40-88 skips known ids"], "questions": ["May old rows be deleted?"], '
-    '"constraints": ["no schema change"]}}',
-    "research": '{"understanding": "Rows come twice when the source restarts", "findings": [{"finding": "ids repeat", '
-    '"evidence": "31 of 4,000 rows", "where": "etl/load.py:40"}], "questions": ["May old rows be deleted?"]}',
-    "plan": '{"changes": [{"what": "Skip known ids", "file": "etl/load.py", "snippet": "if row.id in seen: continue", '
-    '"test": "two equal rows give one"}], "order": ["load.py", "its test"], "status": {"load.py": "done"}}',
-    "implementation": '{"completed": ["load.py skips known ids"], "in_progress": ["its test"], '
-    '"remaining": ["the note for users"], "issues": ["the sample file is cut"], "tests": ["pytest: 12 passed"]}',
-    "fork": '{"scope": ["only etl/load.py"], "facts": ["ids repeat when the source restarts"], '
-    '"hand_back": ["which rows, and a test that fails"]}',
-    "fork_back": '{"result": "31 rows repeat, all from one restart", "findings": [{"finding": "ids repeat", '
-    '"where": "etl/load.py:40"}], "merge_guidance": ["take the test, leave the log lines"], "open_items": ["why"]}',
-}
-"""Fields that are right, for each template: what an error shows."""
-_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "task": {
-        "current_state": "in_progress",
-        "state": "in_progress",
-        "key_context": "facts",
-        "context": "facts",
-        "next_steps": "blocked",
-        "todo": "blocked",
-        "remaining": "blocked",
-    },
-    "research": {
-        "gotchas": "constraints",
-        "facts": "findings",
-        "key_context": "findings",
-        "current_state": "understanding",
-    },
-    "plan": {
-        "tests": "unit_tests",
-        "test_strategy": "unit_tests",
-        "steps": "order",
-        "next_steps": "order",
-        "current_state": "status",
-        "quality_signal": "quality",
-    },
-    "implementation": {
-        "done": "completed",
-        "complete": "completed",
-        "next_steps": "remaining",
-        "todo": "remaining",
-        "current_state": "in_progress",
-        "key_context": "issues",
-        "blocked": "issues",
-        "blockers": "issues",
-        "questions": "issues",
-        "open_questions": "issues",
-    },
-    "fork": {
-        "task": "purpose",
-        "key_context": "facts",
-        "context": "facts",
-        "constraints": "scope",
-        "expected": "hand_back",
-    },
-    "fork_back": {
-        "summary": "result",
-        "changes": "findings",
-        "guidance": "merge_guidance",
-        "open": "open_items",
-        "questions": "open_items",
-        "open_questions": "open_items",
-    },
-}
-_ALSO: Mapping[str, str] = {
-    "open_questions": "questions",
-    "unresolved_questions": "questions",
-    "active_constraints": "constraints",
-    "blockers": "blocked",
-    "blocked_or_deferred": "blocked",
-    "completed": "complete",
-    "artifacts_produced": "artifacts",
-    "files_involved": "files",
-    "decisions_made": "decisions",
-    "agents_used": "agents",
-    "skills_applied": "skills",
-    "unit": "unit_tests",
-    "integration": "integration_tests",
-    "acceptance": "acceptance_tests",
-}
-_BY_PART: Mapping[str, frozenset[str]] = {
-    "task": frozenset({"current_state", "key_context"}),
-    "plan": frozenset({"test_strategy", "tests"}),
-}
-"""Sections of several parts: an object under their name holds the parts."""
-_STATES: Mapping[str, CheckState] = {
-    **dict.fromkeys(("done", "complete", "completed", "x", "true"), "done"),
-    **dict.fromkeys(("doing", "in_progress", "in progress", "/", "started"), "doing"),
-}
 
 
 def stated_fields(template: Template, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +47,7 @@ def _flat(template: Template, fields: Mapping[str, Any]) -> list[tuple[str, Any]
         name = _folded(str(key))
         if name in _headings(template):
             name = _headings(template)[name]
-        if name in _BY_PART.get(template.phase, {"key_context"}) and isinstance(value, dict):
+        if name in BY_PART.get(template.phase, {"key_context"}) and isinstance(value, dict):
             rows += [(_folded(str(inner)), said) for inner, said in cast("dict[Any, Any]", value).items()]
         else:
             rows.append((name, value))
@@ -160,7 +67,7 @@ def _headings(template: Template) -> dict[str, str]:
 
 def _part(template: Template, name: str) -> Part:
     parts = template.parts()
-    for known in (name, _ALIASES[template.phase].get(name), _ALSO.get(name)):
+    for known in (name, ALIASES[template.phase].get(name), ALSO.get(name)):
         if known is not None and known in parts:
             return parts[known]
     shown = f" {name!r}" if name.replace("_", "").isalpha() and len(name) <= MAX_NAME else " of a name that was given"
@@ -298,7 +205,7 @@ def _changes(where: _Where, value: Any) -> tuple[PlannedChange, ...]:
 def _checks(where: _Where, value: Any) -> tuple[Check, ...]:
     usual: CheckState = {"completed": "done", "in_progress": "doing"}.get(where.part.field, "open")  # pyright: ignore[reportAssignmentType]  # its values are states
     return tuple(
-        Check(text=text, state=_STATES.get(said.lower(), "open" if said else usual))
+        Check(text=text, state=STATES.get(said.lower(), "open" if said else usual))
         for text, fields in _objects(where, value, ("text", "what", "item"))
         for said in [_field(where, fields, "state", "status", "")]
     )
@@ -319,4 +226,4 @@ _READERS: dict[Form, Callable[[_Where, Any], Any]] = {
     "checks": _checks,
 }
 
-__all__ = ["EXAMPLES", "MAX_ENTRIES", "MAX_TEXT", "stated_fields"]
+__all__ = ["MAX_ENTRIES", "MAX_TEXT", "stated_fields"]

@@ -13,10 +13,11 @@ import msgspec
 from ..errors import HandoffIncomplete, HandoffUnknown, InvalidArgument
 from ..handoff.choosing import Candidate, newest_first, of_project, of_task
 from ..handoff.continuing import continuation
+from ..handoff.field_names import EXAMPLES
 from ..handoff.fitting import BUDGET_TOKENS, fitted
 from ..handoff.markdown import NotAHandoff, from_markdown, to_markdown
 from ..handoff.naming import stem_of, title_of
-from ..handoff.stating import EXAMPLES, MAX_TEXT, stated_fields
+from ..handoff.stating import MAX_TEXT, stated_fields
 from ..handoff.templates import POINTERS, TEMPLATES, Template, missing
 from ..models.events import SessionInfo
 from ..models.handoffs import FORKS, PHASES, Handoff, KeptHandoff, LoadedHandoff, Phase, WrittenHandoff
