@@ -66,3 +66,12 @@ def test_groups_are_read_back_from_the_text() -> None:
     assert "number: size=4200 5100 | 17"[keyed[0].start : keyed[0].end] == "4200 5100"
     row = entry_groups("- libfoo … 10.0.0.7 48213")
     assert [(g.key, g.together) for g in row] == [("libfoo", True)]
+
+
+def test_a_value_alone_in_its_row_stands_beside_a_word_from_outside_itself_or_the_name_in_its_line() -> None:
+    found = surveyed("src/app/zebra.py:17: raise boom\nsrc/app/zebra.py:18: call zebra_stripes")
+    numbers = {spec.text: n for n, spec in enumerate(found.specs)}
+    entries = set(numbers.values())
+    first, second = numbers["src/app/zebra.py:17"], numbers["src/app/zebra.py:18"]
+    assert label_of(found, found.home[first], entries) == "raise"
+    assert label_of(found, found.home[second], entries) in ("zebra_stripes", "call")

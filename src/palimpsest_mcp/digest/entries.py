@@ -39,11 +39,13 @@ _LED = re.compile(r"[a-z][\w-]*: ")
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     """What stands beside the values of a line: its rarest word, the first of equals, or the name that word is part of.
 
-    Empty where that word stands in one of the entries, or there is none.
+    Empty where that word stands in another value of the row, or there is none.
     """
     line = survey.lines[home]
     marks = line.marks
     frequency = word_frequency(survey)
+    here = {m.spec for m in marks if m.spec in entries and survey.home[m.spec] == home}
+    alone = sum(survey.specs[spec].cls not in SPEAKING for spec in here) < 2
     best, rarest, at = "", 0, 0
     for word in _WORD.finditer(line.text):
         start = word.start()
@@ -53,9 +55,14 @@ def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
         if at < len(marks) and marks[at].start < word.end():
             inside = marks[at].spec
             spec = survey.specs[inside]
-            if inside not in entries and (spec.cls not in _NAMING or len(spec.text) > _LONGEST_KEY):
+            if inside in here and spec.cls not in SPEAKING:
+                if alone:
+                    continue
+                label = ""
+            elif spec.cls not in _NAMING or len(spec.text) > _LONGEST_KEY or (inside in entries and inside not in here):
                 continue
-            label = "" if inside in entries else spec.text
+            else:
+                label = spec.text
         times = frequency[word.group()]
         if not rarest or times < rarest:
             best, rarest = label, times

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .coverage import Candidate, choose
-from .entries import label_of
+from .entries import SPEAKING, label_of
 from .inside import inside_longer
 from .plans import Batch, Plan, group_of
 from .telling import tell
@@ -224,6 +224,11 @@ class Selector:
             if batch.spent + cost <= available:
                 plan.labels[home] = label
                 batch.spent += cost
+        for plan in batch.plans:  # a name that stands beside other values needs no place of its own
+            beside = set(plan.labels.values())
+            for spec in sorted(plan.entries):
+                if plan.survey.specs[spec].cls in SPEAKING and plan.survey.specs[spec].text in beside:
+                    batch.drop_entry(plan, spec)
 
     def _upgrade(self, available: int) -> None:
         """Whole lines in place of entries: the most worth for the fewest extra tokens first."""
