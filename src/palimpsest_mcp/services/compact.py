@@ -11,18 +11,16 @@ from ..ledger.fold import Fold
 from ..ledger.view import View, present_items, standing_holders, view
 from ..models.events import (
     Replaced,
-    ReplacedBatch,
-    ReplacedItem,
     SessionInfo,
     SummarizationEvent,
     Unshrinkable,
 )
-from ..models.items import content_sha256
 from ..models.plans import ContextItem, Plan
 from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..models.writing import Spent
 from .batches import Batches
+from .committing import committed_batch, copied, unchanged
 from .dependencies import ContentCounter, Dependencies
 from .digesting import Made
 from .measure import Situation
@@ -164,7 +162,7 @@ class _Pass:
 
         def decide(fold: Fold) -> list[Replaced]:
             kept[:] = self._still_valid(fold)
-            copies = [(one, text) for one, text in self._batches.copies if _unchanged(fold, one)]
+            copies = [(one, text) for one, text in self._batches.copies if unchanged(fold, one)]
             if not kept and not copies:
                 return []
             return [self._replaced(fold, kept, copies)]
@@ -182,7 +180,7 @@ class _Pass:
         for made, items in self._batches.made:
             own = made.record.batch_id
             holders_stand = all(standing.get(one, one == own) for one in made.record.specifics.holders)
-            if holders_stand and all(_unchanged(fold, one) for one in items):
+            if holders_stand and all(unchanged(fold, one) for one in items):
                 valid.append(made)
                 standing[own] = True
         return valid
@@ -191,10 +189,14 @@ class _Pass:
         gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
         saved = self._saved(made.record for made in kept)
         before = self._situation.view.tokens
+        pointers = [copied(one, text, self._counter.count(text)) for one, text in copies]
         return Replaced(
             pass_id=self._id,
             session_id=self._info.session_id,
-            batches=(*(_committed(made) for made in kept), *(self._copy(one, text) for one, text in copies)),
+            batches=(
+                *(committed_batch(made) for made in kept),
+                *(copied(one, text, self._counter.count(text)) for one, text in copies),
+            ),
             kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
             reason=self._planning.reason,
             policy=self._request.policy.name,
@@ -203,23 +205,6 @@ class _Pass:
             last_row=self._situation.view.last_row,
             probes=self._probes if kept else None,
             ts=self._given.now(),
-        )
-
-    def _copy(self, one: ContextItem, text: str) -> ReplacedBatch:
-        tokens = self._counter.count(text)
-        item = ReplacedItem(
-            id=one.item.id,
-            sha256=one.item.sha256,
-            part_sha256=content_sha256(text),
-            part_tokens=tokens,
-            part=text,
-        )
-        return ReplacedBatch(
-            batch_id=one.copy_of.partition(" ")[0],
-            items=(item,),
-            original_tokens=one.tokens,
-            digest_tokens=tokens,
-            mode="copy",
         )
 
     async def _afterwards(self, fold: Fold, committed: frozenset[str]) -> None:
@@ -285,33 +270,3 @@ class _Pass:
     async def _report(self, done: int, total: int, what: str) -> None:
         if self._request.progress is not None:
             await self._request.progress(done, total, what)
-
-
-def _unchanged(fold: Fold, one: ContextItem) -> bool:
-    state = fold.states.get(one.item.id)
-    stands = fold.decided.replacements.get(one.item.id)
-    return (
-        state is not None
-        and state.present[1]
-        and state.current.sha256 == one.item.sha256
-        and (stands.batch.batch_id if stands is not None else "") == one.batch_id
-        and one.item.id not in fold.decided.pinned
-    )
-
-
-def _committed(made: Made) -> ReplacedBatch:
-    record = made.record
-    return ReplacedBatch(
-        batch_id=record.batch_id,
-        items=tuple(
-            ReplacedItem(id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens)
-            for item in record.items
-        ),
-        original_tokens=record.original_token_count,
-        digest_tokens=record.digest_token_count,
-        digest_sha256=record.digest_sha256,
-        level=record.level,
-        replaces=record.replaces,
-        mode=record.mode,
-        holders=record.specifics.holders,
-    )
