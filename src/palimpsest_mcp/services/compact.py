@@ -193,10 +193,7 @@ class _Pass:
         return Replaced(
             pass_id=self._id,
             session_id=self._info.session_id,
-            batches=(
-                *(committed_batch(made) for made in kept),
-                *(copied(one, text, self._counter.count(text)) for one, text in copies),
-            ),
+            batches=(*map(committed_batch, kept), *pointers),
             kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
             reason=self._planning.reason,
             policy=self._request.policy.name,
