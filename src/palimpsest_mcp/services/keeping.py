@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from ..digest.manifest import header, item_note
+from ..digest.survey import survey
 from ..ledger.placeholders import is_placeholder
 from ..ledger.view import View
 from ..models.digests import DigestRequest, DigestSource
@@ -122,9 +123,12 @@ class Keeping:
     ) -> Kept:
         masked = self._given.redactor.redact_all([content_text(one.item.content) for one in items])
         found = tuple(self.specifics_of(one.text) for one in masked)
-        counts = [_counts(one) for one in found]
+        sources = tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
+        # As every digest counts them, item by item: `verify` counts them again.
+        surveyed = [survey(source, self._given.registry).specs for source in sources]
+        counts = [_counts(specs) for specs in surveyed]
         request = DigestRequest(
-            sources=tuple(self._source(one, text) for one, text in zip(items, masked, strict=True)),
+            sources=sources,
             budget_tokens=1_000_000,
             ceiling_tokens=1_000_000,
             handle=info.handle,
@@ -134,7 +138,7 @@ class Keeping:
             item_note(source, number, source.text.count("\n") + 1, counts[number - 1])
             for number, source in enumerate(request.sources, 1)
         ]
-        whole = _counts(frozenset[Specific]().union(*found))
+        whole = _counts([one for specs in surveyed for one in specs])
         parts[0] = f"{header(request, whole, 0)}\n{parts[0]}"
         return Kept(record=self._record(info, batch_id, items, masked, parts, whole, counter, reason), specifics=found)
 
@@ -218,7 +222,7 @@ def _groups(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     return sorted(groups, key=lambda group: group[0].item.position)
 
 
-def _counts(found: frozenset[Specific]) -> SpecificCounts:
+def _counts(found: Sequence[Specific]) -> SpecificCounts:
     """All of them left out: a pointer shows nothing."""
     by_class: dict[str, int] = {}
     for one in found:

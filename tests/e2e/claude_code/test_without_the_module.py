@@ -86,3 +86,8 @@ def test_what_the_summary_lost_is_named_to_the_model(day: Day) -> None:
     last = day.run.requests[-1]
     new = last.text[len(day.after.text) - HOOK_CONTEXT_CHARS :]
     assert re.search(r"(?i)lost|does not hold|no longer", new) and "restore_batch" in new
+
+
+def test_the_store_verifies(day: Day) -> None:
+    done = day.client.palimpsest("verify")
+    assert done.returncode == 0, done.stdout.decode()
