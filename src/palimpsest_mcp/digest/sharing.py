@@ -26,8 +26,9 @@ _PER_TOKEN = {
     "path": 3.2,
 }
 """Characters a token, by class, over real tool output (o200k); 2.8 for every other."""
-_EASE = 1.4
-"""Times what the specifics take alone: a digest with just that has to leave out the dearest."""
+_EASE = 1.8
+"""Times what the specifics take alone: with just that a digest leaves out the dearest, and shows values without the
+words beside them."""
 _LINES = 0.04
 """Of a batch's tokens, for the lines that say what its results were."""
 _BY_SIZE = 0.7
