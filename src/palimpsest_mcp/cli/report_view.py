@@ -22,7 +22,7 @@ def say_report(report: Report) -> None:
     say_fields(_facts(report))
     for note in report.notes:
         say(f"note: {note}")
-    if report.how_to_apply and report.status != "planned":
+    if report.how_to_apply and report.status not in ("planned", "nothing_to_do", "failed"):
         say(f"apply: {report.how_to_apply}")
     if report.batches:
         first = report.batches[0]
