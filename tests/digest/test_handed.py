@@ -140,8 +140,9 @@ def test_no_item_becomes_a_pointer_for_a_summary(bench: Bench, log: Log) -> None
         share = percent / 100
         room = 0.39 * bench.request(easy, dense, share=share).budget_tokens - 40
         prose = (by_model("all went well and\n" * int(room / 8)),)
-        digest = digested(bench, bench.request(easy, dense, share=share, min_shown=0.8, prose=prose))
-        extractive = bench.digest(easy, dense, share=share, min_shown=0.8)
+        wish = {"share": share, "ceiling": 2 * share, "min_shown": 0.8}
+        digest = digested(bench, bench.request(easy, dense, prose=prose, **wish))  # pyright: ignore[reportArgumentType]
+        extractive = bench.digest(easy, dense, **wish)
         tried += "; pointer, " not in extractive.parts[1].text and not prose_of(digest)
         assert not prose_of(digest) or "; pointer, " not in digest.parts[1].text
     assert tried

@@ -61,6 +61,14 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     assert again.text == once.text and again.counts == {}
 
 
+@pytest.mark.parametrize(
+    "text", ["password=[redacted:password:5c1a0048]", "postgres://u:[redacted:password:tkhgqgks]@h/db"]
+)
+def test_a_mark_in_the_place_of_a_value_is_no_value(text: str) -> None:
+    again = REDACTOR.redact(text)
+    assert again.text == text and again.counts == {}
+
+
 @given(TEXTS)
 @settings(max_examples=60, deadline=None)
 def test_what_is_not_masked_stays_as_it_was(text: str) -> None:
