@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from ..models.bullets import bullets
 from ..models.escaping import block, code, find_stop, inline, plain_block, plain_code, plain_inline
 from ..models.handoffs import Check, CheckState, Choice, FileNote, Finding, PlannedChange
 
@@ -33,34 +34,6 @@ def left_out_line(number: int) -> str:
     return f"- … and {number} more"
 
 
-def left_out_of(lines: Iterable[str]) -> tuple[list[str], int]:
-    """The lines without those that count what did not fit, and their sum."""
-    kept: list[str] = []
-    number = 0
-    for line in lines:
-        found = LEFT_OUT.match(line[2:]) if line.startswith("- ") else None
-        if found:
-            number += int(found[1])
-        else:
-            kept.append(line)
-    return kept, number
-
-
-def entries(lines: Sequence[str], none: str) -> list[str]:
-    """Bullets without their dash. A person's indented lines belong to the bullet above, other lines are entries."""
-    found: list[str] = []
-    for line in lines:
-        if line.startswith("- "):
-            found.append(line[2:])
-        elif not line.strip() or line == none:
-            continue
-        elif line[0] in " \t" and found:
-            found[-1] += "\\⏎" + line.strip()
-        else:
-            found.append(line[2:] if line.startswith(("* ", "+ ")) else line)
-    return found
-
-
 def _bold(entry: str) -> tuple[str | None, str]:
     """The bold words at the start and what follows them; None when it does not start bold."""
     end = find_stop(entry, "**", 2) if entry.startswith("**") else -1
@@ -80,7 +53,7 @@ def _write_texts(texts: Sequence[str], _none: str) -> list[str]:
 
 
 def _read_texts(lines: list[str], none: str) -> tuple[str, ...]:
-    return tuple(map(plain_inline, entries(lines, none)))
+    return tuple(map(plain_inline, bullets(lines, none)))
 
 
 def _write_numbered(texts: Sequence[str], _none: str) -> list[str]:
@@ -88,7 +61,7 @@ def _write_numbered(texts: Sequence[str], _none: str) -> list[str]:
 
 
 def _read_numbered(lines: list[str], none: str) -> tuple[str, ...]:
-    return tuple(plain_inline(_NUMBERED.sub("", entry, count=1)) for entry in entries(lines, none))
+    return tuple(plain_inline(_NUMBERED.sub("", entry, count=1)) for entry in bullets(lines, none))
 
 
 def _write_choices(choices: Sequence[Choice], _none: str) -> list[str]:
@@ -101,7 +74,7 @@ def _choice(one: Choice) -> str:
 
 
 def _read_choices(lines: list[str], none: str) -> tuple[Choice, ...]:
-    return tuple(map(_read_choice, entries(lines, none)))
+    return tuple(map(_read_choice, bullets(lines, none)))
 
 
 def _read_choice(entry: str) -> Choice:
@@ -125,7 +98,7 @@ def _write_files(files: Sequence[FileNote], _none: str) -> list[str]:
 
 
 def _read_files(lines: list[str], none: str) -> tuple[FileNote, ...]:
-    return tuple(map(_read_file, entries(lines, none)))
+    return tuple(map(_read_file, bullets(lines, none)))
 
 
 def _read_file(entry: str) -> FileNote:
@@ -148,7 +121,7 @@ def _write_findings(findings: Sequence[Finding], _none: str) -> list[str]:
 
 
 def _read_findings(lines: list[str], none: str) -> tuple[Finding, ...]:
-    return tuple(map(_read_finding, entries(lines, none)))
+    return tuple(map(_read_finding, bullets(lines, none)))
 
 
 def _read_finding(entry: str) -> Finding:
@@ -166,7 +139,7 @@ def _write_checks(checks: Sequence[Check], _none: str) -> list[str]:
 
 
 def _read_checks(lines: list[str], none: str) -> tuple[Check, ...]:
-    return tuple(map(_read_check, entries(lines, none)))
+    return tuple(map(_read_check, bullets(lines, none)))
 
 
 def _read_check(entry: str) -> Check:
@@ -244,4 +217,4 @@ CODECS: dict[Form, Codec] = {
     "checks": Codec(_write_checks, _read_checks),
 }
 
-__all__ = ["CODECS", "LEFT_OUT", "Codec", "Form", "entries", "left_out_line", "left_out_of"]
+__all__ = ["CODECS", "LEFT_OUT", "Codec", "Form", "left_out_line"]

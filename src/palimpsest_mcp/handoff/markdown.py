@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..errors import StoreNewer
+from ..models.bullets import without_left_out
 from ..models.escaping import block, code, inline, plain_block, plain_code, plain_inline
 from ..models.handoffs import HANDOFF_SCHEMA, Handoff, Note, Source
-from .forms import CODECS, left_out_line, left_out_of
+from .forms import CODECS, LEFT_OUT, left_out_line
 from .templates import POINTERS, TEMPLATES, Part, Section, Template, template_of
 
 FORMAT_LINE = "<!-- palimpsest handoff, format {schema}; may be edited: headings and bullets are read back -->"
@@ -86,7 +87,7 @@ def from_markdown(text: str) -> Handoff:
     left_out: dict[str, int] = {}
     for section in template.sections:
         for part, rows in _by_part(section, sections.get(section.heading, [])):
-            kept, number = left_out_of(rows) if part.form != "text" else (rows, 0)
+            kept, number = without_left_out(rows, LEFT_OUT) if part.form != "text" else (rows, 0)
             if number:
                 left_out[part.field] = number
             fields[part.field] = CODECS[part.form].read(kept, part.none)

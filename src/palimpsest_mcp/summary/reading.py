@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import StoreNewer
+from ..models.bullets import bullets, without_left_out
 from ..models.escaping import find_stop, plain_block, plain_code, plain_inline, split
 from ..models.summaries import (
     SUMMARY_SCHEMA,
@@ -59,7 +60,7 @@ def from_markdown(text: str) -> AnchoredSummary:
     fields: dict[str, Any] = {"schema": schema, **_header(head), **_metadata(metadata)}
     left_out: dict[Section, int] = {}
     for section, lines in sections.items():
-        kept, number = _without_left_out(lines)
+        kept, number = without_left_out(lines, LEFT_OUT)
         if number:
             left_out[section] = number
         fields |= _READERS[section](kept, NONE[section])
@@ -123,33 +124,6 @@ def _number(text: str | None) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
 
 
-def _without_left_out(lines: Sequence[str]) -> tuple[list[str], int]:
-    kept: list[str] = []
-    number = 0
-    for line in lines:
-        found = LEFT_OUT.match(line[2:]) if line.startswith("- ") else None
-        if found:
-            number += int(found[1])
-        else:
-            kept.append(line)
-    return kept, number
-
-
-def _entries(lines: Sequence[str], none: str) -> list[str]:
-    """Bullets without their dash. A person's indented lines belong to the bullet above, other lines are entries."""
-    found: list[str] = []
-    for line in lines:
-        if line.startswith("- "):
-            found.append(line[2:])
-        elif not line.strip() or line == none:
-            continue
-        elif line[0] in " \t" and found:
-            found[-1] += "\\⏎" + line.strip()
-        else:
-            found.append(line[2:] if line.startswith(("* ", "+ ")) else line)
-    return found
-
-
 def _intent(lines: list[str], none: str) -> dict[str, Any]:
     return {"session_intent": plain_block(lines, none)}
 
@@ -177,7 +151,7 @@ def _files(lines: list[str], none: str) -> dict[str, Any]:
             folder = plain_code(group[1])
             continue
         inner = line.startswith("  - ")
-        entries = _entries([line[2:] if inner else line], none)
+        entries = bullets([line[2:] if inner else line], none)
         files += [one for entry in entries for one in _named(entry, folder if inner else "")]
     return {"files_modified": tuple(files)}
 
@@ -218,7 +192,7 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def _decisions(lines: list[str], none: str) -> dict[str, Any]:
-    return {"decisions_made": tuple(map(_decision, _entries(lines, none)))}
+    return {"decisions_made": tuple(map(_decision, bullets(lines, none)))}
 
 
 def _decision(entry: str) -> Decision:
@@ -251,7 +225,7 @@ def _after_colon(rest: str) -> str:
 
 def _blockers(lines: list[str], none: str) -> dict[str, Any]:
     found: list[Blocker] = []
-    for entry in _entries(lines, none):
+    for entry in bullets(lines, none):
         closed = entry[:4] in ("[x] ", "[X] ")
         text = entry[4:] if closed else entry.removeprefix("[ ] ")
         found.append(Blocker(text=plain_inline(text), closed=closed))
@@ -259,7 +233,7 @@ def _blockers(lines: list[str], none: str) -> dict[str, Any]:
 
 
 def _errors(lines: list[str], none: str) -> dict[str, Any]:
-    return {"errors_encountered": tuple(map(_error, _entries(lines, none)))}
+    return {"errors_encountered": tuple(map(_error, bullets(lines, none)))}
 
 
 def _error(entry: str) -> ErrorMet:
@@ -279,7 +253,7 @@ def _error(entry: str) -> ErrorMet:
 def _steps(lines: list[str], none: str) -> dict[str, Any]:
     steps: list[str] = []
     todos: list[Todo] = []
-    for entry in _entries(lines, none):
+    for entry in bullets(lines, none):
         if entry.startswith(("[ ] ", "[/] ")):
             todos.append(Todo(text=plain_inline(entry[4:]), in_progress=entry[1] == "/"))
         else:
@@ -289,11 +263,11 @@ def _steps(lines: list[str], none: str) -> dict[str, Any]:
 
 
 def _context(lines: list[str], none: str) -> dict[str, Any]:
-    return {"technical_context": tuple(map(plain_inline, _entries(lines, none)))}
+    return {"technical_context": tuple(map(plain_inline, bullets(lines, none)))}
 
 
 def _artifacts(lines: list[str], none: str) -> dict[str, Any]:
-    return {"key_artifacts": tuple(map(plain_inline, _entries(lines, none)))}
+    return {"key_artifacts": tuple(map(plain_inline, bullets(lines, none)))}
 
 
 _READERS = {
