@@ -70,7 +70,7 @@ def test_where_nothing_is_to_do_nothing_is_written(program: Program, config: Pat
     assert (dry.json["status"], dry.json["file"], dry.json["resume"]) == ("planned", None, None)
 
 
-@pytest.mark.parametrize("name", ["nowhere.jsonl", "no-such-id", "../../etc/passwd", "*", "s7f3k"])
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "no-such-id", "../../etc/no-such-session", "*", "s7f3k"])
 def test_a_session_that_is_not_there_is_an_error(program: Program, config: Path, name: str) -> None:
     ran = program("--json", "rewrite", name)
     assert ran.status == 10
