@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.errors import SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
+from palimpsest_mcp.errors import LockTimeout, SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
 from palimpsest_mcp.ports.experience import ARCHIVE_FOLDER, LIVE_LOG, Experience, SkillPlace
-from palimpsest_mcp.store.disk import Found, RealDisk
+from palimpsest_mcp.store.disk import Found, RealDisk, Release
 from palimpsest_mcp.store.experience_files import DiskExperience
 from palimpsest_mcp.store.experience_memory import MemoryExperience
 from palimpsest_mcp.testing.experience_contract import ONE, TWO, ExperienceContract, whole_log
@@ -288,3 +288,54 @@ async def test_a_log_that_is_rotated_while_it_is_listed_is_listed_once_and_whole
     beside = disk_experience(tmp_path, disk=DiskRotatedMeanwhile(archived))
     assert [part.name for part in await beside.log.parts(place)] == [f"{ARCHIVE_FOLDER}/2026-04.jsonl"]
     assert await whole_log(beside, place) == ONE
+
+
+class DiskRotatedAtEveryLook(RealDisk):
+    """Another process rotates the log whenever it is looked at and its lock is free: to the archive, and a new one."""
+
+    def __init__(self, experience: DiskExperience, place: SkillPlace, lock: Path) -> None:
+        super().__init__()
+        self.experience, self.place, self.log_lock = experience, place, lock
+        self.rotations = 0
+
+    def scan(self, folder: str) -> list[tuple[str, Found]]:
+        found = super().scan(folder)
+        if folder.endswith("archive") and (release := super().lock(str(self.log_lock), 0)) is not None:
+            self.rotations += 1
+            live = Path(self.place.folder) / LIVE_LOG
+            live.rename(Path(self.place.folder) / ARCHIVE_FOLDER / f"2026-04-{self.rotations:03d}.jsonl")
+            live.write_bytes(TWO)
+            release()
+        return found
+
+
+async def test_a_log_that_is_rotated_at_every_look_is_listed_under_its_lock(tmp_path: Path) -> None:
+    skill_folder(tmp_path / "skills", "search-x")
+    first = disk_experience(tmp_path)
+    place = await first.find("search-x")
+    await first.log.append(place, ONE)
+    await first.log.rotate(place, "2026-03")
+    await first.log.append(place, TWO)
+    disk = DiskRotatedAtEveryLook(first, place, tmp_path / "home" / "experience" / place.key / "log.lock")
+    beside = disk_experience(tmp_path, disk=disk)
+    parts = await beside.log.parts(place)
+    archive = Path(place.folder) / ARCHIVE_FOLDER
+    assert disk.rotations > 1
+    assert sorted(part.name for part in parts) == sorted(
+        [LIVE_LOG, *(f"{ARCHIVE_FOLDER}/{p.name}" for p in archive.iterdir())]
+    )
+
+
+async def test_a_log_that_is_renamed_past_its_lock_is_refused_and_says_so(tmp_path: Path) -> None:
+    class Unlocked(DiskRotatedAtEveryLook):
+        def lock(self, path: str, timeout_s: float) -> Release | None:
+            return lambda: None
+
+    skill_folder(tmp_path / "skills", "search-x")
+    first = disk_experience(tmp_path)
+    place = await first.find("search-x")
+    await first.log.append(place, ONE)
+    await first.log.rotate(place, "2026-03")
+    disk = Unlocked(first, place, tmp_path / "unused.lock")
+    with pytest.raises(LockTimeout, match="takes no lock"):
+        await disk_experience(tmp_path, disk=disk).log.parts(place)

@@ -544,9 +544,9 @@ class Palimpsest(ExperienceMethods, HandoffMethods, HostMethods):
     # The store
 
     async def verify(self, session_id: str | None = None) -> VerifyReport:
-        """Check everything stored against its checksums and hashes."""
-        infos = (await self._sessions.find(session_id),) if session_id else await self._sessions.all()
-        return await checkup.verify(self._given, self._sessions, infos)
+        """Check everything stored against its checksums and hashes, and that every handoff can be read."""
+        only = await self._sessions.find(session_id) if session_id else None
+        return await checkup.verify(self._given, self._sessions, only)
 
     async def status(self) -> StoreStatus:
         """Disk use and lifetime savings."""

@@ -60,7 +60,8 @@ def _say_status(found: StoreStatus) -> None:
 @shared_options
 @pass_face
 def verify(face: Face, session: str | None) -> int:
-    """Check every checksum, hash and count of SESSION, or of the whole store. Exit status 33 where one is wrong."""
+    """Check every checksum, hash and count of SESSION, or of the whole store with its handoffs. Exit status 33 where
+    one is wrong."""
     import msgspec
 
     from .screen import say_json
@@ -81,6 +82,7 @@ def _say_verified(report: VerifyReport) -> None:
         if finding.next:
             say(f"  next: {finding.next}")
     checked = f"{report.sessions} sessions, {report.events} events, {report.records} records, {report.items} originals"
+    checked += f", {report.handoffs} handoffs" if report.handoffs else ""
     say(f"{'whole' if report.ok else 'DAMAGED'}: {checked} checked")
 
 

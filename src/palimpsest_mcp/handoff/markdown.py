@@ -13,8 +13,9 @@ from ..models.handoffs import HANDOFF_SCHEMA, Handoff, Note, Source
 from .forms import CODECS, LEFT_OUT, left_out_line
 from .templates import POINTERS, TEMPLATES, Part, Section, Template, template_of
 
-FORMAT_LINE = "<!-- palimpsest handoff, format {schema}; may be edited: headings and bullets are read back -->"
-_FORMAT = re.compile(r"<!-- palimpsest handoff, format (\d{1,9})\b")
+FORMAT_START = "<!-- palimpsest handoff, format "
+FORMAT_LINE = FORMAT_START + "{schema}; may be edited: headings and bullets are read back -->"
+_FORMAT = re.compile(FORMAT_START + r"(\d{1,9})\b")
 _FIELD = re.compile(r"- ([A-Z][a-z]*): (.*)$", re.DOTALL)
 _SOURCE = re.compile(r"(`[^`]*`) ([0-9a-f]{1,64})$")
 
@@ -94,6 +95,13 @@ def from_markdown(text: str) -> Handoff:
     return template.model(**fields, notes=tuple(notes), left_out=left_out)
 
 
+def absent_sections(text: str, handoff: Handoff) -> tuple[str, ...]:
+    """Headings of its template that a file does not have, in order: `to_markdown` writes every one."""
+    sections = template_of(handoff).sections
+    there = {_folded(line[3:]) for line in text.split("\n") if line.startswith("## ")}
+    return tuple(section.heading for section in sections if _folded(section.heading) not in there)
+
+
 def _titled(lines: Iterable[str]) -> tuple[Template, str]:
     for line in lines:
         if line.startswith("## "):
@@ -163,4 +171,7 @@ def _folded(heading: str) -> str:
     return "_".join("".join(char if char.isalnum() else " " for char in heading).lower().split())
 
 
-__all__ = ["FORMAT_LINE", "POINTERS", "NotAHandoff", "from_markdown", "section_lines", "to_markdown"]
+__all__ = [
+    "FORMAT_LINE", "FORMAT_START", "POINTERS", "NotAHandoff", "absent_sections", "from_markdown", "section_lines",
+    "to_markdown",
+]  # fmt: skip

@@ -204,6 +204,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     events: int
     findings: tuple[Finding, ...]
+    handoffs: int = 0
+    """Files in `memory/`, its archive and among forks; looked at with the whole store only."""
 
     @property
     def ok(self) -> bool:

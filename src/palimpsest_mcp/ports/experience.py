@@ -51,7 +51,11 @@ class ExperienceLog(Protocol):
         ...
 
     async def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
-        """Every file of the log: archives in the order of their names, the live log last."""
+        """Every file of the log: archives in the order of their names, the live log last. Each line stands in one.
+
+        Raises:
+            LockTimeout: somebody who takes no lock renames them again and again.
+        """
         ...
 
     def blocks(self, place: SkillPlace, part: LogPart, start: int = 0) -> AsyncIterator[bytes]:

@@ -18,9 +18,11 @@ class StoredHandoff(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """For people; a store without files names the place in it."""
     text: str | None
-    """None: it is no UTF-8 text, or far too long for a handoff."""
+    """None: there is none to be had; `why` says it."""
     sha256: str
-    """Of its bytes, lower-case hex."""
+    """Of its bytes, lower-case hex; empty where they were not read."""
+    why: str = ""
+    """Why there is no text, in words that go on after the file's name: `is no UTF-8 text`."""
 
 
 class Handoffs(Protocol):
@@ -45,7 +47,8 @@ class Handoffs(Protocol):
         ...
 
     async def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
-        """Every file that is there now, by place (memory, archive, temp) and name.
+        """Every file that is there now, by place (memory, archive, temp) and name. A file that cannot be read costs
+        itself alone.
 
         Raises:
             StoreUnusable: a folder cannot be read.

@@ -15,6 +15,7 @@ from ..models.records import KEPT, OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
 from .carrying import source_of
 from .dependencies import Dependencies
+from .handoff_checkup import verify_handoffs
 from .sessions import Sessions
 
 STANDING_TOKENS = 1_000
@@ -23,9 +24,10 @@ keeps it equal to the real list, rounded up to the next hundred."""
 RECENT = 5
 
 
-async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionInfo, ...]) -> VerifyReport:
-    """Check every event, record and item of sessions against checksums, hashes and each other, and count the specifics
-    of every digest again."""
+async def verify(given: Dependencies, sessions: Sessions, only: SessionInfo | None = None) -> VerifyReport:
+    """Check every event, record and item of one session, or of all, against checksums, hashes and each other, and count
+    the specifics of every digest again. With all of them go the handoffs."""
+    infos = (only,) if only else await sessions.all()
     findings: list[Finding] = []
     records = items = events = 0
     for info in infos:
@@ -55,7 +57,15 @@ async def verify(given: Dependencies, sessions: Sessions, infos: tuple[SessionIn
                 findings.append(
                     _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
                 )
-    return VerifyReport(sessions=len(infos), records=records, items=items, events=events, findings=tuple(findings))
+    handoffs, wrong = (0, []) if only else await verify_handoffs(given)
+    return VerifyReport(
+        sessions=len(infos),
+        records=records,
+        items=items,
+        events=events,
+        findings=(*findings, *wrong),
+        handoffs=handoffs,
+    )
 
 
 def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Finding]:

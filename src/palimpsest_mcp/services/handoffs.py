@@ -110,7 +110,9 @@ class KeptHandoffs:
         if not wanted and named and named[0].name == _stem(task):
             wanted = named  # its file name was given: that is asking
         if not wanted:
-            raise self._unknown(task, project or here, candidates, named if task else newest_first(candidates))
+            unread = sum(one.text is None for one in stored)
+            others = named if task else newest_first(candidates)
+            raise self._unknown(task, project or here, candidates, others, unread)
         first = wanted[0]
         of = next(one for one, candidate in found if candidate is first)
         text = continuation(first.handoff, first.name, section)
@@ -212,9 +214,13 @@ class KeptHandoffs:
         return {name: getattr(whole, name) for name in stated}
 
     def _unknown(
-        self, task: str, project: str, candidates: Sequence[Candidate], others: Sequence[Candidate]
+        self, task: str, project: str, candidates: Sequence[Candidate], others: Sequence[Candidate], unread: int
     ) -> HandoffUnknown:
         told = f"this task in {project}" if task else project
+        if not candidates and unread:
+            return HandoffUnknown(
+                f"No handoff can be read; {unread} files of them cannot.", next="See why: palimpsest-mcp verify."
+            )
         if not candidates:
             return HandoffUnknown(
                 "There are no handoffs yet.", next="Write one at the end of a phase: write_handoff, or handoff write."

@@ -19,7 +19,7 @@ def write_failed(error: OSError, what: str) -> WriteFailed:
         )
     if error.errno in _FORBIDDEN:
         return WriteFailed(
-            f"The store does not allow writing ({_name(error)}), so {what} was not written.",
+            f"The store does not allow writing ({error_name(error)}), so {what} was not written.",
             next="Make the store's folder writable, or name another with --home or PALIMPSEST_HOME.",
         )
     if error.errno in _TOO_MANY:
@@ -27,17 +27,18 @@ def write_failed(error: OSError, what: str) -> WriteFailed:
             f"Too many files are open, so {what} was not written.", next="Raise the limit (ulimit -n), then try again."
         )
     return WriteFailed(
-        f"Writing {what} failed ({_name(error)}).", next="Check the disk with the system's tools, then try again."
+        f"Writing {what} failed ({error_name(error)}).", next="Check the disk with the system's tools, then try again."
     )
 
 
 def unreadable(error: OSError, what: str) -> StoreUnusable:
     """A failed read of something that must be known before going on."""
     return StoreUnusable(
-        f"Reading {what} failed ({_name(error)}).",
+        f"Reading {what} failed ({error_name(error)}).",
         next="Check the disk and the permissions of the store's folder, then try again.",
     )
 
 
-def _name(error: OSError) -> str:
+def error_name(error: OSError) -> str:
+    """Such as `EACCES`; the kind of error where the system names none."""
     return errno.errorcode.get(error.errno or 0, type(error).__name__)

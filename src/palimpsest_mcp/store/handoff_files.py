@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+import msgspec
+
 from ..errors import LockTimeout, StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..ports.handoffs import StoredHandoff
-from .failures import unreadable, write_failed
-from .handoff_names import SUFFIX, decoded, encoded, free_name
+from .failures import error_name, unreadable, write_failed
+from .handoff_names import NO_TEXT, SUFFIX, decoded, encoded, free_name
 from .home import Home
 from .hop import hop
 from .memory_handoffs import PLACES
@@ -150,18 +152,24 @@ class HandoffFiles:
         found = self._disk.look(path)
         if found is None or found.kind != "file":
             return None
+        without = StoredHandoff(name=name, place=place, path=path, text=None, sha256="")
+        if found.size > MAX_BYTES:
+            return msgspec.structs.replace(without, why=f"is longer than {MAX_BYTES:,} bytes")
         try:
-            data = read_from(self._disk, path) if found.size <= MAX_BYTES else b""
+            data = read_from(self._disk, path)
         except FileNotFoundError:
             return None  # gone since its name was read
-        text = decoded(data) if found.size <= MAX_BYTES else None
-        return StoredHandoff(name=name, place=place, path=path, text=text, sha256=hashlib.sha256(data).hexdigest())
+        except OSError as error:
+            return msgspec.structs.replace(without, why=f"cannot be read ({error_name(error)})")
+        text = decoded(data)
+        why = "" if text is not None else NO_TEXT
+        return msgspec.structs.replace(without, text=text, sha256=hashlib.sha256(data).hexdigest(), why=why)
 
     def _same(self, one: StoredHandoff, principal: str) -> bytes | None:
         """The bytes of a file that is still the one that was read."""
         self._home.check()
         now = self._read(one.place, one.name, principal) if self._stands(one.place, principal) else None
-        if now is None or now.sha256 != one.sha256:
+        if now is None or not now.sha256 or now.sha256 != one.sha256:
             return None
         return read_from(self._disk, self._path(one.place, one.name, principal))
 

@@ -8,6 +8,7 @@ from collections.abc import Container
 from ..errors import InvalidArgument
 
 SUFFIX = ".md"
+NO_TEXT = "is no UTF-8 text"
 _STEM = re.compile(r"[a-z0-9]([a-z0-9_-]{0,118}[a-z0-9])?")
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 from ..models.handoffs import Place
 from ..ports.handoffs import StoredHandoff
-from .handoff_names import decoded, encoded, free_name
+from .handoff_names import NO_TEXT, decoded, encoded, free_name
 
 PLACES: tuple[Place, ...] = get_args(Place)
 
@@ -60,10 +60,12 @@ class MemoryHandoffs:
 
 
 def _stored(place: Place, name: str, data: bytes) -> StoredHandoff:
+    text = decoded(data)
     return StoredHandoff(
         name=name,
         place=place,
         path=f"memory:{place}/{name}",
-        text=decoded(data),
+        text=text,
         sha256=hashlib.sha256(data).hexdigest(),
+        why="" if text is not None else NO_TEXT,
     )
