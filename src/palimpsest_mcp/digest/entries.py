@@ -12,6 +12,8 @@ from ..models.specifics import Specific
 from .units import Survey
 
 _WORD = re.compile(r"[A-Za-z_]{3,40}")
+_ORDINARY = re.compile(r"[A-Z]?[a-z]{0,11}")
+"""What takes a single token as a rule: of equally rare words such a one stands beside values."""
 _BETWEEN = " | "
 _APART = "  "
 _JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity", "score", "status"})
@@ -32,21 +34,20 @@ SPEAKING = frozenset({"constant", "name"})
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
 ALSO = "also"
-NEAR = "-"
 _LED = re.compile(r"[a-z][\w-]*: ")
 
 
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
-    """What stands beside the values of a line: its rarest word, the first of equals, or the name that word is part of.
+    """What stands beside the values of a line: its rarest word, or the name that word is part of.
 
-    Empty where that word stands in another value of the row, or there is none.
+    Of equals the one that costs least, then the first. Empty where that word stands in another value of the row, or there is none.
     """
     line = survey.lines[home]
     marks = line.marks
     frequency = word_frequency(survey)
     here = {m.spec for m in marks if m.spec in entries and survey.home[m.spec] == home}
     alone = sum(survey.specs[spec].cls not in SPEAKING for spec in here) < 2
-    best, rarest, at = "", 0, 0
+    best, least, at = "", (0, 0), 0
     for word in _WORD.finditer(line.text):
         start = word.start()
         while at < len(marks) and marks[at].end <= start:
@@ -63,9 +64,9 @@ def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
                 continue
             else:
                 label = spec.text
-        times = frequency[word.group()]
-        if not rarest or times < rarest:
-            best, rarest = label, times
+        rank = frequency[word.group()], 2 if not _ORDINARY.fullmatch(label) else 1 if label else 0
+        if not least[0] or rank < least:
+            best, least = label, rank
     return best
 
 
@@ -89,7 +90,7 @@ def entry_lines(
     """The ledger of one item, values in source order.
 
     `number: size=4200 5100 | 17` for each class with several values, `also: HAT069 | price=1.10` for the rest; then
-    `- libfoo … 1.2.3-4  08:15:47`, whose values stand in one line of the source, beside its rarest word; then commands,
+    ` libfoo … 1.2.3-4  08:15:47`, whose values stand in one line of the source, beside its rarest word; then commands,
     each on its own line. Without `in_rows` the rows are left to their classes, which takes fewer tokens.
     """
     by_class: dict[str, dict[str, list[str]]] = {}
@@ -116,7 +117,7 @@ def entry_lines(
             rest += shown
     if rest:
         lines.append(f"{ALSO}: {_BETWEEN.join(rest)}")
-    rows = [f"{NEAR} {_row(labels.get(home, ''), specs)}" for home, specs in beside.items()]
+    rows = [f" {_row(labels.get(home, ''), specs)}" for home, specs in beside.items()]
     return lines + rows + commands
 
 
@@ -151,9 +152,9 @@ class Group(NamedTuple):
 
 def entry_groups(line: str) -> list[Group]:
     """The groups of a ledger line, read back from its text."""
-    if line.startswith(f"{NEAR} "):
+    if line.startswith(" "):
         word, mark, _ = line.partition(_NEAR)
-        return [Group(len(word) if mark else 0, len(line), word[len(NEAR) + 1 :] if mark else "", True)]
+        return [Group(len(word) if mark else 0, len(line), word[1:] if mark else "", True)]
     groups: list[Group] = []
     at = line.find(": ") + 2 if _LED.match(line) else 0
     for piece in line[at:].split(_BETWEEN):
@@ -172,7 +173,6 @@ def _group(cls: str, key: str, values: list[str]) -> str:
 __all__ = [
     "ALSO",
     "KEY",
-    "NEAR",
     "SPEAKING",
     "Group",
     "entry_groups",

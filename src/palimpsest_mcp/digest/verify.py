@@ -19,7 +19,7 @@ from .entries import entry_groups
 from .units import Survey
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
-_LEDGER = re.compile(r"(?:- |[a-z][\w-]*: )")
+_LEDGER = re.compile(r"(?: \S|[a-z][\w-]*: )")
 SHOWN_KINDS = frozenset({"quote", "row", "entry"})
 SLACK = 1.05
 """A digest may use this much of its budget (D11)."""
