@@ -5,6 +5,7 @@ PEERS names the folder that the harness's `setup.sh` filled: an environment for 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -235,11 +236,14 @@ def link_venvs(folder: Path) -> None:
 
 def vocabulary_cache(work: Path) -> Path:
     """A cache folder in which the scorer's tiktoken finds the vocabulary, so that it needs no network."""
-    from palimpsest_mcp.tokens.vocabulary import URL, vocabulary_file
+    from palimpsest_mcp.tokens.vocabulary import URL, load_vocabulary
 
     folder = work / "tiktoken"
     path = folder / hashlib.sha1(URL.encode()).hexdigest()
-    if not path.exists():
+    encoding = load_vocabulary().encoding
+    if encoding is not None and not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(vocabulary_file())
+        tokens = sorted(encoding.token_byte_values(), key=encoding.encode_single_token)
+        lines = (base64.b64encode(token) + b" %d\n" % encoding.encode_single_token(token) for token in tokens)
+        path.write_bytes(b"".join(lines))
     return folder

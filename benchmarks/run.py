@@ -182,8 +182,8 @@ def tool_list(_repeats: int) -> str:
     """Guards against tools that grow: at most 1,000 tokens for all."""
     from palimpsest_mcp.tokens.vocabulary import load_vocabulary
 
-    count = load_vocabulary().count
-    if count is None:
+    encoding = load_vocabulary().encoding
+    if encoding is None:
         raise Skipped("no vocabulary to count with: see `palimpsest-mcp doctor`")
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as home, StdioServer(Path(home)) as server:
         tools: list[dict[str, Any]] = server.call("tools/list")["tools"]
@@ -191,7 +191,7 @@ def tool_list(_repeats: int) -> str:
 
     def tokens(value: object) -> int:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return count(text)
+        return len(encoding.encode_ordinary(text))
 
     shown = [{"name": t["name"], "description": t["description"], "input_schema": t["inputSchema"]} for t in tools]
     rows = [[one["name"], str(tokens(one))] for one in shown]

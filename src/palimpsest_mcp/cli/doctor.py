@@ -144,20 +144,13 @@ def _writable(folder: Path) -> Check:
 
 
 def _vocabulary() -> Check:
-    from ..tokens.vocabulary import SHA256, VocabularyError, load_vocabulary, vocabulary_file
+    from ..tokens.vocabulary import SHA256, load_vocabulary
 
-    next = "Install again: pip install --force-reinstall splintr-rs tiktoken."
     found = load_vocabulary()
-    if found.count is None:
-        return Check("vocabulary", "warn", f"none ({found.problem}): tokens are estimated from characters", next)
-    if (
-        found.origin == "splintr-rs"
-    ):  # tiktoken checks the whole by itself; of this one a part is checked at every start
-        try:
-            vocabulary_file()
-        except VocabularyError as error:
-            return Check("vocabulary", "warn", f"{error}: counts may be off", next)
-    return Check("vocabulary", "ok", f"o200k_base from {found.origin}, SHA-256 {SHA256[:12]}… checked")
+    if found.encoding is not None:
+        return Check("vocabulary", "ok", f"o200k_base from {found.origin}, SHA-256 {SHA256[:12]}… checked")
+    next = "Install again: pip install --force-reinstall splintr-rs tiktoken."
+    return Check("vocabulary", "warn", f"none ({found.problem}): tokens are estimated from characters", next)
 
 
 def _masking(face: Face) -> Check:

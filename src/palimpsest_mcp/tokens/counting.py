@@ -1,4 +1,4 @@
-"""Counting tokens offline: o200k, scaled to the model's own tokenizer."""
+"""Counting tokens offline: o200k by tiktoken, scaled to the model's own tokenizer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol
 
+import tiktoken
+
 from ..models.items import Content
 from .blocks import content_texts
 from .families import Family, family_of
-from .vocabulary import Count, load_vocabulary
+from .vocabulary import load_vocabulary
 
 PER_RESULT_OVERHEAD = 14
 """Tokens that wrap one tool result (fit over 743 provider-reported calls)."""
@@ -17,11 +19,9 @@ IMAGE_TOKENS = 1_600
 """An image whose size is not known: about what the largest one costs that is not scaled down first (w x h / 750)."""
 
 CHUNK_CHARS = 100_000
-"""tiktoken 0.14 panics on about a million white-space characters in a row; pieces of this size cannot reach that, and
-hold the interpreter for some milliseconds only."""
-_SHORT_CHARS = 512
-"""Texts up to here are counted again in about the time that remembering them takes."""
-_CACHE_ENTRIES = 8_192
+"""tiktoken 0.14 panics on about a million white-space characters in a row; pieces of this size cannot reach that."""
+_SHORT_CHARS = 128
+_CACHE_ENTRIES = 32_768
 
 
 class RawCounter(Protocol):
@@ -80,44 +80,37 @@ def open_counter(model: str = "", *, prefer: Literal["auto", "characters"] = "au
             `characters` loads nothing.
     """
     family = family_of(model)
-    vocabulary = None if prefer == "characters" else load_vocabulary().count
+    vocabulary = None if prefer == "characters" else load_vocabulary().encoding
     return ModelCounter(_CHARACTERS if vocabulary is None else _o200k(vocabulary), family)
 
 
 class O200kCounter:
-    """Raw o200k counts; long texts are remembered by hash, so that a growing session is counted once.
+    """Raw o200k counts, remembered by content so that a growing session is counted once.
 
     Threads may share one: at worst two of them count the same text.
     """
 
     name = "o200k"
 
-    def __init__(self, count: Count, *, entries: int = _CACHE_ENTRIES) -> None:
-        self._count = count
+    def __init__(self, encoding: tiktoken.Encoding, *, entries: int = _CACHE_ENTRIES) -> None:
+        self._encode = encoding.encode_ordinary
         self._entries = entries
-        self._young: dict[bytes, int] = {}
-        self._old: dict[bytes, int] = {}
+        self._young: dict[str | bytes, int] = {}
+        self._old: dict[str | bytes, int] = {}
 
     def count(self, text: str) -> int:
-        """Tokens of one text, from memory where it is long and was counted before."""
-        if len(text) <= _SHORT_CHARS:
-            return self._counted(text)
-        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        """Tokens of one text, from memory where it was counted before."""
+        # Long texts are known by hash: keeping them as keys would keep a second session in memory.
+        key = text if len(text) <= _SHORT_CHARS else _digest(text)
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key)
             if found is None:
-                found = sum(map(self._counted, chunks(text)))
+                found = sum(len(self._encode(chunk)) for chunk in chunks(text))
             self._remember(key, found)
         return found
 
-    def _counted(self, text: str) -> int:
-        try:
-            return self._count(text)
-        except UnicodeEncodeError:  # halves of pairs: one alone is U+FFFD, two that meet are their character
-            return self._count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-
-    def _remember(self, key: bytes, count: int) -> None:
+    def _remember(self, key: str | bytes, count: int) -> None:
         """Two generations bound the memory: what was not asked for during a whole one is forgotten."""
         if len(self._young) >= self._entries:
             self._old, self._young = self._young, {}
@@ -159,10 +152,14 @@ def chunks(text: str, limit: int = CHUNK_CHARS) -> Iterator[str]:
     yield text[start:] if start else text
 
 
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 _CHARACTERS = CharactersCounter()
 _shared: dict[int, O200kCounter] = {}
 
 
-def _o200k(count: Count) -> O200kCounter:
+def _o200k(encoding: tiktoken.Encoding) -> O200kCounter:
     """One counter, and so one memory of counts, for all models of a process."""
-    return _shared.setdefault(id(count), O200kCounter(count))
+    return _shared.setdefault(id(encoding), O200kCounter(encoding))

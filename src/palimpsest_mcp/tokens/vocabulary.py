@@ -8,29 +8,23 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 import splintr
-
-if TYPE_CHECKING:
-    import tiktoken
+import tiktoken
+import tiktoken.registry
+import tiktoken_ext.openai_public as openai_public
 
 NAME = "o200k_base"
 URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """Of OpenAI's own file; tiktoken checks the same value."""
 TOKENS = 199_998
-STEP = 97
-STEP_SHA256 = "fe0fdcf17d37ac4ac1c52f802305c8e150f60d9bf03f079300d37b6f4a0d6456"
-"""Of every `STEP`-th token of it, put end to end: one millisecond at each start, where the whole takes 200."""
 
-Origin: TypeAlias = Literal["splintr-rs", "tiktoken", "none"]
-Count: TypeAlias = Callable[[str], int]
-"""Tokens of a text without lone surrogates; spellings of special tokens are plain text."""
+Origin: TypeAlias = Literal["registry", "cache file", "splintr-rs", "none"]
 
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -44,8 +38,8 @@ class VocabularyError(Exception):
 class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, and where."""
 
-    count: Count | None
-    """None when no source gave OpenAI's vocabulary."""
+    encoding: tiktoken.Encoding | None
+    """None when no source gave a vocabulary with the right hash."""
     origin: Origin
     problem: str = ""
     """Why there is none, for `doctor`."""
@@ -54,8 +48,9 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
 def load_vocabulary() -> Vocabulary:
     """The vocabulary, loaded once a process; safe to call from any thread. Never raises, never downloads.
 
-    Order: splintr-rs, which counts as tiktoken does and takes a third of its memory; else tiktoken, with what stands in
-    its registry or in the user's cache file when its hash is good. A failure is remembered: it is not tried again.
+    Order: tiktoken's registry when something already filled it, the user's tiktoken cache file when its hash is good,
+    the copy inside splintr-rs. The result is put into tiktoken's registry, so that other users of tiktoken in this
+    process need not download it either. A failure is remembered: it is not tried again.
     """
     global _loaded
     with _lock:
@@ -73,67 +68,42 @@ def cache_file() -> Path | None:
     return root / hashlib.sha1(URL.encode()).hexdigest()
 
 
-def vocabulary_file() -> bytes:
-    """OpenAI's file, written from what splintr-rs holds, down to the last byte.
+def _find() -> Vocabulary:
+    registered = tiktoken.registry.ENCODINGS.get(NAME)
+    if registered is not None:
+        return Vocabulary(encoding=registered, origin="registry")
+    try:
+        ranks, origin = _from_cache(), cast("Origin", "cache file")
+        if ranks is None:
+            ranks, origin = _from_splintr(), "splintr-rs"
+        encoding = tiktoken.registry.ENCODINGS.setdefault(NAME, _encoding(ranks))
+    # A broken third-party package may fail in any way; counting must go on, by characters.
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        _log.warning("no %s vocabulary, counting by characters instead: %s", NAME, problem)
+        return Vocabulary(encoding=None, origin="none", problem=problem)
+    return Vocabulary(encoding=encoding, origin=origin)
 
-    Raises:
-        VocabularyError: splintr-rs holds another vocabulary.
-    """
+
+def _from_cache() -> dict[bytes, int] | None:
+    path = cache_file()
+    try:
+        blob = path.read_bytes() if path is not None else b""
+    except OSError:
+        return None
+    if hashlib.sha256(blob).hexdigest() != SHA256:
+        return None
+    pairs = (line.split() for line in blob.split(b"\n") if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+
+
+def _from_splintr() -> dict[bytes, int]:
     source = splintr.Tokenizer.from_pretrained(NAME)
-    tokens = (bytes(source.decode_token_bytes(rank)) for rank in range(TOKENS))
+    tokens = [bytes(source.decode_token_bytes(rank)) for rank in range(TOKENS)]
     blob = b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
     if hashlib.sha256(blob).hexdigest() != SHA256:
         raise VocabularyError(f"{NAME} inside splintr-rs differs from OpenAI's file")
-    return blob
-
-
-def _find() -> Vocabulary:
-    problems: list[str] = []
-    sources: tuple[tuple[Origin, Callable[[], Count]], ...] = (("splintr-rs", _of_splintr), ("tiktoken", _of_tiktoken))
-    for origin, source in sources:
-        try:
-            return Vocabulary(count=source(), origin=origin)
-        # A broken third-party package may fail in any way; counting must go on, by characters.
-        except Exception as error:
-            problems.append(f"{origin}: {type(error).__name__}: {error}")
-    problem = "; ".join(problems)
-    _log.warning("no %s vocabulary, counting by characters instead: %s", NAME, problem)
-    return Vocabulary(count=None, origin="none", problem=problem)
-
-
-def _of_splintr() -> Count:
-    source = splintr.Tokenizer.from_pretrained(NAME)
-    held = b"".join(bytes(source.decode_token_bytes(rank)) for rank in range(0, TOKENS, STEP))
-    if hashlib.sha256(held).hexdigest() != STEP_SHA256:
-        raise VocabularyError(f"{NAME} inside splintr-rs differs from OpenAI's file")
-    flat, ordinary = source.encode_flat, source.encode_ordinary
-
-    def count(text: str) -> int:
-        # Four bytes a token; but it would take what is spelled like a special token for one.
-        return len(ordinary(text)) if "<|" in text else len(flat(text)) >> 2
-
-    return count
-
-
-def _of_tiktoken() -> Count:
-    import tiktoken.registry
-
-    encoding = tiktoken.registry.ENCODINGS.get(NAME) or _encoding(_from_cache())
-    encode = encoding.encode_ordinary
-
-    def count(text: str) -> int:
-        return len(encode(text))
-
-    return count
-
-
-def _from_cache() -> dict[bytes, int]:
-    path = cache_file()
-    blob = path.read_bytes() if path is not None else b""
-    if hashlib.sha256(blob).hexdigest() != SHA256:
-        raise VocabularyError("the file in the user's cache is not OpenAI's")
-    pairs = (line.split() for line in blob.split(b"\n") if line)
-    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+    return {token: rank for rank, token in enumerate(tokens)}
 
 
 def _encoding(ranks: dict[bytes, int]) -> tiktoken.Encoding:
@@ -142,8 +112,6 @@ def _encoding(ranks: dict[bytes, int]) -> tiktoken.Encoding:
     tiktoken's constructor would read its cache or download. It runs here with a loader of ours in its place, in a
     namespace of its own: nothing of tiktoken is patched, so other threads may use it meanwhile.
     """
-    import tiktoken
-    import tiktoken_ext.openai_public as openai_public
 
     def given(_path: str, expected_hash: str | None = None) -> dict[bytes, int]:
         if expected_hash != SHA256:
