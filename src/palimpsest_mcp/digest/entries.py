@@ -40,7 +40,8 @@ _LED = re.compile(r"[a-z][\w-]*: ")
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     """What stands beside the values of a line: its rarest word, or the name that word is part of.
 
-    Of equals the one that costs least, then the first. Empty where that word stands in another value of the row, or there is none.
+    Of equals the one that costs least, then the first. Empty where that word stands in another value of the row, or
+    there is none.
     """
     line = survey.lines[home]
     marks = line.marks
