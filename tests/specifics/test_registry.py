@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.specifics import Span
@@ -21,7 +21,8 @@ REGISTRY = DefaultRegistry()
 ODDS_AND_ENDS = r"""a Bar 7 12 ms % EUR € 1,234 .5 -5 https://x.y/a(b) http:// C:\x\y \n \u00e9 / ./a ~/c src/a.py:12
     (12,3) [slug] <b> </div> ^1.2 == : , .. - + @ # a@b.co redacted:k:deadbeef exit code HTTP Nov 20, 2026 10:00 +02:00
     × | é 中文 0x1f aBcDe A_B a_b_c a.b.c A::B E12 1:2 fe80::1 1.2.3.4:80 ' " ( ) [ ] { } _ * & ? ! 5x
-    1e5 12/15 $12 12€"""
+    1e5 12/15 $12 12€ 2.4× 1920×1080 x@h.io:a/b ada@h:/x$ # > + % git Nov. 1.299,00€ 11月20日 C:\Program Files
+    src\tests\a.py \x1b[31m worker-3 a-b.c @a/b p.name 0x1p3f +1"""
 WORDS = [cls.example for cls in CLASSES if cls.name != "command"] + ODDS_AND_ENDS.split() + ["\u00a0", "\u2028", "\r"]
 GLUE = st.sampled_from(["", "", " ", " ", "  ", "\t", ",", ".", "=", ": "])
 LINES = st.lists(
@@ -75,6 +76,7 @@ def test_what_is_found_is_found_again_alone_in_rows_and_in_entries(line: str) ->
 @given(LINES.filter(lambda line: "→" not in line), LINES, st.sampled_from([" | ", "\t", "\n"]))
 @settings(max_examples=150, deadline=None)
 def test_layout_between_two_texts_changes_nothing_in_either(left: str, right: str, joint: str) -> None:
+    assume("command" not in {cls for cls, _ in REGISTRY.set_of(right)})  # one only at the start of its line
     assert REGISTRY.set_of(left + joint + right) == REGISTRY.set_of(left) | REGISTRY.set_of(right)
 
 
@@ -188,6 +190,25 @@ HOSTILE = {
     "keys": 'x": ',
     "redacted": "[redacted:a:",
     "Windows": "C:\\",
+    "relative Windows": "a\\",
+    "relative Windows, doubled": "ab\\\\",
+    "colours": "\x1b[",
+    "long colours": "\x1b[1;",
+    "prompts": "a@b:",
+    "closed prompts": "a@b:/$ ",
+    "program files": "C:\\Program Files ",
+    "kebab": "a-b.",
+    "dots": ".",
+    "slashes": "/",
+    "addresses in one": "a.a.a.",
+    "stars": "=====",
+    "base64": "QUJDREVG",
+    "months": "Nov ",
+    "east": "1月",
+    "euro": "1.111,",
+    "times": "1:1:1:",
+    "scoped": "@a/",
+    "hyphens": "a-1",
 }
 
 

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from . import shapes
-from .paths import WINDOWS, path
+from .paths import WINDOWS, is_file, path
 from .shapes import WORD
 from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS
 
@@ -30,6 +30,10 @@ REACH_WORD: Final = 4
 REACH_ERROR: Final = 5
 REACH_PATH: Final = 6
 
+PROMPT = re.compile(
+    r"[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z_.-]{1,60}:[^\s:]{1,200}[$#]|(?:ba|z)?sh-\d\.\d[$#]|[A-Z]:\\[^\s:]{0,200}>"
+)
+"""What shells put before a command: `ada@host:~/src$`, `bash-5.2#`, `C:\\src>`."""
 LONGEST: Final = 512
 """Characters; a longer run without layout or punctuation is a blob, and nothing in it is copied by hand."""
 
@@ -43,12 +47,15 @@ _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
 _URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u3000-\u303f\uff00-\uff65]+")
-_GROUPED = re.compile(
-    rf"(?<![{WORD}.])[-+~]?[$\u20ac\u00a3\u00a5]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"
-    rf"(?:[%\u20ac\u00a3\u00a5]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?(?![{WORD}])"
+_JOINED = re.compile(
+    rf"(?<![{WORD}.])[-+~]?(?:{shapes.DOLLARS}(?=\$))?(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"
+    rf"(?:[%{shapes.SIGNS[1:]}]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?"
+    rf"|[{shapes.SIGNS}][0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9]|[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9][{shapes.SIGNS[1:]}])"
+    rf"(?![{WORD}])"
+    "|(?<![0-9])(?:[0-9]{2,4}\u5e74)?[0-9]{1,2}\u6708(?:[0-9]{1,2}[\u65e5\u53f7])?"
 )
 _ATOM = re.compile(
-    rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%$\u20ac\u00a3\u00a5~\u00b0\u00b5]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
+    rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
 _COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
 _LEVELS = (
@@ -62,15 +69,19 @@ _STAMP = re.compile(rf"(?<![{WORD}])\d{{4}}-\d\d-\d\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d
 
 def lex(token: str) -> tuple[Hit, ...]:
     """Finds of one token, in order, not overlapping."""
+    if token[-1:] in "$#>" and len(token) > 1 and PROMPT.fullmatch(token):
+        where = token.find(":") + 1 if "@" in token else 0  # whose machine it is, is no address
+        hits = ((begin + where, end + where, cls, reach) for begin, end, cls, reach in lex(token[where:-1]))
+        return (*hits, (len(token) - 1, len(token), "", REACH_WORD))
     if token in TRIGGERS:
-        return ((0, len(token), "version" if "." in token else "", REACH_WORD),)
+        return ((0, len(token), "version" if "/" in token else "", REACH_WORD),)
     if "=" not in token and "file" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
         return ()
     out: list[Hit] = []
     last = token.rfind("=") + 1
     if last and token[last:] in TRIGGERS:
         _urls(token[:last], out)
-        out.append((last, len(token), "version" if "." in token[last:] else "", REACH_WORD))
+        out.append((last, len(token), "version" if "/" in token[last:] else "", REACH_WORD))
     else:
         _urls(token, out)
     return tuple(out)
@@ -99,24 +110,24 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
     if "\\" in run:
         done = 0
         for found in WINDOWS.finditer(run):
-            _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
             text = found[0].rstrip(".!\\")
+            if found["relative"] and not is_file(text):
+                continue
+            _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
             if len(text) > 3:
                 out.append((at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
             done = found.end()
         run, at = _ESCAPES.sub(_blank, run[done:]), at + done
     if "</" in run:
         run = _CLOSERS.sub(_blank, run)
-    if "," not in run:
-        _atoms(run, at, out)
-        return
     done = 0
-    for found in _GROUPED.finditer(run):
-        cls = whole(found[0]) if found.end() - found.start() <= LONGEST else None
-        if cls:
-            _atoms(run[done : found.start()], at + done, out)
-            out.append((at + found.start(), at + found.end(), cls, _REACH.get(cls, NO_REACH)))
-            done = found.end()
+    if "," in run or "\u6708" in run:
+        for found in _JOINED.finditer(run):
+            cls = whole(found[0]) if found.end() - found.start() <= LONGEST else None
+            if cls:
+                _atoms(run[done : found.start()], at + done, out)
+                out.append((at + found.start(), at + found.end(), cls, _REACH.get(cls, NO_REACH)))
+                done = found.end()
     _atoms(run[done:], at + done, out)
 
 
@@ -134,6 +145,10 @@ def _atom(atom: str, at: int, out: list[Hit]) -> None:
     if core.startswith("..") and not core.startswith("../"):
         lead = len(core) - len(core.lstrip("."))
     core = core[lead:]
+    if (
+        core.startswith("1") and core.isdigit() and atom.startswith("::")
+    ):  # the loopback address, all that a pair of colons begins
+        core, lead = "::" + core, lead - 2
     if not core or _take(core, at + lead, out):
         return
     stamp = _STAMP.search(core) if "T" in core and "-" in core else None
@@ -211,8 +226,11 @@ def whole(text: str) -> str | None:
         return ("", "integer", "integer", "integer", "number")[min(len(text), 5) - 1]
     if len(text) == 1:
         return None
-    if "@" in text and shapes.EMAIL.fullmatch(text):
-        return "email"
+    if "@" in text and text[0] != "@":
+        if shapes.EMAIL.fullmatch(text):
+            return "email"
+        if ":" in text and shapes.SCP.fullmatch(text):
+            return "url"
     if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
         return _HIDDEN
     if "/" in text and path(text):

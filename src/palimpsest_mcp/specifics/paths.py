@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .shapes import WORD
 from .vocabulary import DOMAINS, FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
 _PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
@@ -14,11 +15,27 @@ _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
 _VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
 _HOSTED = re.compile(r"//[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+/")
+_ENV = re.compile(r"\.env(?:\.[0-9A-Za-z_-]{1,40}){1,3}")
 _LETTER = re.compile(r"[^\W\d_]")
 _ALL_DIGITS = re.compile(r"[\d./+-]+")
 
-WINDOWS = re.compile(rf"(?<![0-9A-Za-z\\])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}")
-"""Searched in a token that holds a backslash."""
+_STEP = r"[0-9A-Za-z_.@~-]+"
+# Behind a single backslash these make an escape (`a\nb.py`), unless the step is one that many projects have.
+_USUAL = "|".join(sorted(folder for folder in FOLDERS if folder[0] in "nrtbfv"))
+_SINGLE = rf"\\(?:(?![\\nrtbfv0]|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})|(?=(?:{_USUAL}|test_{_STEP})(?![0-9A-Za-z_-])))"
+_RELATIVE = rf"{_STEP}(?:(?:\\\\|{_SINGLE}){_STEP})+"
+
+WINDOWS = re.compile(
+    rf"(?<![0-9A-Za-z\\])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}"
+    rf"|(?<![{WORD}.@~/\\-])(?P<relative>{_RELATIVE})(?::\d{{1,7}}){{0,2}}"
+)
+"""Searched in a token that holds a backslash; what is relative must end in a file name (`is_file`)."""
+
+
+def is_file(s: str) -> bool:
+    """True for a path whose last step is a file name by its ending or as a whole."""
+    last = s.partition(":")[0].rpartition("\\")[2]
+    return last in FILE_NAMES or _has_suffix(last)
 
 
 def path(s: str) -> bool:
@@ -35,7 +52,7 @@ def path(s: str) -> bool:
     if _CHARS.fullmatch(body) is None or _LETTER.search(body) is None or _ALL_DIGITS.fullmatch(body):
         return False
     if "/" not in body:
-        return body in FILE_NAMES or _has_suffix(body)
+        return body in FILE_NAMES or _has_suffix(body) or _ENV.fullmatch(body) is not None
     return _slashed(body) or bool(colon)
 
 

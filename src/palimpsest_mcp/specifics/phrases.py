@@ -10,6 +10,7 @@ import re
 
 from . import shapes
 from .shapes import WORD
+from .vocabulary import PROGRAMS, PROMPTS
 
 _STATUS = re.compile(
     r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
@@ -20,9 +21,23 @@ _STATUS = re.compile(
 _CURRENCY = re.compile(
     rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN) {shapes.PLAIN_NUMBER.pattern}(?![{WORD}])"
 )
+_PROGRAM = re.compile(
+    rf"(?:sudo )?(?:{'|'.join(sorted(map(re.escape, PROGRAMS)))}|go (?:build|get|install|mod|run|test|vet))"
+    r"(?= [^=:,]| *(?:\n|$))"
+)
+"""What must follow a mark that means other things too: headings, comments, quotes and added lines."""
 _QUOTED = re.compile(r": (?:'[0-9A-Za-z_.-]{1,60}'|\"[0-9A-Za-z_.-]{1,60}\")")
-_COMMAND = re.compile(r"[$\u276f] [0-9A-Za-z_./~][^\n]{0,198}")
+_COMMAND = re.compile(r"[$\u276f#%>+] [0-9A-Za-z_./~][^\n]{0,198}")
+_PROMPT = re.compile(
+    r"[ \t]*(?:\([0-9A-Za-z_.-]{1,40}\) ?)?"
+    r"(?:\[?[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z_.-]{1,60}[: ][^ \n]{1,200}|(?:ba|z)?sh-\d\.\d|PS [A-Z]:\\[^ \n]{0,200})?"
+)
+"""What may stand before the mark of a prompt in its line."""
+_LONGEST_PROMPT = 340
 _URL_PIECE = re.compile(r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]")
+_SPACE_HEAD, _SPACED = ":\\Program", " Files"
+_SPACED_REST = re.compile(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]+)*")
+"""The one folder with a blank in its name that everybody has."""
 _PLACE = re.compile(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
 _BRACKETED = r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\))"
 _THROUGH = re.compile(
@@ -35,7 +50,7 @@ _MONTH_INITIALS = frozenset("JFMASOND")
 
 def after_word(text: str, start: int, word: str) -> tuple[int, str]:
     """End and class of the phrase that begins at a trigger word, or `(-1, "")`."""
-    if word in "$\u276f":
+    if word in PROMPTS:
         return _command(text, start)
     for pattern, cls in ((_STATUS, "status"), (shapes.MONTH_FIRST, "date"), (_CURRENCY, "money")):
         found = pattern.match(text, start)
@@ -45,11 +60,15 @@ def after_word(text: str, start: int, word: str) -> tuple[int, str]:
 
 
 def _command(text: str, start: int) -> tuple[int, str]:
-    line = text.rfind("\n", max(0, start - 40), start) + 1
-    if (line == 0 and start > 40) or text[line:start].strip(" \t"):
+    far = max(0, start - _LONGEST_PROMPT)
+    line = text.rfind("\n", far, start) + 1
+    if (line == 0 and far) or _PROMPT.fullmatch(text, line, start) is None:
         return -1, ""
     found = _COMMAND.match(text, start)
-    if found is None or (found.end() < len(text) and text[found.end()] != "\n"):
+    if found is None or (found.end() < len(text) and text[found.end()] not in "\r\n"):
+        return -1, ""
+    bare = line == start or not text[line:start].strip(" \t")
+    if text[start] not in "$\u276f" and bare and _PROGRAM.match(text, start + 2) is None:
         return -1, ""
     return start + len(found[0].rstrip()), "command"
 
@@ -67,6 +86,8 @@ def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
         found, grown = shapes.CURRENCY_AFTER.match(text, end), "money"
         if found is None and next_char in _MONTH_INITIALS:
             found, grown = shapes.MONTH_AFTER.match(text, end), "date"
+            if found:
+                return after_date(text, end, found.end()), grown
     return (found.end(), grown) if found else (end, cls)
 
 
@@ -92,6 +113,9 @@ def after_path(text: str, start: int, end: int) -> tuple[int, str]:
     """
     if text[start] == "/" and start and text[start - 1] in ")]}":
         return end, ""
+    if text.startswith(_SPACED, end) and text[end - len(_SPACE_HEAD) : end] == _SPACE_HEAD:
+        found = _SPACED_REST.match(text, end)
+        return (found.end() if found else end), "path"
     if text[end : end + 1] not in ("(", "["):
         return end, "path"
     found = (_THROUGH if text[end - 1] == "/" else _PLACE).match(text, end)

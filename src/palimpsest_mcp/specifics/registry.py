@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, compress, count
 from typing import Final
@@ -14,10 +15,11 @@ from .keys import key_before
 from .lexer import Hit, lex
 from .user import UserPattern, compiled
 
-RULES: Final = "1"
+RULES: Final = "2"
 """Counts up with every change of what the built-in classes find."""
 
 _LAYOUT = "\n\t\r\"'`()[]{}|"
+_COLOUR = re.compile("\x1b\\[[0-9;?]{0,64}[A-Za-z]")
 _BLANKS = {ord(c): " " for c in _LAYOUT}
 _GUTTER = 12
 _BLOCK = 50_000
@@ -106,11 +108,17 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _blanked(text: str) -> str:
+    if "\x1b" in text:
+        text = _COLOUR.sub(_blank, text)
     if text.isascii():
         return text.translate(_BLANKS)
     for char in _LAYOUT:
         text = text.replace(char, " ")
     return text
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _reach(text: str, start: int, end: int, cls: str, reach: int) -> tuple[int, str]:

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import re
 
-from .vocabulary import DECORATORS, DOMAINS, E_WORDS, SPACED_UNITS, UNITS
+from .vocabulary import BRANDS, DECORATORS, DOMAINS, E_WORDS, SIGNALS, SPACED_UNITS, UNITS
 
-WORD = "0-9A-Za-z_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
+WORD = "0-9A-Za-z_\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u04ff"
 """Characters that belong to a word. East Asian script is none: it stands beside values without a space."""
 
 _ERROR_ENDS = ("Error", "Exception", "Warning", "Failure", "Fault", "Interrupt", "Panic")
-_ERROR_NAMES = frozenset({"StopIteration", "StopAsyncIteration", "SystemExit", "GeneratorExit"})
+_ERROR_NAMES = frozenset({"StopIteration", "StopAsyncIteration", "SystemExit", "GeneratorExit"}) | SIGNALS
+_TROUBLE_ENDS = (
+    "NotFound",
+    "DoesNotExist",
+    "Denied",
+    "Expired",
+    "Exceeded",
+    "Refused",
+    "Unavailable",
+    "Killed",
+    "BackOff",
+)
 _ERRNO = re.compile(r"E[A-Z][A-Z0-9]{3,}")
 _ERR_CODE = re.compile(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
 _DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
@@ -22,7 +33,7 @@ _DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)
 
 def error(s: str) -> bool:
     """Error types (`json.JSONDecodeError`), errno names, `ERR_…` codes."""
-    if s.endswith(_ERROR_ENDS) or s in _ERROR_NAMES:
+    if s.endswith((*_ERROR_ENDS, *_TROUBLE_ENDS)) or s in _ERROR_NAMES:
         return s not in _ERROR_ENDS and s[0].isalpha() and _DOTTED.fullmatch(s) is not None and _has_cap_start(s)
     if not s.isupper():
         return False
@@ -31,7 +42,7 @@ def error(s: str) -> bool:
 
 def _has_cap_start(s: str) -> bool:
     last = s[max(s.rfind("."), s.rfind(":")) + 1 :]
-    return last[:1].isupper() and last not in _ERROR_ENDS
+    return last[:1].isupper() and last not in _ERROR_ENDS and last not in _TROUBLE_ENDS
 
 
 ISSUE = re.compile(
@@ -53,22 +64,26 @@ MONTH = (
 # Shapes, not calendars: `2026-02-31` is no day, but whoever reads it in a result must find it in the digest.
 _CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
 _TIME = rf"{_CLOCK}(?:am|pm|AM|PM)?"
-_ZONE = r"(?:Z|[+-]\d\d:?\d\d)"
+_ZONE = r"(?:Z|[+-]\d\d:?\d\d|\+\d)"  # +1: on the next day, as timetables say it
 _ZONE_NAME = r"(?:AM|PM|am|pm|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|BST|IST|JST)"
 DATE = re.compile(
-    rf"\d{{4}}-\d\d-\d\d(?:[T_]{_TIME}{_ZONE}?)?|(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])"
-    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4}|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
+    rf"\d{{4}}-\d\d-\d\d(?:[T_]{_TIME}{_ZONE}?|[T_-]\d\d-\d\d-\d\d)?|(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])"
+    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}-\d{1,2}-(?:1[89]|2[01])\d\d|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
     rf"|\d{{1,2}}[-/]{MONTH}[-/]\d{{4}}(?::\d\d:\d\d:\d\d)?"
-    rf"|\d{{8}}T\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|{_TIME}{_ZONE}?"
+    rf"|\d{{8}}T\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|T?{_TIME}{_ZONE}?"
+    r"|(?:\d{2,4}\u5e74)?\d{1,2}\u6708(?:\d{1,2}[\u65e5\u53f7])?"
 )
 TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE}| {_ZONE_NAME})?(?![{WORD}])")
 ZONE_AFTER = re.compile(rf" (?:{_ZONE}|{_ZONE_NAME})(?![{WORD}])")
 _STAMPED = rf" ?\d{{1,2}} \d\d:\d\d:\d\d(?: [A-Z]{{3,4}})?(?: \d{{4}})?(?: {_ZONE})?"  # syslog, ctime, git
-MONTH_FIRST = re.compile(rf"{MONTH} (?:\d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_STAMPED})(?![{WORD}])")
+MONTH_FIRST = re.compile(
+    rf"{MONTH}\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_STAMPED}| ?\d{{1,2}}(?:st|nd|rd|th)?|(?:1[89]|2[01])\d\d)"
+    rf"(?![{WORD}/%-]|[.,:]\d)"
+)
 MONTH_AFTER = re.compile(rf" {MONTH}\.? \d{{4}}(?![{WORD}])")
 IP = re.compile(
     r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5}){0,2}|(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
-    r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:/\d{1,3})?"
+    r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:%[0-9a-z]{1,15})?(?:/\d{1,3})?"
 )
 _HOST = re.compile(
     r"localhost:\d{1,5}|[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){1,9}(?::\d{1,5})?|[A-Za-z][0-9A-Za-z-]{2,60}:\d{2,5}"
@@ -89,13 +104,21 @@ VERSION = re.compile(
     rf"|[0-9a-z][0-9a-z.-]{{0,60}}(?:/[0-9a-z._-]{{1,60}}){{0,5}}:v?\d{{1,4}}(?:\.\d{{1,8}}){{1,5}}{_PRE_TAIL}"
 )
 _NUM = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)(?:\.\d+)?"
+SIGNS = "$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba\u20ab\u20b4\u20a6\u0e3f\u20bf"
+"""Of currencies. A lone digit behind a dollar sign is a placeholder of SQL, shells and templates."""
+DOLLARS = "(?:US|CA|AU|NZ|HK|[ACRS])?"
+"""What may stand before a dollar sign."""
+_EURO = r"\d{1,3}(?:\.\d{3})+,\d\d"
+_SCALE = "(?:[kKmMBT]|bn|mn)"
 MONEY = re.compile(
-    rf"[-+]?(?:US|CA|AU)?[$€£¥](?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|\d\.\d)\d*(?:\.\d+)?[kKMB]?|{_NUM}[€£¥]"
+    rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
+    rf"(?:/[A-Za-z0-9]{{1,12}})?|[-+~]?[{SIGNS[1:]}]\d|(?:{_EURO}|{_NUM})[{SIGNS[1:]}\u00a2]"
 )
-SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}/\d{{1,7}}")
+SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}(?:\.\d{{1,2}})?/\d{{1,7}}")
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
 QUANTITY = re.compile(
     rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})|PT(?:\d{{1,6}}[HMS]){{1,3}}"
+    r"|[1-9]\d{1,4}[x\u00d7]\d{2,5}(?:[x\u00d7]\d{1,5})?"
 )
 UNIT_AFTER = re.compile(
     " (?:"
@@ -104,24 +127,35 @@ UNIT_AFTER = re.compile(
 )
 PERCENT_AFTER = re.compile(rf" %(?![{WORD}])")
 CURRENCY_AFTER = re.compile(
-    rf" (?:[€£¥](?![{WORD}])|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)(?![{WORD}]))"
+    rf" (?:[{SIGNS[1:]}](?![{WORD}])|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)(?![{WORD}]))"
 )
 PLAIN_NUMBER = re.compile(rf"[-+]?{_NUM}")
 NUMBER = re.compile(
-    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+)"
+    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+[fFdD]?)"
+    r"|[-+]?0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]*)?[pP][-+]?\d{1,5}[fF]?|0[bB][01]{2,64}|0[oO][0-7]{2,22}"
     r"|\d+\.\d+-\d+\.\d+|\d{5,}-\d+|\d+-\d{5,}"
 )
 INTEGER = re.compile(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
 DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}")
 RESOURCE = re.compile(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
 CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
-_CAMEL = re.compile(r"_?[a-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_?[a-z](?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*")
+_CAMEL = re.compile(
+    r"_?[a-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_?[a-z](?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*"
+    r"|[a-z][A-Z][a-z]{3,}"
+)
 _SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+_{0,2}")
 _QUALIFIED = re.compile(
     r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+"
-    r"|_?[A-Za-z][0-9A-Za-z_]+\.[A-Za-z_][0-9A-Za-z_]+"
+    r"|_?[A-Za-z][0-9A-Za-z_]+\.[A-Za-z_][0-9A-Za-z_]+|[a-z]\.[a-z_][0-9A-Za-z_]{2,}"
 )
-HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z-]{2,38}")
+_KEBAB = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*(?:\.[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*)+")
+"""Tried on what holds a hyphen and a dot: style classes, packages, services."""
+_SCOPED = re.compile(r"@[0-9a-z][0-9a-z._-]{0,80}/[0-9a-z][0-9a-z._-]{0,80}")
+HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z_-]{2,38}")
+SCP = re.compile(
+    r"[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}:[0-9A-Za-z_~.-]*/[0-9A-Za-z_./~+-]*[0-9A-Za-z]"
+)
+"""Where git and scp fetch from: `git@host:owner/repo.git`."""
 EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}\.[A-Za-z]{2,24}")
 
 
@@ -129,10 +163,18 @@ def name(s: str) -> bool:
     """Names with an inner structure; single words and brands such as `GitHub` are none."""
     if "::" in s:
         return _QUALIFIED.fullmatch(s) is not None
+    if len(s) < 4:
+        return False
+    if _SNAKE.fullmatch(s):
+        return True
     if len(s) < 5:
         return False
-    if _CAMEL.fullmatch(s) or _SNAKE.fullmatch(s):
-        return True
+    if _CAMEL.fullmatch(s):
+        return s not in BRANDS
+    if s[0] == "@":
+        return _SCOPED.fullmatch(s) is not None
+    if "-" in s and "." in s:
+        return _KEBAB.fullmatch(s) is not None and not s.startswith("www.")
     return _QUALIFIED.fullmatch(s) is not None and not s.startswith("www.")
 
 
@@ -143,6 +185,7 @@ def handle(s: str) -> bool:
 
 _LONG_RUN = re.compile(r"[0-9]{3}")
 _MIXED = re.compile(r"[#_]?(?=[0-9._+-]*[A-Za-z])(?=[A-Za-z._+-]*\d)[0-9A-Za-z_]+(?:[-.+][0-9A-Za-z_]+)*[-_]?")
+_NUMBERED = re.compile(r"[A-Za-z]{3,40}-\d")
 _BOOKING = re.compile(r"[A-Z0-9]{5,12}")
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)")
 
@@ -154,7 +197,12 @@ def mixed_id(s: str) -> bool:
     if _LONG_RUN.search(s) is None and (CONSTANT.fullmatch(s) or name(s)) or _QUALIFIED.fullmatch(s):
         return False
     digits = sum(c.isdigit() for c in s)
-    return digits > 1 or _BOOKING.fullmatch(s) is not None or (len(s) >= 10 and s.count("-") + s.count("_") >= 2)
+    return (
+        digits > 1
+        or _BOOKING.fullmatch(s) is not None
+        or _NUMBERED.fullmatch(s) is not None
+        or (len(s) >= 10 and s.count("-") + s.count("_") >= 2)
+    )
 
 
 def blob(s: str) -> bool:
@@ -167,7 +215,7 @@ def blob(s: str) -> bool:
 def host(s: str) -> bool:
     """Host names under a known top-level domain, and host:port where the host cannot be a key."""
     name, colon, _ = s.partition(":")
-    known = name.rpartition(".")[2] in DOMAINS
+    known = name.rpartition(".")[2] in DOMAINS or name.endswith(".cluster.local")
     if not (known or colon) or _HOST.fullmatch(s) is None:
         return False
     return known or "." in name or name == "localhost" or ("-" in name and any(c.isdigit() for c in name))

@@ -27,7 +27,8 @@ FILE_NAMES = frozenset(
     _words(
         """
     Makefile Dockerfile Jenkinsfile Procfile Gemfile Rakefile CMakeLists.txt .env .gitignore .gitattributes
-    .dockerignore .npmrc .nvmrc .bashrc .zshrc .profile .prettierrc .eslintrc .editorconfig .babelrc .pylintrc
+    .dockerignore .npmignore .gitmodules .gitkeep .bash_profile .vimrc .python-version .node-version .tool-versions
+    go.mod go.sum go.work .npmrc .nvmrc .bashrc .zshrc .profile .prettierrc .eslintrc .editorconfig .babelrc .pylintrc
     .coveragerc
     """
     )
@@ -68,9 +69,9 @@ UNITS = _words(
     ns us µs μs ms s sec secs second seconds min mins minute minutes h hr hrs hour hours d day days week weeks month
     months year years B b kB KB MB GB TB PB KiB MiB GiB TiB K k M G T bytes byte bit bits Kbit Mbit Gbit kbps Mbps
     Gbps Hz kHz KHz MHz GHz px em rem pt dpi mm cm m km mi ft in kg g mg lb lbs oz °C °F C F W kW kWh MWh V A mA Ah
-    x rpm rps qps fps dB bps tokens tok chars characters words lines rows items files tests errors warnings failures
-    passed failed skipped deselected xfailed requests req retries attempts calls calories kcal messages records
-    bytes/s ms/op ns/op MB/s KB/s GB/s kB/s it/s tokens/s req/s
+    x × ° pp vCPU vCPUs Mbit/s Gbit/s rpm rps qps fps dB bps tokens tok chars characters words lines rows items
+    files tests errors warnings failures passed failed skipped deselected xfailed requests req retries attempts
+    calls calories kcal messages records bytes/s ms/op ns/op MB/s KB/s GB/s kB/s it/s tokens/s req/s
     """
 )
 """Units written right behind a number."""
@@ -81,8 +82,8 @@ SPACED_UNITS = _words(
     months year years kB KB MB GB TB PB KiB MiB GiB TiB bytes byte bits Kbit Mbit Gbit kbps Mbps Gbps Hz kHz MHz GHz
     px mm cm km kg mg lbs °C °F kW kWh MWh rpm rps qps fps dB tokens chars characters words lines rows items files
     tests errors warnings failures passed failed skipped deselected xfailed requests retries attempts calls kcal
-    messages records MB/s KB/s GB/s kB/s it/s tokens/s req/s insertions deletions
-    insertion deletion file test error warning failure row token item
+    messages records cores vCPU vCPUs Mbit/s Gbit/s pp million billion MB/s KB/s GB/s kB/s it/s tokens/s req/s
+    insertions deletions insertion deletion file test error warning failure row token item
     """
 )
 """Units behind a number and one space: only such as make no column of their own."""
@@ -118,12 +119,41 @@ TRIGGERS = frozenset(
         """
     exit Exit exited Exited status Status return Return returned Returned HTTP HTTP/1.0 HTTP/1.1 HTTP/2 HTTP/3 errno
     Errno error Error signal Signal EUR USD GBP CHF JPY CNY INR CAD AUD SEK NOK DKK PLN $ \u276f Jan Feb Mar Apr May
-    Jun Jul Aug Sep Sept Oct Nov Dec January February March April June July August September October November
-    December
+    Jun Jul Aug Sep Sept Oct Nov Dec Jan. Feb. Mar. Apr. Aug. Sept. Oct. Nov. Dec. # % > + January February March
+    April June July August September October November December
     """
     )
 )
 """First words of phrases (`phrases.py`)."""
+
+SIGNALS = frozenset(
+    _words(
+        """
+    SIGABRT SIGALRM SIGBUS SIGCHLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGKILL SIGPIPE SIGQUIT SIGSEGV SIGSTOP SIGSYS
+    SIGTERM SIGTRAP SIGTSTP SIGUSR1 SIGUSR2 SIGXCPU
+    """
+    )
+)
+"""Signals by name."""
+
+BRANDS = frozenset(
+    _words("iPhone iPhones iPad iPads iPod iCloud iTunes eBook eBooks eMail eSports dApps iMovie iPlayer")
+)
+"""Written as camelCase names are, and none."""
+
+PROMPTS = frozenset({"$", "\u276f", "#", "%", ">", "+"})
+"""Marks before a command; the last four have other uses, and count before a known program or behind a whole prompt."""
+
+PROGRAMS = _words(
+    """
+    apk apt apt-get awk aws az brew bun bundle cargo cd chmod chown cmake composer conda cp curl deno docker
+    docker-compose dotnet eslint ffmpeg flutter gcc gcloud gem gh git gradle grep g++ helm java javac jest journalctl
+    jq kubectl ls mkdir mvn mypy mysql node npm npx nvm php pip pip3 pipx playwright pnpm podman poetry prettier psql
+    pytest python python3 rails redis-cli rm rsync ruby ruff rustc rustup scp sed sqlite3 ssh systemctl tar terraform
+    tox tsc tsx unzip uv uvicorn uvx vite vitest wget yarn
+    """
+)
+"""That people and tools write behind a prompt."""
 
 KEY_WORDS = _words(
     """
