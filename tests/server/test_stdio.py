@@ -86,6 +86,34 @@ def test_a_number_that_json_does_not_have_is_refused_on_the_wire(tmp_path: Path)
     assert "error" in said.lower() and ("target" in said or "arse" in said)
 
 
+def test_half_a_surrogate_pair_on_the_wire_is_answered(tmp_path: Path) -> None:
+    """A client written in JavaScript sends what it cut as `\\ud83d`; the SDK's parser refuses it without an answer."""
+    item = {"role": "user", "content": "cut here \ud83d", "id": "mine \udc80", "args": {"k\udc80": "\ud83d"}}
+    call = message(2, "tools/call", name="record_items", arguments={"session_id": "night \ud83d", "items": [item]})
+    assert "\\ud83d" in call
+    answers, _ = exchange(
+        tmp_path,
+        HELLO,
+        call,
+        message(3, "tools/call", name="show_context", arguments={"session_id": "night \ud83d", "pin": ["mine \udc80"]}),
+    )
+    assert not answers[1]["result"]["isError"] and answers[1]["result"]["structuredContent"]["recorded"] == 1
+    assert not answers[2]["result"]["isError"] and "pinned" in answers[2]["result"]["content"][0]["text"]
+
+
+def test_an_answer_that_would_quote_half_a_pair_is_sent_with_a_mark_in_its_place(tmp_path: Path) -> None:
+    """The SDK's writer ends the server over it."""
+    bad = message(2, "tools/call", name="record_items", arguments={"session_id": "s", "items": [{"x\ud83d": "y"}]})
+    answers, _ = exchange(tmp_path, HELLO, bad, message(3, "tools/list"))
+    assert answers[1]["result"]["isError"] and "x\ufffd is not a field" in answers[1]["result"]["content"][0]["text"]
+    assert answers[2]["id"] == 3
+
+
+def test_a_line_that_is_no_json_costs_itself_alone(tmp_path: Path) -> None:
+    answers, _ = exchange(tmp_path, HELLO, "{]\n" + "[" * 100_000 + "\n" + message(2, "tools/list"))
+    assert answers[1]["id"] == 2
+
+
 def test_listing_tools_opens_no_store(tmp_path: Path) -> None:
     exchange(tmp_path / "home", HELLO, message(2, "tools/list"))
     assert not (tmp_path / "home").exists()

@@ -39,6 +39,9 @@ def test_any_other_file_is_refused_whether_it_is_there_or_not(projects: Path, tm
         projects / "notes.txt",
         "4d56.jsonl",
         "/etc/passwd",
+        f"{projects}/half \ud83d.jsonl",
+        f"{projects}/nul \0.jsonl",
+        "~nobody-of-this-name/x.jsonl",
     ):
         with pytest.raises(InvalidArgument) as caught:
             checked_transcript(str(path))

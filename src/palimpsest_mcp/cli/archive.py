@@ -212,13 +212,12 @@ def _say_texts(restored: Sequence[Restored]) -> None:
 
     for one in restored:
         say(*_lines(one))
-        if plain(one.text) != one.text:
-            sys.stderr.write(
-                "note: characters that a terminal would act on are not shown; --raw gives the exact bytes\n"
-            )
+    if any(plain(one.text) != one.text for one in restored):
+        sys.stderr.write("note: characters that a terminal would act on are not shown; --raw gives the exact bytes\n")
 
 
 def _restore_all(face: Face, session: str, out: Path | None, *, alone: bool) -> None:
+    from ..hosts.marks import messages_of
     from .out_file import check_out, write_json
     from .screen import say, say_json
 
@@ -228,12 +227,13 @@ def _restore_all(face: Face, session: str, out: Path | None, *, alone: bool) -> 
             next=f"palimpsest-mcp restore {session} --all --out FILE",
         )
     check_out(out)
-    messages = face.ask(lambda facade: facade.restore_all(session))
-    write_json(out, messages)
+    value = face.ask(lambda facade: facade.restore_all(session))
+    write_json(out, value)
+    number = len(messages_of(value) or value)
     if face.as_json:
-        say_json({"messages": len(messages), "out": str(out)})
+        say_json({"messages": number, "out": str(out)})
     else:
-        say(f"{len(messages)} messages written to {out}, equal to the input of the last compaction")
+        say(f"{number} messages written to {out}, equal to the input of the last compaction")
 
 
 @click.command()

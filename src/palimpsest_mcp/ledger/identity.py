@@ -33,6 +33,11 @@ def call_key(call_id: object, *, otherwise: str = "") -> str:
     return "h-" + _hex(text, 16)
 
 
+def names_of(name: str) -> tuple[str, ...]:
+    """Ids that a caller may mean by a name: the item's own id, or the host's id that it was made of."""
+    return tuple(dict.fromkeys((name, call_key(name))))
+
+
 def json_key(value: object) -> str:
     """One string for a JSON value: equal values, equal strings; 5 and "5" differ."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,4 +1,4 @@
-"""An MCPServer whose tool list is short and whose failures all have one form. Public overrides only."""
+"""An MCPServer whose tool list is short, whose failures all have one form, and that every message reaches."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any, TypeVar, cast
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, InputRequiredResult, Tool
 from pydantic import ValidationError
 
 from ..errors import PalimpsestError
 from .failures import failure, known_failure, unexpected_failure, unknown_arguments, wrong_arguments
+from .wire import SendableMessages, whole_messages
 
 State = TypeVar("State")
 
@@ -38,6 +40,12 @@ class SlimServer(MCPServer[State]):
         if self._listed is None:
             self._listed = [_slim_tool(tool) for tool in await super().list_tools()]
         return self._listed
+
+    async def run_stdio_async(self) -> None:
+        """As the SDK's own, but for messages that its parser or writer refuses although JSON allows them."""
+        low = self._lowlevel_server
+        async with stdio_server() as (received, sent), whole_messages(received) as messages:
+            await low.run(messages, SendableMessages(sent), low.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[State, Any] | None = None

@@ -19,8 +19,11 @@ def checked_transcript(path: str) -> str:
     if not path:
         return ""
     root = transcripts_folder()
-    found = Path(path).expanduser()
-    resolved = Path(os.path.realpath(found))
+    try:
+        found = Path(path).expanduser()
+        resolved = Path(os.path.realpath(found))
+    except (ValueError, RuntimeError):  # half of a surrogate pair, a NUL, a home of nobody: no path at all
+        found = resolved = Path()
     if not found.is_absolute() or resolved.suffix != ".jsonl" or not resolved.is_relative_to(root):
         raise InvalidArgument(
             "transcript_path is not a transcript of the host.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..errors import ItemUnknown
 from ..ledger.fold import Fold
+from ..ledger.identity import names_of
 from ..models.events import Decision, Pinned, SessionInfo, Unpinned
 from ..models.items import content_text
 from ..models.plain_text import plain_line
@@ -30,7 +31,7 @@ REDACTED_CHARACTERS = 2_000
 async def pin(
     given: Dependencies, sessions: Sessions, info: SessionInfo, pinned: Sequence[str], unpinned: Sequence[str]
 ) -> None:
-    """Pin and unpin items by id or call id.
+    """Pin and unpin items by id, or by the host's own id where that is no plain word.
 
     Raises:
         ItemUnknown: the context has no such item; nothing was changed.
@@ -51,10 +52,10 @@ async def pin(
 def _ids(fold: Fold, info: SessionInfo, names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
-        state = fold.states.get(name)
-        if state is None or not state.versions:
+        known = [one for one in names_of(name) if (state := fold.states.get(one)) is not None and state.versions]
+        if not known:
             raise ItemUnknown("The context has no such item.", next=f"See its items: show_context {info.handle}.")
-        found.append(name)
+        found.append(known[0])
     return found
 
 

@@ -222,9 +222,7 @@ class KeptHandoffs:
                 f"No handoff can be read; {unread} files of them cannot.", next="See why: palimpsest-mcp verify."
             )
         if not candidates:
-            return HandoffUnknown(
-                "There are no handoffs yet.", next="Write one at the end of a phase: write_handoff, or handoff write."
-            )
+            return HandoffUnknown("There are no handoffs yet.", next="Write one at the end of a phase: write_handoff.")
         projects = list(dict.fromkeys(one.handoff.project for one in others or candidates))
         elsewhere = [one for one in projects if one != project]
         if task and others and elsewhere:

@@ -11,6 +11,7 @@ import msgspec
 
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..ledger.fold import Fold
+from ..ledger.identity import names_of
 from ..ledger.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..models.events import Fetched, Reinstated, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text
@@ -250,9 +251,10 @@ def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
         if len(record.items) == 1:
             return record.items[0]
         raise ItemUnknown(f"{record.batch_id} has {len(record.items)} items.", next=f"Name one of: {names}.")
-    for item in record.items:
-        if item.id == item_id:
-            return item
+    for name in names_of(item_id):
+        for item in record.items:
+            if item.id == name:
+                return item
     by_call = [item for item in record.items if item.call_id == item_id]
     if len(by_call) == 1:
         return by_call[0]
