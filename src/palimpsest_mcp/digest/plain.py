@@ -15,11 +15,18 @@ _UNFIT = re.compile(
 )
 
 
+_ANY = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""One of them: told ten times as fast as the run."""
+
+
 def plain(text: str) -> str:
     """The text as it may be shown. Linear in the text; the same object when nothing had to change."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNFIT.sub(" ", text) if _UNFIT.search(text) else text
+    return _UNFIT.sub(" ", text) if _ANY.search(text) else text
 
 
 __all__ = ["plain"]

@@ -7,14 +7,14 @@ import re
 from .commands import is_command
 
 _OUTLINE = re.compile(
-    r"\s*(?:\d+(?:\t|→))?(\s*)"
+    r"\s*+(?:\d+(?:\t|→))?(\s*+)"
     r"(?:export |default |public |private |protected |static |abstract |async |pub(?:\(\w+\))? |unsafe |final )*"
     r"(?:def|class|function\*?|func|fn|interface|struct|enum|trait|impl|type|module|namespace|object)\b[ *(<]*[\w(<&'*]"
 )
-_CONST = re.compile(r"\s*(?:\d+(?:\t|→))?(?:export )?(?:const|let|var|val)? ?[A-Z][A-Z0-9_]{2,}\b.*[=:]")
-_IMPORT = re.compile(r"\s*(?:\d+(?:\t|→))?(?:import |from \S+ import|use |#include|require\(|package )")
+_CONST = re.compile(r"\s*+(?:\d+(?:\t|→))?(?:export )?(?:const|let|var|val)? ?[A-Z][A-Z0-9_]{2,}\b.*[=:]")
+_IMPORT = re.compile(r"\s*+(?:\d+(?:\t|→))?(?:import |from \S+ import|use |#include|require\(|package )")
 _RAISE = re.compile(r"\b(?:raise|throw|panic!|TODO|FIXME|XXX|HACK|deprecated)\b", re.IGNORECASE)
-_DOC = re.compile(r"\s*(?:\d+(?:\t|→))?\s*(?:\"\"\"|'''|/\*\*|//!|#!)\s*\w")
+_DOC = re.compile(r"\s*+(?:\d+(?:\t|→))?\s*+(?:\"\"\"|'''|/\*\*|//!|#!)\s*\w")
 
 
 def code_gist(text: str) -> float:

@@ -30,13 +30,13 @@ _LOG = re.compile(
     r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)",
 )
 _TEST = re.compile(
-    r"\s*(?:.*\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|.*\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b"
-    r"|(?:ok|not ok) \d+|--- (?:PASS|FAIL)|test .* \.\.\. |Ran \d+ tests?"
-    r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|\s*[✓✗✔✘×] )"
+    r"\s*+(?:(?:ok|not ok) \d+|--- (?:PASS|FAIL)|test .* \.\.\. |Ran \d+ tests?"
+    r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|[✓✗✔✘×] )"
 )
+_TEST_INSIDE = re.compile(r"\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b")
 _NUMBERED = re.compile(r"\s*\d+(?:\t|→|\| )")
 _CODE = re.compile(
-    r"\s*(?:\d+(?:\t|→))?\s*"
+    r"\s*+(?:\d+(?:\t|→))?\s*+"
     r"(?:def |class |import |from \S+ import|return\b|else[:{ ]|elif |try:|except |async |await |raise |assert |self\."
     r"|(?:if|for|while|with) .*[:{]$|func |fn |pub |impl |use |package |struct |enum |const |let |var |function "
     r"|export |interface |type \w+ =|public |private |static |void |#include|#define|@\w+|[}\])]+[;,)]*$"
@@ -118,12 +118,17 @@ def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     return "prose"
 
 
+def _is_test(line: str) -> object:
+    """Two words are looked for before a pattern that may stand anywhere in the line."""
+    return _TEST.match(line) or (("... " in line or "ED" in line or "XFAIL" in line) and _TEST_INSIDE.search(line))
+
+
 _TESTS: tuple[tuple[Route, Callable[[str], object], float], ...] = (
     ("listing", _LISTING.match, 0.5),
     ("search", _SEARCH.match, 0.6),
     ("history", _COMMIT.match, 0.04),
     ("history", _ONELINE.match, 0.7),
-    ("test", _TEST.match, 0.25),
+    ("test", _is_test, 0.25),
     ("log", _LOG.match, 0.4),
     ("html", _HTML.search, 0.4),
     ("code", _NUMBERED.match, 0.8),

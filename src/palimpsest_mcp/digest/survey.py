@@ -69,9 +69,11 @@ class _Reader:
         place: dict[int, int] = {}
         texts: dict[int, list[str]] = {}
         marks: dict[int, list[Mark]] = {}
+        width: dict[int, int] = {}
         for owner, line in zip(owners, lines, strict=True):
-            shift = sum(len(text) + 3 for text in texts.setdefault(owner, []))
-            texts[owner].append(line.text)
+            shift = width.get(owner, 0)
+            width[owner] = shift + len(line.text) + 3
+            texts.setdefault(owner, []).append(line.text)
             marks.setdefault(owner, []).extend(Mark(m.start + shift, m.end + shift, m.spec) for m in line.marks)
             place.setdefault(owner, len(self.lines) + len(place))
         self.home = [place[owners[home - first]] if first <= home < first + len(lines) else home for home in self.home]
