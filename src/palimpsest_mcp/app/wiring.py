@@ -19,6 +19,7 @@ from ..ports.store import Store
 from ..ports.text import Digester, Writer
 from ..redaction import open_redactor
 from ..services.dependencies import ContentCounter, Dependencies
+from ..services.in_thread import InThread
 from ..settings.settings import Settings
 from ..specifics.classes import UserClass
 from ..specifics.registry import DefaultRegistry
@@ -49,7 +50,7 @@ async def dependencies(
 
     @cache
     def digester_for(counter: ContentCounter) -> Digester:
-        return HandedDigester(registry, counter)
+        return InThread(HandedDigester(registry, counter))
 
     return Dependencies(
         store=store,

@@ -121,4 +121,7 @@ def _encoding(ranks: dict[bytes, int]) -> tiktoken.Encoding:
     namespace = {**vars(openai_public), "load_tiktoken_bpe": given}
     build = FunctionType(openai_public.o200k_base.__code__, namespace)
     parts = cast("dict[str, Any]", build())
-    return tiktoken.Encoding(**parts)
+    encoding = tiktoken.Encoding(**parts)
+    # It has copied them, and keeps these only for pickling, which goes by name for an encoding in the registry: 25 MB.
+    encoding._mergeable_ranks = {}  # pyright: ignore[reportPrivateUsage]
+    return encoding
