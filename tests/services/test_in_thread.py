@@ -19,7 +19,7 @@ from palimpsest_mcp.services.in_thread import InThread
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
 MakeSession = Callable[..., Messages]
-LONG_S = 20
+LONG_S = 10
 """Nobody waits so long unless the test fails."""
 
 
@@ -77,5 +77,5 @@ async def test_a_pass_that_is_cancelled_during_a_digest_wrote_nothing_and_the_ne
     assert (await p.verify()).findings == ()
 
 
-def test_the_house_itself_works_out_its_digests_in_threads(p: Palimpsest) -> None:
+async def test_the_house_itself_works_out_its_digests_in_threads(p: Palimpsest) -> None:
     assert isinstance(p.given.digester_for(p.given.counter_for("")), InThread)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import pickle
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tiktoken.registry
 
 from palimpsest_mcp.tokens import vocabulary
 from palimpsest_mcp.tokens.counting import open_counter
-from palimpsest_mcp.tokens.vocabulary import NAME, SHA256, Vocabulary, cache_file, load_vocabulary
+from palimpsest_mcp.tokens.vocabulary import NAME, SHA256, TOKENS, Vocabulary, cache_file, load_vocabulary
 
 
 @pytest.fixture
@@ -47,6 +48,13 @@ def test_the_bundled_vocabulary_has_openais_hash_and_needs_no_network(fresh: Pat
     assert not list(fresh.iterdir()), "nothing is written into a user's cache"
 
 
+def test_an_encoding_is_handed_to_other_processes_by_its_name(fresh: Path) -> None:
+    """It keeps no second copy of its tokens, which pickling by value would need."""
+    encoding = load_vocabulary().encoding
+    copied = pickle.loads(pickle.dumps(encoding))
+    assert copied.encode_ordinary("hello world") == [24912, 2375]
+
+
 def test_an_encoding_that_is_registered_already_is_used(fresh: Path) -> None:
     first = load_vocabulary().encoding
     vocabulary._loaded = None  # pyright: ignore[reportPrivateUsage]
@@ -57,8 +65,8 @@ def test_an_encoding_that_is_registered_already_is_used(fresh: Path) -> None:
 def test_a_good_file_in_the_users_cache_is_used(fresh: Path) -> None:
     encoding = load_vocabulary().encoding
     assert encoding is not None
-    ranks = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())  # pyright: ignore[reportPrivateUsage]
-    blob = b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in ranks)
+    tokens = [encoding.decode_single_token_bytes(rank) for rank in range(TOKENS)]
+    blob = b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
     assert hashlib.sha256(blob).hexdigest() == SHA256
     path = cache_file()
     assert path is not None
