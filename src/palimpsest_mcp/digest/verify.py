@@ -16,6 +16,7 @@ from ..models.records import ClassCount, SpecificCounts
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from .entries import entry_groups
+from .long_lines import CUT
 from .units import Survey
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
@@ -117,11 +118,14 @@ def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str, f
 def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
     """Of the lines of a stored part, the ledger's that have a value under a key it does not have (D7).
 
-    A line of the source that looks like the ledger's is no such line.
+    A line of the source that looks like the ledger's is no such line, nor is a piece of it: the source may be a digest.
     """
     own = {line.text for line in survey.lines}
-    homes = _homes(survey)
     ledger = [line for line in lines if _LEDGER.match(line) and line not in own]
+    if ledger:
+        source = "\n".join(own)
+        ledger = [line for line in ledger if line.removesuffix(f" {CUT}") not in source]
+    homes = _homes(survey)
     return sum(
         not _pairs_hold(survey, homes, line, found)
         for line, found in zip(ledger, _found_by_line(ledger, registry), strict=True)
