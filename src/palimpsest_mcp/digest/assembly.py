@@ -23,7 +23,8 @@ def body_lines(plan: Plan) -> list[DigestLine]:
         heading = unit.table
         if unit.note:
             lines.append(DigestLine("note", count_note(unit.note)))
-        lines.append(DigestLine(unit.kind, escaped(unit.text)))
+        if unit.text:  # else the heading is all of it
+            lines.append(DigestLine(unit.kind, escaped(unit.text)))
     ledger = (
         flat_lines(plan.survey, plan.entries)
         if plan.flat

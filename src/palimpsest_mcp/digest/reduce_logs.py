@@ -1,11 +1,11 @@
-"""Logs by templates with counts, histories by commits, search hits each with its own file and line."""
+"""Logs by how loud a line is, histories by commits, search hits each with its own file and line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from .units import Line, Unit
+from .units import Line
 
 _LOUD = re.compile(
     r"\b(?:error|fatal|panic|fail(?:ed|ure)?|exception|critical|denied|refused|timed? ?out|abort(?:ed)?)\b",
@@ -16,9 +16,6 @@ _COMMIT = re.compile(r"commit [0-9a-f]{7,64}|[0-9a-f]{7,40} \S")
 _STAT = re.compile(r" \d+ files? changed")
 _TRAILER = re.compile(r"\s*[A-Z][\w-]+-[Bb]y: |\s*[-.]{2,}$|\s*[a-z-]+: ")
 _SUBJECT = re.compile(r"    \S")
-_VARIABLE = re.compile(r"[0-9a-f]{6,}|\d+|\"[^\"]*\"|'[^']*'|(?<=[\s=:/])[\w.+-]*\d[\w.+~-]*|[\w-]+(?:[/.][\w-]+)+")
-_FAMILY = 4
-"""From this many lines of one template on, one of them stands for all, with their count."""
 
 
 def log_gist(text: str) -> float:
@@ -56,17 +53,4 @@ def search_gists(lines: Sequence[Line]) -> list[float]:
     return gists
 
 
-def templates(units: Sequence[Unit]) -> None:
-    """Give the first line of each frequent template its count; its like lose what they had for being a line."""
-    families: dict[str, list[Unit]] = {}
-    for unit in units:
-        families.setdefault(_VARIABLE.sub("*", unit.text), []).append(unit)
-    for family in families.values():
-        if len(family) >= _FAMILY:
-            for unit in family[1:]:
-                unit.gist = min(unit.gist, 0.2)
-            family[0].note = f"×{len(family)} lines like"
-            family[0].gist += 0.6
-
-
-__all__ = ["history_gists", "log_gist", "search_gists", "templates"]
+__all__ = ["history_gists", "log_gist", "search_gists"]

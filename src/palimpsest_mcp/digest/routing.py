@@ -34,7 +34,7 @@ _TEST = re.compile(
     r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|[✓✗✔✘×] )"
 )
 _TEST_INSIDE = re.compile(r"\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b")
-_NUMBERED = re.compile(r"\s*\d+(?:\t|→|\| )")
+_NUMBERED = re.compile(r"\s*+\d+(?:\t|→|\| )|\s++\d+$")
 _CODE = re.compile(
     r"\s*+(?:\d+(?:\t|→))?\s*+"
     r"(?:def |class |import |from \S+ import|return\b|else[:{ ]|elif |try:|except |async |await |raise |assert |self\."

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..models.digests import DigestSource
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
-from .long_lines import LONG, shortened
 from .plain import plain
 from .reduce_records import reduce_records
 from .reducers import reduce_lines
@@ -120,13 +119,8 @@ def _text(
     reduced = Reduced()
     parts = stretches([line.text for line in lines])
     for part in parts:
-        stretch = [short for line in lines[part.start : part.end] for short in _fit(line)]
-        reduced.add(reduce_lines(part.route, stretch))
+        reduced.add(reduce_lines(part.route, lines[part.start : part.end]))
     return reduced, tuple(dict.fromkeys(part.route for part in parts))
-
-
-def _fit(line: Line) -> Iterable[Line]:
-    return (line,) if len(line.text) <= LONG else shortened(line)
 
 
 def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...], int]:

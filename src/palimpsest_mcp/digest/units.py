@@ -38,6 +38,7 @@ class Unit:
     """A candidate for the digest: one whole piece, or a row made of pieces. Units are printed in source order."""
 
     text: str
+    """Empty where the heading of its table is all that it shows."""
     kind: Literal["quote", "row"]
     specs: tuple[int, ...]
     """Numbers of the specifics it shows, each once."""
