@@ -28,7 +28,8 @@ _ALIKE = 0.5
 """Share of its words, at least, that a line has in common, place by place, with those it belongs to; what holds a digit
 is alike."""
 _NEAR = 12
-"""Skeletons of as many words that a line is compared with; so the time stays linear, whatever the lines are."""
+"""Skeletons of as many words that a line is compared with, those of most lines; so the time stays linear, whatever the
+lines are."""
 _WORDS, _CHARACTERS = 60, 1000
 """A line of more is no row."""
 _SAID_ONCE = 0.2
@@ -50,11 +51,13 @@ _GUTTER = re.compile(r" *[0-9]+[\t\u2192]")
 _FIELD = re.compile(r"\S+")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
 _WIDE_GAP = re.compile(r"\S(?: {2,}| *\t\s*)\S")
-_OPENS = re.compile(r".*[\s(\[{<\"'`=,;|]", re.DOTALL)
+_OPENS = re.compile(r"(?:[^\s(\[{<\"'`]*[=,;|])?[(\[{<\"'`]*")
 _OPENER = {")": "(", "]": "[", "}": "{", ">": "<", '"': '"', "'": "'", "`": "`"}
 _AFTER = ",;:"
 _WORD = re.compile(r"[A-Za-z]{3,}")
 _PART = re.compile(r"\w(?:[\w.:/@+~-]*\w)?")
+_POSES = re.compile(r"[$\u276f] |[a-z][\w-]*: .*\w=")
+"""What would be read as a command, or as a line of the ledger, where a key holds for all up to the next bar."""
 _SEPARATOR = " | "
 
 Span = tuple[int, int]
@@ -129,14 +132,11 @@ def _skeletons(lines: Sequence[Line], by_columns: bool) -> list[_Skeleton]:
             every.append(best)
             near.append(best)
             if len(near) > _NEAR:
-                del near[0]
+                near.remove(min(near, key=lambda one: len(one.lines)))
             continue
         best.lines.append(line)
         if most < len(words):
             best.words = [a if a == b else "" for a, b in zip(best.words, words, strict=True)]
-        if near[-1] is not best:
-            near.remove(best)
-            near.append(best)
     return every
 
 
@@ -157,15 +157,15 @@ def _family(lines: Sequence[Line], by_columns: bool) -> Family | None:
     left_out = _dispensable([_cells(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
     if 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
-        kept += [list(map(_whole, lines, spans)) for spans in _shared_word(lines[0].text, places, differing)]
+        kept += [list(map(_whole, lines, spans)) for spans in _words_beside(lines, places, differing)]
     rows: dict[str, Row] = {}
     saved = 0
     for nth, line in enumerate(lines[1:], 1):
         row = _row(line, [spans[nth] for spans in kept])
         saved += len(line.text) - len(row.text)
         rows.setdefault(row.text, row)
-    if saved < _SAID_ONCE * sum(len(line.text) for line in lines[1:]) or any(row.startswith("- ") for row in rows):
-        return None  # or would read as a line of the ledger
+    if saved < _SAID_ONCE * sum(len(line.text) for line in lines[1:]) or any(map(_POSES.match, rows)):
+        return None
     heading, specs = _cut_out(lines[0], [columns[n][0] for n in left_out])
     return Family(heading, specs, tuple(line.text for line in lines), tuple(rows.values()))
 
@@ -178,7 +178,7 @@ def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
     """A column without the brackets, quotes and `key=` that all its cells have: `(8.4.2)` is `8.4.2`."""
     cells = _cells(lines, spans)
     opening = _OPENS.match(commonprefix(cells))
-    before = opening.end() if opening else 0
+    before = opening.end() if opening else 0  # it matches nothing too
     after = 0
     for char in commonprefix([cell[::-1] for cell in cells]):
         if char not in _AFTER and not all(_closes_nothing(cell[before : len(cell) - after], char) for cell in cells):
@@ -244,11 +244,13 @@ def _wordless(columns: Sequence[Sequence[str]]) -> int:
     return sum(not any(map(_WORD.search, row)) for row in zip(*columns, strict=True))
 
 
-def _shared_word(
-    first: str, places: Sequence[Sequence[Span]], differing: Sequence[Sequence[Span]]
+def _words_beside(
+    lines: Sequence[Line], places: Sequence[Sequence[Span]], differing: Sequence[Sequence[Span]]
 ) -> list[Sequence[Span]]:
-    """The last of the words that all lines share, for rows that would be values alone: `took | 34 ms`."""
-    shared = [spans for spans in places if spans not in differing and _WORD.search(first, *spans[0])]
+    """For rows that would be values alone: their keys, else the last of the words that all lines share."""
+    if 2 * _wordless([_cells(lines, spans) for spans in differing]) <= len(lines):
+        return list(differing)
+    shared = [spans for spans in places if spans not in differing and _WORD.search(lines[0].text, *spans[0])]
     return shared[-1:]
 
 
@@ -271,7 +273,7 @@ def _cut_out(line: Line, spans: Sequence[Span]) -> tuple[str, tuple[int, ...]]:
     for start, end in reversed(spans):
         text = f"{text[:start]}{CUT}{text[end:]}"
     cut = {mark for span in spans for mark in _inside(line, span)}
-    return text, tuple(dict.fromkeys(mark.spec for mark in line.marks if mark not in cut))
+    return text.strip(), tuple(dict.fromkeys(mark.spec for mark in line.marks if mark not in cut))
 
 
 def _inside(line: Line, span: Span) -> list[Mark]:
