@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import eq
-from os.path import commonprefix
 from typing import NamedTuple
 
 from .long_lines import CUT
@@ -177,16 +176,24 @@ def _cells(lines: Sequence[Line], spans: Sequence[Span]) -> list[str]:
 def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
     """A column without the brackets, quotes and `key=` that all its cells have: `(8.4.2)` is `8.4.2`."""
     cells = _cells(lines, spans)
-    opening = _OPENS.match(commonprefix(cells))
+    opening = _OPENS.match(_common_start(cells))
     before = opening.end() if opening else 0  # it matches nothing too
     after = 0
-    for char in commonprefix([cell[::-1] for cell in cells]):
+    for char in _common_start([cell[::-1] for cell in cells]):
         if char not in _AFTER and not all(_closes_nothing(cell[before : len(cell) - after], char) for cell in cells):
             break
         after += 1
     if before + after >= min(map(len, cells)):
         return spans
     return [(start + before, end - after) for start, end in spans]
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    low, high = min(texts), max(texts)
+    for at, char in enumerate(low):
+        if char != high[at]:
+            return low[:at]
+    return low
 
 
 def _closes_nothing(cell: str, closer: str) -> bool:
