@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
+SILENT_S = 60.0
+"""A server that has not answered by then never will."""
 COMMAND = [sys.executable, "-m", "palimpsest_mcp"]
 
 
@@ -55,13 +58,16 @@ def exchange(home: Path, *lines: str) -> tuple[list[dict[str, Any]], str]:
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as running:
         assert running.stdin is not None and running.stdout is not None and running.stderr is not None
+        silent = threading.Timer(SILENT_S, running.kill)
+        silent.start()
         answers: list[dict[str, Any]] = []
         for line in lines:
             running.stdin.write(line)
             running.stdin.flush()
-            answers.append(json.loads(running.stdout.readline()))
+            answers.append(json.loads(running.stdout.readline() or '"no answer"'))
         running.stdin.close()
         rest, stderr = running.stdout.read(), running.stderr.read()
+        silent.cancel()
         assert rest == "" and running.wait(60) == 0
     return answers, stderr
 

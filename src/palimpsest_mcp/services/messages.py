@@ -92,7 +92,8 @@ class Messages:
         if situation.window_tokens is None:
             raise no_window()
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
-        answer = report(info, situation, request, result, note=host_note("messages" if told.host == "" else told.host))
+        note = host_note(told.host or context.host)
+        answer = report(info, situation, request, result, note=note)
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes))
         contents, damaged = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
@@ -103,8 +104,8 @@ class Messages:
                 reason="The compacted list would not be valid; the input is returned as it came.",
             )
         elif not result.made and not result.copies and contents:
-            note = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
-            answer = msgspec.structs.replace(answer, notes=(*answer.notes, note))
+            again = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, again))
         if damaged:
             said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
