@@ -43,6 +43,15 @@ def test_a_digest_of_digests_counts_the_same_again(bench: Bench) -> None:
         assert again(bench, request, bench.digester.compute(request)) == ()
 
 
+def test_a_row_whose_first_column_is_named_like_a_class_is_no_ledger(bench: Bench) -> None:
+    rows = ",".join(f'"part{n}": [[{{"path": "src/a{n}.py", "call": "size={n}5100", "k": {n}.25}}]]' for n in range(9))
+    for share in (0.5, 0.8):
+        request = bench.request(f"{{{rows}}}", share=share)
+        digest = bench.digester.compute(request)
+        assert "\npath: src/a0.py | call: size=05100 | k: 0.25\n" in digest.parts[0].text
+        assert again(bench, request, digest) == ()
+
+
 def test_a_count_that_does_not_fit_is_told(bench: Bench, log: Callable[[int], str]) -> None:
     request = bench.request(log(40))
     digest = bench.digester.compute(request)

@@ -15,7 +15,7 @@ from ..models.digests import DigestLine, DigestPart
 from ..models.records import ClassCount, SpecificCounts
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
-from .entries import entry_groups
+from .entries import ALSO, entry_groups
 from .long_lines import CUT
 from .units import Survey
 
@@ -127,9 +127,15 @@ def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
         ledger = [line for line in ledger if line.removesuffix(f" {CUT}") not in source]
     homes = _homes(survey)
     return sum(
-        not _pairs_hold(survey, homes, line, found)
+        _may_be_ledger(line, found) and not _pairs_hold(survey, homes, line, found)
         for line, found in zip(ledger, _found_by_line(ledger, registry), strict=True)
     )
+
+
+def _may_be_ledger(line: str, found: Sequence[Span]) -> bool:
+    """A line under the name of a class holds that class alone; a row of records that begins so does not."""
+    name, led, _ = line.partition(": ")
+    return not led or line[0] == " " or name == ALSO or all(span.cls == name for span in found)
 
 
 def _homes(survey: Survey) -> dict[str, list[int]]:
