@@ -175,7 +175,7 @@ def test_a_target_out_of_reach_says_what_stays() -> None:
 def test_pointers_are_planned_where_the_policy_drops() -> None:
     dropping = msgspec.structs.replace(RESEARCH, prefer_compact_over_drop=False)
     found = plan(results(20), dropping, window_tokens=20_000, force=True)
-    assert {slot.budget_tokens for slot in found.slots if len(slot.item_ids) == 3} == {180}
+    assert {slot.budget_tokens for slot in found.slots if len(slot.item_ids) == 3} == {80}
     assert all(slot.ceiling_tokens == slot.budget_tokens for slot in found.slots)
 
 

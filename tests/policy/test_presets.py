@@ -58,7 +58,7 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones() -> None:
         ({"offload_trigger_token_ratio": float("nan")}, "offload_trigger_token_ratio must be above 0"),
         ({"offload_target_token_ratio": 0.7}, "must be below offload_trigger_token_ratio"),
         ({"offload_archive_path": "/tmp/x"}, "offload_archive_path is fixed"),
-        ({"budget_share": 0.05}, "min_budget_share .* must not be above budget_share"),
+        ({"budget_share": 0.04}, "min_budget_share .* must not be above budget_share"),
         ({"min_shown": 1.5}, "min_shown must be from 0 to 1"),
         ({"batch_items": 0}, "batch_items must be at least 1"),
         ({"zones": []}, "zones must start at 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from hypothesis import given, settings
@@ -49,11 +50,40 @@ def test_the_oldest_units_get_what_they_need_and_the_newer_stay_whole_where_that
 
 
 def test_all_that_may_leave_share_a_tight_target_by_need() -> None:
-    needs = {f"r{row}": 900.0 if row < 3 else 20.0 for row in range(30)}
+    needs = {f"r{row}": 900.0 if row < 9 else 20.0 for row in range(30)}
     found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by(needs))
     assert found.reaches_target
     assert len(left(found)) == 27
-    assert found.slots[0].budget_tokens > 2 * found.slots[4].budget_tokens
+    assert found.slots[0].budget_tokens > 2 * found.slots[1].budget_tokens
+
+
+def test_a_target_that_presses_digests_makes_larger_batches_of_them() -> None:
+    roomy = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.5, keep_last=3, share_by=by({}))
+    tight = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by({}))
+    assert {len(slot.item_ids) for slot in roomy.slots} == {3}
+    assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.reaches_target
+
+
+def test_a_target_below_the_least_digests_is_met_by_pointers_for_the_oldest_and_no_more_than_it_needs() -> None:
+    needs = {f"r{row}": 5_000.0 for row in range(30)}
+    found = plan(results([10_000] * 30), RESEARCH, window_tokens=300_000, target=0.13, keep_last=3, share_by=by(needs))
+    pointed = [name for slot in found.slots if slot.pointer for name in slot.item_ids]
+    assert found.reaches_target and len(left(found)) == 27
+    assert pointed == [f"r{row}" for row in range(len(pointed))] and len(pointed) == 10
+    assert all(slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots if not slot.pointer)
+    assert found.notes == (f"{len(pointed)} results become pointers: the target leaves no room for digests of all",)
+
+
+def test_a_target_that_even_pointers_miss_keeps_the_least_digests() -> None:
+    needs = {f"r{row}": 5_000.0 for row in range(30)}
+    found = plan(results([10_000] * 30), RESEARCH, window_tokens=300_000, target=0.05, keep_last=3, share_by=by(needs))
+    assert not found.reaches_target and len(left(found)) == 27
+    assert all(not slot.pointer and slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots)
+
+
+def test_what_needs_little_is_no_pointer_however_low_the_target() -> None:
+    found = plan(results([30_000] * 30), RESEARCH, window_tokens=900_000, target=0.15, keep_last=3, share_by=by({}))
+    assert found.reaches_target and not any(slot.pointer for slot in found.slots)
 
 
 def test_what_every_result_takes_beside_its_text_is_not_given_to_digests() -> None:
@@ -88,6 +118,7 @@ def test_a_target_is_met_by_the_first_units_or_missed_only_where_no_budget_could
     for slot in found.slots:
         assert 0 < slot.budget_tokens == slot.ceiling_tokens < slot.tokens
     if found.slots and not found.reaches_target:
-        least = [slot.budget_tokens <= max(100, 0.07 * slot.tokens + 1) or slot.tokens < 1_000 for slot in found.slots]
         assert len(left(found)) == len(items) - 3
-        assert any(least)
+        batches = math.ceil((len(items) - 3) / 9)
+        pointers = sum(entry.tokens for entry in items[-3:]) + len(items[:-3]) * (overhead + 10) + batches * 50
+        assert pointers > 0.98 * found.target_tokens - 50, "not even pointers would meet it"

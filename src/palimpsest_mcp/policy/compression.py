@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ..models.policies import Policy
-from .strategies import STRATEGIES
+from .strategies import STRATEGIES, limit_of
 
 
 class Compressed(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +44,7 @@ def compression(
     if before <= 0:
         return Compressed(share=None)
     share = 1 - sum(size for _, size in sizes) / before
-    how = STRATEGIES[strategy]
-    limits = (policy.refuse_compression_above if how.refuse_above else None, how.refuse_above if left_out else None)
-    limit = min((one for one in limits if one is not None), default=None)
+    limit = limit_of(policy, STRATEGIES[strategy], lossless=not left_out)
     if limit is not None and share > limit:
         return Compressed(share=share, refused=True, note=f"{share:.1%} compression is above the limit of {limit:.0%}")
     usual = policy.expected_compression

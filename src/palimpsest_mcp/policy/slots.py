@@ -11,8 +11,8 @@ from ..models.plans import ContextItem, Slot, Verdict
 
 MIN_BUDGET_TOKENS = 100
 """Header and manifest alone take about this much; a smaller budget would only ever give a pointer."""
-POINTER_TOKENS = 60
-"""A pointer with its manifest, for one item."""
+POINTER_TOKENS, POINTER_NOTE = 50, 10
+"""A pointer with its manifest, and what stands in the place of each of its items."""
 GROWTH = 2
 """How often its budget a digest may grow to, before it leaves out a specific of the first rank (design §9.1)."""
 
@@ -27,7 +27,7 @@ class Unit(msgspec.Struct, frozen=True):
     copy: bool
     """A fetched copy of what the archive has: it becomes a pointer and is never mixed with originals."""
     forget: bool = False
-    """All of it may be forgotten: it leaves first, and as a pointer."""
+    """It leaves as a pointer: all of it may be forgotten (then it goes first), or the target has no room for more."""
 
     @property
     def kind(self) -> tuple[bool, bool]:
@@ -44,6 +44,8 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     pointers: bool
     """The policy leaves pointers in the place of digests."""
     batch_items: int
+    pointed: int = 0
+    """So many of the first units become pointers, whatever they hold."""
 
 
 def units_of(
@@ -93,7 +95,9 @@ def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> lis
     done: list[Slot] = []
     gained = 0
     waiting: list[Unit] = []
-    for unit in units:
+    for number, unit in enumerate(units):
+        if number < sizing.pointed and not unit.copy:
+            unit = msgspec.structs.replace(unit, forget=True)
         if excess is not None and gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
             break
         if waiting and (waiting[0].kind != unit.kind or _count(waiting) >= sizing.batch_items):
@@ -106,7 +110,7 @@ def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> lis
 
 def budget_of(tokens: int, items: int, *, pointers: bool, share: float) -> int:
     """Tokens of the digest of a batch; always smaller than the batch."""
-    wanted = POINTER_TOKENS * items if pointers else max(MIN_BUDGET_TOKENS, math.ceil(tokens * share))
+    wanted = POINTER_TOKENS + POINTER_NOTE * items if pointers else max(MIN_BUDGET_TOKENS, math.ceil(tokens * share))
     return max(0, min(wanted, tokens - 1))
 
 

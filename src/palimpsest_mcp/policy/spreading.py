@@ -11,6 +11,8 @@ import msgspec
 from ..models.plans import Slot
 from .slots import MIN_BUDGET_TOKENS, gain_of
 
+_ROUNDS = 3
+
 
 class Share(Protocol):
     """Says how many tokens the digest of each slot should have."""
@@ -30,7 +32,7 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
         slots: of everything that may leave, in the order in which it would.
         excess: tokens above the target.
     """
-    digests = [slot for slot in slots if not (slot.pointer or slot.copies)]
+    digests = _digests(slots)
     wanted = dict(zip(digests, _within(digests, share(digests, None)), strict=True))
     chosen: list[Slot] = []
     gained = 0
@@ -40,12 +42,36 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
         chosen.append(slot)
         gained += gain_of(wanted.get(slot, slot))
     sharing = [slot for slot in chosen if slot in wanted]
-    leaving = sum(slot.tokens for slot in sharing)
-    total = sum(slot.tokens - slot.overhead_tokens for slot in sharing) - excess
-    total += sum(gain_of(slot) for slot in chosen if slot not in wanted)
-    budgets = share(sharing, max(total, math.ceil(least_share * leaving)))
-    sized = dict(zip(sharing, _within(sharing, budgets), strict=True))
+    room = room_of(chosen, excess=excess)
+    if gained < excess:
+        room = max(room, least_of(chosen, least_share))
+    sized = dict(zip(sharing, _shared(sharing, share, room), strict=True))
     return [sized.get(slot, slot) for slot in chosen]
+
+
+def room_of(slots: Sequence[Slot], *, excess: int) -> int:
+    """Tokens that the target leaves to the digests among these slots."""
+    return sum(gain_of(one) + (0 if one.pointer or one.copies else one.budget_tokens) for one in slots) - excess
+
+
+def least_of(slots: Sequence[Slot], least_share: float) -> int:
+    """Tokens that the digests must have to be more than a count of what is gone."""
+    return sum(max(MIN_BUDGET_TOKENS, math.ceil(least_share * slot.tokens)) for slot in _digests(slots))
+
+
+def _digests(slots: Sequence[Slot]) -> list[Slot]:
+    return [slot for slot in slots if not (slot.pointer or slot.copies)]
+
+
+def _shared(slots: Sequence[Slot], share: Share, room: int) -> list[Slot]:
+    """The slots with budgets of so many tokens together; those that get more than was said take it from the others."""
+    sized = _within(slots, share(slots, room))
+    for _ in range(_ROUNDS):
+        over = sum(slot.budget_tokens for slot in sized) - room
+        if over <= 0:
+            break
+        sized = _within(slots, share(slots, max(0, room - over)))
+    return sized
 
 
 def _within(slots: Sequence[Slot], budgets: Sequence[int]) -> list[Slot]:
@@ -57,4 +83,4 @@ def _within(slots: Sequence[Slot], budgets: Sequence[int]) -> list[Slot]:
     return sized
 
 
-__all__ = ["Share", "spread"]
+__all__ = ["Share", "least_of", "room_of", "spread"]

@@ -133,10 +133,18 @@ def under(policy: Policy, strategy: Strategy) -> Policy:
     )
 
 
+def limit_of(policy: Policy, strategy: Strategy, *, lossless: bool = False) -> float | None:
+    """Compression above which a pass is refused; None where none is. What left nothing out has only the policy's."""
+    if strategy.refuse_above is None:
+        return None
+    limits = (policy.refuse_compression_above, None if lossless else strategy.refuse_above)
+    return min((one for one in limits if one is not None), default=None)
+
+
 def _usual(policy: Policy, strategy: Strategy) -> tuple[float, float]:
     """The policy's own range belongs to the default strategy."""
     own = policy.expected_compression
     return own if own is not None and strategy.name == DEFAULT else strategy.expected
 
 
-__all__ = ["DEFAULT", "STRATEGIES", "TOO_MUCH", "Strategy", "under"]
+__all__ = ["DEFAULT", "STRATEGIES", "TOO_MUCH", "Strategy", "limit_of", "under"]

@@ -16,6 +16,7 @@ from ..models.specifics import Specific
 from ..policy.compression import compression
 from ..policy.levels import Group, level2_groups
 from ..policy.planning import Outcome
+from ..policy.slots import GROWTH
 from .carrying import left_to
 from .dependencies import Dependencies
 from .digesting import Above, Made
@@ -282,7 +283,8 @@ class Batches:
         for ids in names.values():
             tokens = sum(self._items[name].tokens for name in ids)
             budget = min(tokens - 1, max(1, round(slot.budget_tokens * tokens / max(1, slot.tokens))))
-            ceiling = min(2 * budget, tokens - 1)
+            grows = slot.ceiling_tokens > slot.budget_tokens
+            ceiling = min(GROWTH * budget, tokens - 1) if grows else budget
             found.append(Slot(item_ids=tuple(ids), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling))
         return found
 
@@ -297,6 +299,10 @@ class Batches:
         self.made, self._outcomes = list(kept.made), list(kept.outcomes)
         self._slots, self._standing = dict(kept.slots), dict(kept.standing)
         self._digesting.hold_again(kept.held)
+
+    def ask_for(self, item_id: str, words: Collection[str]) -> None:
+        """What a digest of this item should say, where it is made again."""
+        self._digesting.ask_for(item_id, words)
 
     async def add(self, first: Plan, slots: Collection[Slot]) -> None:
         """Make batches of slots whose items are free again, and then whatever the target still needs."""

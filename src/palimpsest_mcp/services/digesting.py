@@ -66,13 +66,15 @@ class Digesting:
         self._policy = policy
         self._counter = counter
         self._focus = tuple(dict.fromkeys(word.lower() for word in focus.split() if len(word) > 2))
+        self._asked_for: dict[str, tuple[str, ...]] = {}
+        """Item id -> words that its digest was found to lack."""
         self._reason: Reason = reason
         self._digester: Digester = given.digester_for(counter)
         self.wording = Wording(given.redactor, given.writer, self._focus)
         """Summaries above the digests of this pass."""
         self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
-        self.spans: dict[str, list[Span]] = {}
-        """Item id -> specifics of its masked text, where they were looked for before its digest is made; used once."""
+        self._spans: dict[str, tuple[str, list[Span]]] = {}
+        """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
 
@@ -137,16 +139,35 @@ class Digesting:
 
     async def _redacted(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
         masked = await asyncio.to_thread(self.masked, items)
-        del self._masked[tuple(one.item.id for one in items)]
+        self._masked.pop(tuple(one.item.id for one in items), None)
         return masked
 
     def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
         """Their texts redacted, one after the other (a secret may run over the end of one); kept until digested."""
         ids = tuple(one.item.id for one in items)
         if ids not in self._masked:
+            larger = next((known for known in self._masked if set(ids) < set(known)), None)
+            if (
+                larger is not None
+            ):  # masked together with more before: what runs over the end of one is masked there too
+                known = dict(zip(larger, self._masked[larger], strict=True))
+                return [known[name] for name in ids]
             texts = [content_text(one.item.content) for one in items]
             self._masked[ids] = self._given.redactor.redact_all(texts)
         return self._masked[ids]
+
+    def look_ahead(self, items: Sequence[ContextItem]) -> list[list[Span]]:
+        """The specifics of each item, kept for the digest that is made of the same text."""
+        found: list[list[Span]] = []
+        for one, masked in zip(items, self.masked(items), strict=True):
+            found.append(self._given.registry.spans(masked.text))
+            self._spans[one.item.id] = masked.text, found[-1]
+        return found
+
+    def _spans_of(self, item_id: str, text: str) -> list[Span] | None:
+        """None where nobody looked, or where the text was masked otherwise, in other company."""
+        known, spans = self._spans.pop(item_id, ("", None))
+        return spans if known == text else None
 
     def _sources(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
         return tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
@@ -198,7 +219,7 @@ class Digesting:
             replaces=above.replaces if above else (),
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
-            focus=self._focus,
+            focus=self._focus_of(items),
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),
@@ -209,6 +230,14 @@ class Digesting:
             record = msgspec.structs.replace(record, level=above.level, replaces=above.replaces)
         texts = tuple(one.text for one in masked)
         return Made(record=record, shown=digest.shown, texts=texts, notes=digest.notes)
+
+    def ask_for(self, item_id: str, words: Iterable[str]) -> None:
+        """From now on, lines with these words count for more in the digest of an item."""
+        self._asked_for[item_id] = tuple(word.lower() for word in words)
+
+    def _focus_of(self, items: Sequence[ContextItem]) -> tuple[str, ...]:
+        asked = (word for one in items for word in self._asked_for.get(one.item.id, ()))
+        return tuple(dict.fromkeys((*self._focus, *asked)))
 
     def _visible(self, above: Above | None) -> Visible:
         """What this digest may leave to others: nothing to those it replaces, and nothing that it must show itself."""
@@ -239,7 +268,7 @@ class Digesting:
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
-            spans=self.spans.pop(item.id, None),
+            spans=self._spans_of(item.id, masked.text),
         )
 
     def _record(
@@ -284,7 +313,7 @@ class Digesting:
         parts = [
             [[one.item.id, one.item.sha256] for one in items],
             msgspec.to_builtins(self._policy),
-            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, list(self._focus)],
+            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, self._focus_of(items)],
             [self._digester.name, self._given.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]

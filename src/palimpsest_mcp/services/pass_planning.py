@@ -64,7 +64,7 @@ class Planning:
     def _planned(self, *, by_need: bool = False) -> Plan:
         request, situation = self._request, self._situation
         if by_need:
-            self._needs = _Needs(self._given, self.digesting, self.items)
+            self._needs = _Needs(self.digesting, self.items)
         return plan(
             situation.view.items,
             request.rules,
@@ -125,8 +125,7 @@ class Planning:
 class _Needs:
     """About how many tokens each item needs to show what nothing before it shows."""
 
-    def __init__(self, given: Dependencies, digesting: Digesting, items: Mapping[str, ContextItem]) -> None:
-        self._registry = given.registry
+    def __init__(self, digesting: Digesting, items: Mapping[str, ContextItem]) -> None:
         self._digesting = digesting
         self._items = items
         self._seen = {(one.cls, one.text, one.key) for one in digesting.held()}
@@ -143,8 +142,7 @@ class _Needs:
     def _of(self, slot: Slot) -> float:
         new = [self._items[name] for name in slot.item_ids if name not in self._known]
         if new:
-            for one, masked in zip(new, self._digesting.masked(new), strict=True):
-                spans = self._digesting.spans[one.item.id] = self._registry.spans(masked.text)
+            for one, spans in zip(new, self._digesting.look_ahead(new), strict=True):
                 self._known[one.item.id] = need_of_spans(spans, self._seen)
         return sum(self._known[name] for name in slot.item_ids)
 

@@ -8,6 +8,7 @@ import msgspec
 
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.probes import ProbeReport
+from ..policy.slots import MIN_BUDGET_TOKENS
 from .batches import Batches
 from .dependencies import Dependencies
 from .pass_request import PassRequest
@@ -19,6 +20,8 @@ LEAST_GROWTH = 1.25
 """A batch is made again only with at least so many times its budget: less would hardly show more."""
 REFILLS = 3
 """How often others leave in the place of what had to stay raw."""
+SAYS_IT = 320
+"""Tokens of a digest that can say the line a critical probe asks for, beside header and note."""
 MARGIN = 0.9
 """Of the room that the target leaves, so much is given to digests: each may exceed its budget by a little (D11)."""
 
@@ -28,10 +31,11 @@ async def prove(
 ) -> ProbeReport:
     """Ask the probes, and do what they say until nothing is left to do: at most every one of `RETRIES`, and `REFILLS`.
 
-    A critical failure, or less than 70 %: the batches concerned are not used, and others leave instead. 70 to 90 %:
-    weak batches get more room, then stay raw while others can leave for them, then are made one unit a batch; each as
-    far as the target allows. A round that shows no more, or costs the target, is taken back; in the end the pass is
-    accepted with a warning.
+    A critical failure: the unit concerned gets a batch of its own, once, with room to say it. Where it fails still, or
+    less than 70 % pass: the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more
+    room, then stay raw while others can leave for them, then are made one unit a batch; each as far as the target
+    allows. A round that shows no more, or costs the target, is taken back; in the end the pass is accepted with a
+    warning.
     """
     probing = Probing(
         given,
@@ -43,7 +47,12 @@ async def prove(
     steps = list(RETRIES)
     found = await probing.ask(batches.leaving())
     while True:
-        if bad := found.untrusted:
+        if alone := _alone(batches, found):
+            retries += 1
+            await batches.drop(set(alone), taken=False)
+            await batches.add(first, [slot for group in alone.values() for slot in group])
+            found = await probing.ask(batches.leaving())
+        elif bad := found.untrusted:
             kept_raw += len(bad)
             await batches.drop(bad)
             if refills < REFILLS:
@@ -62,10 +71,39 @@ async def prove(
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:
-    """Items that leave as pointers by choice: by the forget gate, or all (`opaque`)."""
+    """Items that leave as pointers by choice: the forget gate, a target without room for more, or all (`opaque`)."""
     if not request.rules.prefer_compact_over_drop:
         return frozenset(one.item.id for one in items)
-    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget")
+    pressed = {name for slot in first.slots if slot.pointer for name in slot.item_ids}
+    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget") | pressed
+
+
+def _alone(batches: Batches, found: Round) -> dict[str, list[Slot]]:
+    """Batch of several units, one of which failed critically -> a slot for each such unit, and one for the rest."""
+    failed = {one.item_id: one.expected for one in found.graded.critical}
+    slots: dict[str, list[Slot]] = {}
+    for batch in sorted({found.batch_of[name] for name in failed if name in found.batch_of}):
+        slot = batches.slot_of(batch)
+        units = batches.units(slot) if slot is not None and not slot.pointer else []
+        weak = [unit for unit in units if not failed.keys().isdisjoint(unit.item_ids)]
+        rest = [unit for unit in units if failed.keys().isdisjoint(unit.item_ids)]
+        if slot is not None and weak and rest:
+            weak = [_sized(unit, max(unit.budget_tokens, SAYS_IT)) for unit in weak]
+            left = slot.budget_tokens - sum(unit.budget_tokens for unit in weak)
+            for name in [name for unit in weak for name in unit.item_ids if name in failed]:
+                batches.ask_for(name, failed[name])
+            slots[batch] = [*weak, _sized(_joined(rest), max(left, MIN_BUDGET_TOKENS))]
+    return slots
+
+
+def _joined(units: Sequence[Slot]) -> Slot:
+    ids = tuple(name for unit in units for name in unit.item_ids)
+    return Slot(item_ids=ids, tokens=sum(unit.tokens for unit in units), budget_tokens=0, ceiling_tokens=0)
+
+
+def _sized(slot: Slot, budget: int) -> Slot:
+    budget = min(budget, slot.tokens - 1)
+    return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
 
 
 async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
@@ -108,7 +146,7 @@ def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> di
                 slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
             )
             slots[batch] = batches.units(roomier) if singly else [roomier]
-        elif len(units) > 1:
+        elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= SAYS_IT:
             slots[batch] = units
     return slots
 
