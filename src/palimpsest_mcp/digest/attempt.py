@@ -131,8 +131,12 @@ class Attempt:
         if room <= 0:
             return None
         if self._fixed:
-            self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, batch.open_tokens()))
-        selector = Selector(batch, self._least, brief=is_brief(request), sparing=self._fixed)
+            values, words = batch.need()
+            need = values if request.values_first else values + words
+            self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, need))
+        selector = Selector(
+            batch, self._least, brief=is_brief(request), sparing=self._fixed, values_first=request.values_first
+        )
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
         if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):
@@ -185,7 +189,7 @@ class Attempt:
 
         Where no budget may grow, each counts by its worth, so that two hundred time stamps that cannot all stay do not
         make a pointer of an item whose other specifics are there; and the least share falls with the part of all
-        specifics that the budget could hold bare: some of them and an honest count tell more than the count alone.
+        specifics that the budget could hold: some of them and an honest count tell more than the count alone.
         """
         weight = self._weight[number]
         total = sum(weight)

@@ -1,4 +1,4 @@
-"""Which specifics the ledger of a batch holds: the most worth a token, with a least share in view for every item."""
+"""What of a batch is shown, and in which form: the most worth a token, and a least share of every item."""
 
 from __future__ import annotations
 
@@ -11,36 +11,39 @@ ones win over dear ones, and many over few."""
 
 
 class Candidate(NamedTuple):
-    """A specific that no line shows."""
+    """An entry of the ledger, or a line that shows its specifics for about what they take in the ledger."""
 
     item: int
-    spec: int
-    shared: int
-    """Its number in the batch: one entry serves every item that holds the same."""
+    specs: tuple[int, ...]
+    """What it shows of its item: one specific, or those of the line that nothing shows yet."""
+    shared: tuple[int, ...]
+    """Their numbers in the batch: one entry serves every item that holds the same."""
     worth: float
     weight: float
-    """How much it counts toward its item's least share: 1, or its worth."""
+    """How much it counts toward its item's least share: 1 for each specific, or their worth."""
     cost: int
-    group: str | int | None
-    """What it shares a cost with: a key, a line."""
-    group_cost: int
+    group: str | int | tuple[int] | None = None
+    """What it shares a cost with: a key, a line whose word stands beside it, a table (as a tuple)."""
+    group_cost: int = 0
     """Paid once by the first of its group."""
+    unit: int = -1
+    """The line that it is; -1 for an entry."""
 
 
 class _Choice:
-    """Entries being taken within a number of tokens."""
+    """Candidates being taken within a number of tokens."""
 
     def __init__(self, items_of: dict[int, list[tuple[int, float]]], items: int, room: int) -> None:
         self._items_of = items_of
-        self._groups: set[tuple[int, str | int]] = set()
+        self._groups: set[tuple[int, str | int | tuple[int]]] = set()
         self.taken: set[int] = set()
         self.room = room
         self.covered = [0.0] * items
         self.chosen: list[Candidate] = []
 
     def take(self, candidate: Candidate, *, even_over: bool = False) -> None:
-        """Take an entry where there is room for it, or even where there is none."""
-        if candidate.shared in self.taken:
+        """Take one where there is room for it, or even where there is none."""
+        if self.taken.issuperset(candidate.shared):
             return
         group = None if candidate.group is None else (candidate.item, candidate.group)
         cost = candidate.cost + (candidate.group_cost if group not in self._groups else 0)
@@ -49,28 +52,32 @@ class _Choice:
         self.room -= cost
         if group is not None:
             self._groups.add(group)
-        self.taken.add(candidate.shared)
         self.chosen.append(candidate)
-        for item, weight in self._items_of[candidate.shared]:
-            self.covered[item] += weight
+        for shared in candidate.shared:
+            if shared not in self.taken:
+                self.taken.add(shared)
+                for item, weight in self._items_of[shared]:
+                    self.covered[item] += weight
 
 
-def choose(candidates: Sequence[Candidate], room: int, wanted: Sequence[float]) -> list[Candidate]:
-    """The entries to print within about `room` tokens.
+def choose(
+    candidates: Sequence[Candidate], room: int, wanted: Sequence[float], items_of: dict[int, list[tuple[int, float]]]
+) -> list[Candidate]:
+    """The candidates to print within about `room` tokens.
 
-    `wanted[item]` is the weight of the item's candidates that must at least be covered. Where not all can have that,
-    the dearest stay short, and the caller decides what becomes of them.
+    Where not every item can have its least share, the dearest stay short, and the caller decides what becomes of them.
+
+    Args:
+        wanted: per item, the weight of its open specifics that must at least be covered.
+        items_of: number in the batch -> (item, weight there) of every open specific.
     """
-    items_of: dict[int, list[tuple[int, float]]] = {}
-    for candidate in candidates:
-        items_of.setdefault(candidate.shared, []).append((candidate.item, candidate.weight))
-    order = sorted(candidates, key=lambda c: (-c.worth / c.cost, c.item, c.spec))
+    order = sorted(candidates, key=lambda c: (-c.worth / c.cost, c.item, c.specs))
     by_item = [[c for c in order if c.item == n] for n in range(len(wanted))]
 
     def run(needy: Iterable[int], pressure: float) -> _Choice:
         choice = _Choice(items_of, len(wanted), room)
         for item in needy:
-            for candidate in sorted(by_item[item], key=lambda c: (-(c.worth + pressure * c.weight) / c.cost, c.spec)):
+            for candidate in sorted(by_item[item], key=lambda c: (-(c.worth + pressure * c.weight) / c.cost, c.specs)):
                 if choice.covered[item] >= wanted[item]:
                     break
                 choice.take(candidate, even_over=True)

@@ -13,6 +13,8 @@ NOTE_COST = 8
 """Tokens of a remark of ours before a line, about."""
 _KEY_EXTRA, _LABEL_EXTRA = 2, 2
 """Tokens beside a key or a word: its mark, and the break before it."""
+_WORD = 3
+"""Tokens of such a word with what is beside it, about."""
 
 
 @dataclass(slots=True)
@@ -67,26 +69,32 @@ class Batch:
         self.spent = 0
         """Tokens by the sum of single counts."""
 
-    def open_tokens(self) -> int:
-        """Tokens that all specifics not in view would take bare."""
-        return sum(
-            cost
-            for plan in self.plans
-            for cost, shared in zip(plan.bare, plan.shared, strict=True)
-            if shared not in self.seen
-        )
+    def need(self) -> tuple[int, int]:
+        """Tokens of all specifics not in view, bare; and of a word for each line that holds some without a key."""
+        bare = homes = 0
+        for plan in self.plans:
+            open_ones = [spec for spec, shared in enumerate(plan.shared) if shared not in self.seen]
+            bare += sum(plan.bare[spec] for spec in open_ones)
+            homes += len({plan.survey.home[spec] for spec in open_ones if plan.wants_word(spec)})
+        return bare, _WORD * homes
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with its heading where that is not shown yet."""
+        heading = unit.table >= 0 and unit.table not in plan.tables
+        return self.bare_cost(unit) + (self.heading_cost(plan, unit) if heading else 0)
+
+    def bare_cost(self, unit: Unit) -> int:
+        """Tokens of a line with its remark."""
         if not unit.cost:
             unit.cost = self.count(unit.text) + 1
-        cost = unit.cost + (NOTE_COST if unit.note else 0)
-        if unit.table >= 0 and unit.table not in plan.tables:
-            table = plan.survey.reduced.tables[unit.table]
-            if not table.cost:
-                table.cost = sum(self.count(line) + 1 for line in table.lines) + NOTE_COST
-            cost += table.cost
-        return cost
+        return unit.cost + (NOTE_COST if unit.note else 0)
+
+    def heading_cost(self, plan: Plan, unit: Unit) -> int:
+        """Tokens of what stands above the rows of a line's table."""
+        table = plan.survey.reduced.tables[unit.table]
+        if not table.cost:
+            table.cost = sum(self.count(line) + 1 for line in table.lines) + NOTE_COST
+        return table.cost
 
     def take(self, plan: Plan, index: int) -> None:
         """Show a line: its specifics leave the ledger."""

@@ -220,6 +220,7 @@ class Digesting:
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
             focus=self._focus_of(items),
+            values_first=False,
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),

@@ -1,0 +1,94 @@
+"""The forms in which what is still open of an item could be shown, each with its price."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from .coverage import Candidate
+from .plans import Batch, Plan, group_of
+
+_LABEL = 2
+"""Tokens of a word beside values with its break, about."""
+_PREMIUM = 1.2
+"""A line may take so much more than its specifics alone, where those would stand without a word beside them: it has
+all of its words."""
+_CHARS = 6
+"""Characters a token that no line exceeds by much: longer ones cannot be cheap, and are not counted."""
+_WORTH_SAYING = 0.3
+"""Of the worth of the best specific in a line: what is worth less is no reason to show the line."""
+
+
+def open_specs(batch: Batch, plan: Plan, classes: frozenset[str] | None = None) -> list[int]:
+    """Specifics of an item that nothing in view shows, in source order; of some classes only, where these are given."""
+    specs = plan.survey.specs
+    return [
+        spec
+        for spec, shared in enumerate(plan.shared)
+        if shared not in batch.seen and (classes is None or specs[spec].cls in classes)
+    ]
+
+
+def entries(batch: Batch, number: int, specs: Sequence[int]) -> Iterator[Candidate]:
+    """Each specific as an entry of the ledger."""
+    plan = batch.plans[number]
+    for spec in specs:
+        group = group_of(plan, spec)
+        cost = 0 if group is None or group in plan.groups else batch.group_cost(plan, group)
+        yield Candidate(
+            number, (spec,), (plan.shared[spec],), plan.worth[spec], plan.weight[spec], plan.bare[spec], group, cost
+        )
+
+
+def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
+    """Lines and rows of an item that cost about what their open specifics would take in the ledger, or less.
+
+    A specific stands in one of them only. A table is among them where its rows save more than its heading costs.
+    """
+    plan = batch.plans[number]
+    wanted = set(specs)
+    found: list[Candidate] = []
+    saved: dict[int, int] = defaultdict(int)
+    for index, unit in enumerate(plan.survey.reduced.units):
+        here = tuple(spec for spec in unit.specs if spec in wanted)
+        if not here or index in plan.picked:
+            continue
+        price = _price(plan, here)
+        if len(unit.text) > _CHARS * price:
+            continue
+        cost = batch.bare_cost(unit)
+        if cost > price:
+            continue
+        wanted.difference_update(here)
+        in_table = unit.table >= 0 and unit.table not in plan.tables
+        if in_table:
+            saved[unit.table] += round(price) - cost
+        found.append(
+            Candidate(
+                number,
+                here,
+                tuple(plan.shared[spec] for spec in here),
+                sum(plan.worth[spec] for spec in here),
+                sum(plan.weight[spec] for spec in here),
+                cost,
+                (unit.table,) if in_table else None,
+                batch.heading_cost(plan, unit) if in_table else 0,
+                index,
+            )
+        )
+    return [one for one in found if one.group is None or _pays(saved, one)]
+
+
+def _pays(saved: Mapping[int, int], one: Candidate) -> bool:
+    return isinstance(one.group, tuple) and saved[one.group[0]] >= one.group_cost
+
+
+def _price(plan: Plan, specs: Sequence[int]) -> float:
+    """Tokens for which the ledger would show them, or a little more where it would show them without words."""
+    best = max(plan.worth[spec] for spec in specs)
+    told = [spec for spec in specs if plan.worth[spec] >= _WORTH_SAYING * best]
+    bare = sum(plan.bare[spec] for spec in told)
+    return bare + _LABEL + 1 if plan.labelled else _PREMIUM * bare
+
+
+__all__ = ["entries", "lines", "open_specs"]

@@ -1,0 +1,115 @@
+"""Step 3 of a selection: what is left of a budget gives entries back the words around them; and what goes again."""
+
+from __future__ import annotations
+
+import heapq
+
+from .entries import SPEAKING, label_of
+from .plans import Batch, Plan
+from .units import Unit
+
+_MOST_OF_ITEM = 0.2
+"""Of an item's own tokens, for giving its entries back their lines: a digest that is nearly the item is none."""
+_SMOOTH = 12
+
+
+def add_words(batch: Batch, available: int) -> None:
+    """A word of its line for each entry without a key, the most worth first; one that is not needed goes."""
+    wanted: list[tuple[float, int, int]] = []
+    for number, plan in enumerate(batch.plans):
+        value: dict[int, float] = {}
+        for spec in plan.entries:
+            if plan.wants_word(spec):
+                home = plan.survey.home[spec]
+                value[home] = value.get(home, 0.0) + plan.worth[spec]
+        for home in plan.labels.keys() & value.keys():
+            label = label_of(plan.survey, home, plan.entries)
+            batch.spent += batch.label_cost(label) - batch.label_cost(plan.labels[home])
+            plan.labels[home] = label
+        plan.labels = {home: plan.labels[home] for home in value if home in plan.labels}
+        wanted += [(-worth, number, home) for home, worth in value.items()]
+    wanted.sort()
+    for _, number, home in wanted:
+        plan = batch.plans[number]
+        if plan.labels.get(home):
+            continue
+        label = label_of(plan.survey, home, plan.entries)
+        cost = batch.label_cost(label)
+        if batch.spent + cost <= available:
+            plan.labels[home] = label
+            batch.spent += cost
+    for plan in batch.plans:  # a name that stands beside other values needs no place of its own
+        beside = set(plan.labels.values())
+        for spec in sorted(plan.entries):
+            if plan.survey.specs[spec].cls in SPEAKING and plan.survey.specs[spec].text in beside:
+                batch.drop_entry(plan, spec)
+
+
+def give_back_lines(batch: Batch, available: int) -> None:
+    """Whole lines in place of entries: the most worth for the fewest extra tokens first."""
+    heap: list[tuple[float, int, int]] = []
+    for number, plan in enumerate(batch.plans):
+        for index, unit in enumerate(plan.survey.reduced.units):
+            if index not in plan.picked and not plan.entries.isdisjoint(unit.specs):
+                heap.append((-_benefit(batch, plan, unit)[0], number, index))
+    heapq.heapify(heap)
+    room = [_MOST_OF_ITEM * plan.tokens for plan in batch.plans]
+    while heap and batch.spent < available:
+        _, number, index = heapq.heappop(heap)
+        plan = batch.plans[number]
+        ratio, extra = _benefit(batch, plan, plan.survey.reduced.units[index])
+        if ratio <= 0 or batch.spent + extra > available or extra > room[number]:
+            continue
+        if heap and ratio < -heap[0][0] - 1e-9:
+            heapq.heappush(heap, (-ratio, number, index))
+            continue
+        room[number] -= extra
+        batch.take(plan, index)
+
+
+def _benefit(batch: Batch, plan: Plan, unit: Unit) -> tuple[float, int]:
+    """Worth a token, and tokens, of showing a line instead of the entries in it."""
+    entries, bare, worth = plan.entries, plan.bare, plan.worth
+    saved = 0
+    value = unit.gist
+    for spec in unit.specs:
+        if spec in entries:
+            saved += bare[spec]
+            value += worth[spec]
+    if not saved:
+        return 0.0, 0
+    extra = batch.cost(plan, unit) - saved
+    return value / max(1, extra), extra
+
+
+def take_out(batch: Batch, tokens: int) -> bool:
+    """Take out about `tokens` tokens, least worth first: words, entries, lines. False when nothing is left."""
+    before, target = batch.spent, batch.spent - tokens
+    for plan in reversed(batch.plans):
+        while plan.labels and batch.spent > target:
+            batch.spent -= batch.label_cost(plan.labels.popitem()[1])
+    entries = sorted(
+        (plan.worth[spec] / plan.bare[spec], n, spec) for n, plan in enumerate(batch.plans) for spec in plan.entries
+    )
+    for _, number, spec in entries:
+        if batch.spent <= target:
+            break
+        batch.drop_entry(batch.plans[number], spec)
+    lines = sorted(
+        (_kept_worth(plan, index), -n, -index) for n, plan in enumerate(batch.plans) for index in plan.picked
+    )
+    for _, number, index in lines:
+        if batch.spent <= target:
+            break
+        plan = batch.plans[-number]
+        plan.picked.remove(-index)
+        batch.spent -= batch.cost(plan, plan.survey.reduced.units[-index])
+    return batch.spent < before
+
+
+def _kept_worth(plan: Plan, index: int) -> float:
+    unit = plan.survey.reduced.units[index]
+    return (unit.gist + sum(plan.worth[spec] for spec in unit.specs)) / (unit.cost + _SMOOTH)
+
+
+__all__ = ["add_words", "give_back_lines", "take_out"]
