@@ -133,9 +133,12 @@ def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
 
 
 def _may_be_ledger(line: str, found: Sequence[Span]) -> bool:
-    """A line under the name of a class holds that class alone; a row of records that begins so does not."""
-    name, led, _ = line.partition(": ")
-    return not led or line[0] == " " or name == ALSO or all(span.cls == name for span in found)
+    """A line under the name of a class holds that class alone, one beside a word has no cells: a row of records that
+    begins so does not, or has."""
+    if line[0] == " ":
+        return " |" not in line
+    name = line.partition(": ")[0]
+    return name == ALSO or all(span.cls == name for span in found)
 
 
 def _homes(survey: Survey) -> dict[str, list[int]]:
