@@ -9,7 +9,7 @@ from palimpsest_mcp.digest.units import Survey
 from palimpsest_mcp.digest.verify import PartCheck, check_part, counted, settle, violations
 from palimpsest_mcp.models.digests import DigestLine, DigestPart, DigestSource
 from palimpsest_mcp.models.records import SpecificCounts
-from palimpsest_mcp.models.specifics import Specific
+from palimpsest_mcp.models.specifics import Span, Specific
 from palimpsest_mcp.specifics.registry import DefaultRegistry
 
 SOURCE = (
@@ -114,3 +114,29 @@ def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
 
     assert found(40) == ()
     assert [rule.split(":")[0] for rule in found(41)] == ["prose"]
+
+
+def test_a_line_is_read_once_however_many_drafts_it_stands_in() -> None:
+    read: list[str] = []
+
+    class Reading(DefaultRegistry):
+        def spans(self, text: str) -> list[Span]:
+            read.extend(text.split("\n"))
+            return super().spans(text)
+
+    registry = Reading()
+    one = surveyed()
+    first = [DigestLine("quote", "invoice 99120 at 10.0.0.7"), DigestLine("entry", "total=51007")]
+    drafts = [first, [*first, DigestLine("quote", "nothing here")], first[1:]]
+    checks = [check_part(one, lines, registry) for lines in drafts]
+    assert sorted(line for line in read if line) == sorted({line.text for lines in drafts for line in lines})
+    assert checks == [check_part(surveyed(), lines, DefaultRegistry()) for lines in drafts], "and judged the same"
+
+
+def test_the_same_text_is_judged_by_what_it_is_shown_as() -> None:
+    one = surveyed()
+    text = "wrong=51007"
+    as_quote = check_part(one, [DigestLine("quote", text)], DefaultRegistry())
+    as_entry = check_part(one, [DigestLine("entry", text)], DefaultRegistry())
+    assert (as_quote.bad_lines, len(as_quote.shown)) == ({}, 1)
+    assert as_entry.bad_lines == {0: "pairs: a value under a key it does not have"}

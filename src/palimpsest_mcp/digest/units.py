@@ -82,6 +82,23 @@ class Reduced:
 
 
 @dataclass(slots=True)
+class Judged:
+    """What the verification found out about single lines for this item, and what it looks things up in.
+
+    The lines of one draft are mostly those of the draft before: each is read once.
+    """
+
+    numbers: dict[tuple[str, str], int]
+    """(class, text) -> number of the specific."""
+    homes: dict[str, list[int]]
+    """Text -> the lines that its specifics first stand in."""
+    lines: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = field(
+        default_factory=dict[tuple[str, str], tuple[str, tuple[int, ...]]]
+    )
+    """(kind, text) of a line -> the rule it breaks, or the specifics it shows."""
+
+
+@dataclass(slots=True)
 class Survey:
     """One source, read once: its specifics with weights, where they stand, and its candidates."""
 
@@ -101,6 +118,8 @@ class Survey:
     """So many of the first lines are names of columns, which say what values are and are none themselves."""
     frequency: Counter[str] | None = None
     """How often each word stands in the source; counted on first use."""
+    judged: Judged | None = None
+    """Filled by `verify.py`."""
 
 
 def mark_numbers(line: Line) -> tuple[int, ...]:

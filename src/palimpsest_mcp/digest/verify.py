@@ -17,7 +17,7 @@ from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from .entries import ALSO, entry_groups
 from .long_lines import CUT
-from .units import Survey
+from .units import Judged, Survey
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
 _LEDGER = re.compile(r"(?: \S|[a-z][\w-]*: )")
@@ -45,20 +45,41 @@ class PartCheck:
 
 def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) -> PartCheck:
     """What one part shows of its own item, and which of its lines say what the source does not (D4, D5, D7)."""
-    known = {(spec.cls, spec.text): number for number, spec in enumerate(survey.specs)}
-    homes = _homes(survey)
+    judged = _judged(survey)
     check = PartCheck(total=len(survey.specs))
     checked = [n for n, line in enumerate(lines) if line.kind in SHOWN_KINDS or line.kind == "prose"]
-    for number, found in zip(checked, _found_by_line([lines[n].text for n in checked], registry), strict=True):
-        line = lines[number]
-        strangers = [span for span in found if (span.cls, span.text) not in known]
-        if strangers:
-            check.bad_lines[number] = f"invented: {len(strangers)} in a {line.kind} line"
-        elif line.kind == "entry" and not _pairs_hold(survey, homes, line.text, found):
-            check.bad_lines[number] = "pairs: a value under a key it does not have"
-        elif line.kind in SHOWN_KINDS:
-            check.shown.update(known[span.cls, span.text] for span in found)
+    new = [line for line in {(lines[n].kind, lines[n].text): None for n in checked} if line not in judged.lines]
+    for (kind, text), found in zip(new, _found_by_line([text for _, text in new], registry), strict=True):
+        judged.lines[kind, text] = _judge(survey, judged, kind, text, found)
+    for number in checked:
+        rule, shown = judged.lines[lines[number].kind, lines[number].text]
+        if rule:
+            check.bad_lines[number] = rule
+        else:
+            check.shown.update(shown)
     return check
+
+
+def _judged(survey: Survey) -> Judged:
+    """The survey's own memory of judged lines; only the registry that surveyed an item checks its parts."""
+    if survey.judged is None:
+        numbers = {(spec.cls, spec.text): number for number, spec in enumerate(survey.specs)}
+        homes: dict[str, list[int]] = {}
+        for spec, home in zip(survey.specs, survey.home, strict=True):
+            homes.setdefault(spec.text, []).append(home)
+        survey.judged = Judged(numbers, homes)
+    return survey.judged
+
+
+def _judge(survey: Survey, judged: Judged, kind: str, text: str, found: Sequence[Span]) -> tuple[str, tuple[int, ...]]:
+    """The rule that one line breaks, else the specifics that it shows."""
+    numbers = judged.numbers
+    shown = [numbers.get((span.cls, span.text), -1) for span in found]
+    if strangers := shown.count(-1):
+        return f"invented: {strangers} in a {kind} line", ()
+    if kind == "entry" and not _pairs_hold(survey, judged.homes, text, found):
+        return "pairs: a value under a key it does not have", ()
+    return "", tuple(shown) if kind in SHOWN_KINDS else ()
 
 
 def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: Registry) -> str:
@@ -125,7 +146,7 @@ def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
     if ledger:
         source = "\n".join(own)
         ledger = [line for line in ledger if line.removesuffix(f" {CUT}") not in source]
-    homes = _homes(survey)
+    homes = _judged(survey).homes
     return sum(
         _may_be_ledger(line, found) and not _pairs_hold(survey, homes, line, found)
         for line, found in zip(ledger, _found_by_line(ledger, registry), strict=True)
@@ -139,13 +160,6 @@ def _may_be_ledger(line: str, found: Sequence[Span]) -> bool:
         return " |" not in line
     name = line.partition(": ")[0]
     return name == ALSO or all(span.cls == name for span in found)
-
-
-def _homes(survey: Survey) -> dict[str, list[int]]:
-    homes: dict[str, list[int]] = {}
-    for spec, home in zip(survey.specs, survey.home, strict=True):
-        homes.setdefault(spec.text, []).append(home)
-    return homes
 
 
 def settle(

@@ -14,7 +14,7 @@ LineKind: TypeAlias = Literal["quote", "row", "entry", "note", "prose"]
 """`quote`, `row` and `entry` are shown and checked; `note` is ours (closed grammar); `prose` is a model's (D3, D10)."""
 
 
-class DigestLine(msgspec.Struct, frozen=True):
+class DigestLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a digest, without its newline."""
 
     kind: LineKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Specific(msgspec.Struct, frozen=True, order=True):
+class Specific(msgspec.Struct, frozen=True, order=True, gc=False):
     """One thing that must survive, as found in one piece of text."""
 
     cls: str
@@ -16,7 +16,7 @@ class Specific(msgspec.Struct, frozen=True, order=True):
     """The words that say what it is: the key of `key=value`, a JSON key, a column's name. Empty where there is none."""
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, gc=False):
     """Where a specific stands in a text: characters from `start` up to `end`."""
 
     start: int
