@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+import msgspec
 
 from ..models.specifics import Specific
 
@@ -18,7 +20,7 @@ FORCED = 50.0
 """A unit that tells this much is shown whatever the budget."""
 
 
-class Mark(NamedTuple):
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """A specific inside one line: characters `start` up to `end`, and its number in the survey."""
 
     start: int
@@ -26,7 +28,7 @@ class Mark(NamedTuple):
     spec: int
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A whole piece of the source, fit to be shown, with the specifics that stand in it."""
 
     text: str
