@@ -54,10 +54,13 @@ def test_the_header_carries_the_manifest_in_its_one_form() -> None:
 
 
 def test_where_the_budget_is_very_small_our_own_lines_are_short() -> None:
-    small = msgspec.structs.replace(request(), budget_tokens=100)
+    small = msgspec.structs.replace(request(), budget_tokens=200)
     found = header(small, counts(number=12, path=3, id=2), 90)
     manifest = "left out 17 of 92 specifics: 12 numbers, 5 others · 9 more in offload_0003"
     assert found == f"[{manifest} · restore_batch s7f3k offload_0007]"
+    least = header(msgspec.structs.replace(request(), budget_tokens=100), counts(number=12, path=3, id=2), 90)
+    assert least == "[left out 17 of 92 specifics · 9 more in offload_0003 · restore_batch s7f3k offload_0007]"
+    assert is_note(least)
     assert item_note(SOURCE, 2, 340, brief=True) == SHORTENED == "[…]"
     assert item_note(SOURCE, 2, 340, counts(path=3), brief=True) == "[item 2: pointer]"
     failed = msgspec.structs.replace(SOURCE, is_error=True)

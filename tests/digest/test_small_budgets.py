@@ -29,7 +29,7 @@ def test_a_tight_budget_holds_values_and_says_how_many_it_does_not(bench: Bench)
     first, *rest = digest.parts[0].text.split("\n")
     counts = digest.specifics
     assert digest.mode == "digest" and is_note(first)
-    assert f"[left out {counts.left_out} of {counts.total} specifics: " in first
+    assert f"[left out {counts.left_out} of {counts.total} specifics · restore_batch " in first
     assert first.endswith(" · restore_batch s7f3k offload_0007]")
     assert len(rest) == 1 and "HAT012" in rest[0] and "=" not in rest[0] and ":" not in rest[0]
 
@@ -97,3 +97,17 @@ def test_records_keep_every_promise_at_every_budget(records: list[list[dict[str,
         found = {(span.cls, span.text) for span in bench.registry.spans(lines)}
         assert {(spec.cls, spec.text) for spec in shown} == found
         assert is_note(part.text.split("\n")[0])
+
+
+def test_where_nothing_can_stand_beside_values_those_that_say_nothing_alone_go_first(bench: Bench) -> None:
+    text = json.dumps({f"field_{n}": {"price": 1000 + n, "order": f"W{n}A77B{n}"} for n in range(9)})
+    digest = bench.digest(text, text.replace("A77B", "C88D"), text.replace("A77B", "E99F"), share=0.15)
+    shown = [spec for part in digest.shown for spec in part]
+    assert "W0A77B0" in digest.parts[0].text and "integer" not in {spec.cls for spec in shown}
+
+
+def test_what_two_results_hold_under_two_keys_is_said_once_where_no_key_can_stand(bench: Bench) -> None:
+    one = json.dumps({"reservations": [f"NM{n}VX{n}" for n in range(12)], "note": "as before and after it " * 12})
+    two = json.dumps({"reservation_id": "NM1VX1", "note": "as before and after it, again " * 12})
+    digest = bench.digest(one, two, share=0.1)
+    assert sum(part.text.count("NM1VX1") for part in digest.parts) == 1

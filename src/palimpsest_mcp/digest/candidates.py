@@ -8,11 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from .coverage import Candidate
 from .plans import Batch, Plan, group_of
 
-_LABEL = 2
+_LABEL = 3
 """Tokens of a word beside values with its break, about."""
-_PREMIUM = 1.2
-"""A line may take so much more than its specifics alone, where those would stand without a word beside them: it has
-all of its words."""
 _CHARS = 6
 """Characters a token that no line exceeds by much: longer ones cannot be cheap, and are not counted."""
 _WORTH_SAYING = 0.3
@@ -62,7 +59,7 @@ def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
         wanted.difference_update(here)
         in_table = unit.table >= 0 and unit.table not in plan.tables
         if in_table:
-            saved[unit.table] += round(price) - cost
+            saved[unit.table] += price - cost
         found.append(
             Candidate(
                 number,
@@ -83,12 +80,12 @@ def _pays(saved: Mapping[int, int], one: Candidate) -> bool:
     return isinstance(one.group, tuple) and saved[one.group[0]] >= one.group_cost
 
 
-def _price(plan: Plan, specs: Sequence[int]) -> float:
-    """Tokens for which the ledger would show them, or a little more where it would show them without words."""
+def _price(plan: Plan, specs: Sequence[int]) -> int:
+    """Tokens for which the ledger would show them."""
     best = max(plan.worth[spec] for spec in specs)
     told = [spec for spec in specs if plan.worth[spec] >= _WORTH_SAYING * best]
     bare = sum(plan.bare[spec] for spec in told)
-    return bare + _LABEL + 1 if plan.labelled else _PREMIUM * bare
+    return bare + _LABEL if plan.labelled else bare
 
 
 __all__ = ["entries", "lines", "open_specs"]

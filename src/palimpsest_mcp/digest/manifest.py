@@ -46,8 +46,9 @@ _CLASSES = 4
 _CLASSES_BRIEF = 1
 _BRIEF = 110
 """Tokens an item below which our own lines are short."""
-_BRIEF_HEADER = 500
-"""Tokens of a digest below which the header is short: it would take a tenth of it else."""
+_BRIEF_HEADER, _BARE_HEADER = 500, 160
+"""Tokens of a digest below which the header is short, and below which it names no class: it would take a tenth of it
+else."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -65,12 +66,12 @@ def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:
     """`left out 17 of 92 specifics: 12 numbers, 3 paths · 9 more in offload_0003`; printed also when it is zero.
 
     Args:
-        classes: so many are named one by one.
+        classes: so many are named one by one, and the others counted together; 0: neither.
     """
     text = f"left out {counts.left_out} of {counts.total} specifics"
     left = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
     said = [f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in left[:classes]]
-    others = -sum(n for n, _ in left[classes:])
+    others = -sum(n for n, _ in left[classes:]) if classes else 0
     said += [f"{others} other{'s' if others > 1 else ''}"] if others else []
     if said:
         text += ": " + ", ".join(said)
@@ -95,7 +96,8 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     if request.budget_tokens < _BRIEF_HEADER or is_brief(request):
         holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
         counts = msgspec.structs.replace(counts, holders=holders)
-        manifest = f"{left_out(counts, classes=_CLASSES_BRIEF)} · {restore}"
+        classes = _CLASSES_BRIEF if request.budget_tokens >= _BARE_HEADER else 0
+        manifest = f"{left_out(counts, classes=classes)} · {restore}"
         return f"[palimpsest {request.batch_id}: {said[0]}; {manifest}]" if said else f"[{manifest}]"
     size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
     said += [f"{n} result{'s' if n > 1 else ''}{size}", f"{left_out(counts)} · {restore}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
@@ -77,6 +77,20 @@ class Batch:
             bare += sum(plan.bare[spec] for spec in open_ones)
             homes += len({plan.survey.home[spec] for spec in open_ones if plan.wants_word(spec)})
         return bare, _WORD * homes
+
+    def drop_keys(self, mute: Collection[str], worth: float) -> None:
+        """No key will stand in the ledger: equal values are one whatever they are called, and those of some classes,
+        which say nothing alone, have only this share of their worth."""
+        numbers: dict[tuple[str, str], int] = {}
+        seen: set[int] = set()
+        for plan in self.plans:
+            specs = plan.survey.specs
+            shared = [numbers.setdefault((spec.cls, spec.text), len(numbers)) for spec in specs]
+            seen.update(new for new, old in zip(shared, plan.shared, strict=True) if old in self.seen)
+            plan.shared = shared
+            plan.keys = [""] * len(specs)
+            plan.worth = [w * worth if s.cls in mute else w for w, s in zip(plan.worth, specs, strict=True)]
+        self.seen = seen
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with its heading where that is not shown yet."""

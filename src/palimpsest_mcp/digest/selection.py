@@ -31,6 +31,9 @@ _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
+_MUTE = frozenset({"integer", "number", "quantity", "score", "money"})
+_MUTE_WORTH = 0.2
+"""What is left of the worth of such a value where nothing can stand beside it: it says nothing alone."""
 _KEY_PER_VALUE = 2
 """Tokens of a key that each of its values may cost then."""
 
@@ -80,12 +83,13 @@ class Selector:
         extra = max(least, min(_MOST_LINES * available, available - need - words))
         total = max(1, sum(plan.tokens for plan in batch.plans))
         flat = self._brief and credit < 1.0 and not labelled
+        if flat:
+            batch.drop_keys(_MUTE, _MUTE_WORTH)
         for plan in batch.plans:
             plan.labelled = labelled
             plan.flat = flat
             plan.in_rows = not flat and (labelled or credit >= _IN_ROWS)
             if flat:
-                plan.keys = [""] * len(plan.keys)
                 tell(batch, plan, 0, credit)
                 continue
             if not plan.in_rows:
