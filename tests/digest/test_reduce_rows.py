@@ -32,8 +32,12 @@ def lines_of(*texts: str) -> list[Line]:
     ]
 
 
+def families_of(lines: list[Line]) -> list[Family]:
+    return families([(lines, False)])
+
+
 def table(*texts: str) -> Family:
-    (family,) = families(lines_of(*texts))
+    (family,) = families_of(lines_of(*texts))
     return family
 
 
@@ -100,12 +104,12 @@ def test_prose_of_a_long_table_is_left_out_and_that_of_a_short_one_is_not() -> N
 
 
 def test_few_lines_and_lines_with_little_in_common_stay_as_they_are() -> None:
-    assert not families(lines_of("took 17 ms in the end", "took 18 ms in the end"))
-    assert not families(lines_of("one two three", "four five six", "seven eight nine"))
+    assert not families_of(lines_of("took 17 ms in the end", "took 18 ms in the end"))
+    assert not families_of(lines_of("one two three", "four five six", "seven eight nine"))
     texts = [
         f"{word} took 1{i}.5{i}.7" for i, word in enumerate(("extraordinary_things", "happened_today", "in_this_house"))
     ]
-    assert not families(lines_of(*texts))
+    assert not families_of(lines_of(*texts))
 
 
 def test_lines_that_differ_in_nothing_shown_share_a_row() -> None:
@@ -123,8 +127,8 @@ def test_a_row_that_would_read_as_a_line_of_the_ledger_makes_no_table() -> None:
         f"and the worker says that it found {name} {key}=1{i} count=2{i} in the queue"
         for i, (name, key) in enumerate((("a:", "size"), ("bb:", "length"), ("cc;", "width")))
     ]
-    assert not families(lines_of(*texts))
-    assert families(lines_of(*(text.replace(":", ";") for text in texts)))
+    assert not families_of(lines_of(*texts))
+    assert families_of(lines_of(*(text.replace(":", ";") for text in texts)))
 
 
 def test_rows_of_values_alone_keep_their_keys() -> None:
@@ -133,7 +137,7 @@ def test_rows_of_values_alone_keep_their_keys() -> None:
 
 
 def test_numbered_lines_of_a_file_are_no_table() -> None:
-    assert not families(lines_of(*(f"   {i}\tvalue = compute(this, that, {i}4)" for i in range(10, 20))))
+    assert not families_of(lines_of(*(f"   {i}\tvalue = compute(this, that, {i}4)" for i in range(10, 20))))
 
 
 def test_a_log_becomes_a_table_whose_rows_follow_its_first_line() -> None:
@@ -141,9 +145,50 @@ def test_a_log_becomes_a_table_whose_rows_follow_its_first_line() -> None:
     reduced = survey(DigestSource(item_id="a", text=text, tokens=100, kind="tool_result"), REGISTRY).reduced
     assert [one.lines for one in reduced.tables] == [(text.split("\n")[0],)]
     assert reduced.tables[0].rows == 9
-    assert [unit.text for unit in reduced.units] == ["", *(f"2026-11-20 08:15:{i:02d} | worker 1{i}" for i in ())] + [
-        f"2026-11-20 08:15:{i:02d} | {i}41 | well" for i in range(1, 9)
+    assert [unit.text for unit in reduced.units] == [
+        "",
+        *(f"2026-11-20 08:15:{i:02d} info | {i}41" for i in range(1, 9)),
     ]
+
+
+def test_rows_stay_in_the_order_of_their_lines_and_keep_a_word_that_tells_tables_apart() -> None:
+    names = ["alpha", "beta", "gamma", "delta"]
+    text = "\n".join(
+        line
+        for n, name in enumerate(names)
+        for line in (
+            f"running the test {name} of the suite tests/test_a.py",
+            f"Failed{name.title()}Error: what {n}47 was",
+        )
+    )
+    frames = "\n".join(
+        f'Traceback (most recent call last):\n  File "/srv/app/worker/main.py", line {n}1, in run_{name}\n    go()\n'
+        f"{name.title()}Error: it is {name}"
+        for n, name in enumerate(names)
+    )
+    assert units_of(text)[2] == "test beta"
+    shown = units_of(frames)
+    rows = [shown.index(f"line {n}1 | run_{name}") for n, name in enumerate(names) if n]
+    errors = [shown.index(f"{name.title()}Error: it is {name}") for name in names]
+    assert sorted(rows + errors) == [errors[0], rows[0], errors[1], rows[1], errors[2], rows[2], errors[3]]
+
+
+def test_hits_of_a_search_whose_lines_say_the_same_are_rows_of_places() -> None:
+    text = "\n".join(f"src/pool/part_{name}.py:{n}7:@dataclass(frozen=True)" for n, name in enumerate("abcdef", 1))
+    assert units_of(text) == ["", *(f"src/pool/part_{name}.py:{n}7" for n, name in enumerate("bcdef", 2))]
+
+
+def test_the_frames_in_one_file_are_a_table_and_the_few_in_others_stay_whole() -> None:
+    frames = [f'  File "/srv/app/worker/of/the/pool/main.py", line {n}1, in run_{chr(97 + n)}' for n in range(6)]
+    other = '  File "/usr/lib/python3/json/decoder.py", line 77, in decode'
+    family = table(*frames[:3], other, *frames[3:])
+    assert family.heading == frames[0].strip()
+    assert family.members == tuple(frames)
+
+
+def units_of(text: str) -> list[str]:
+    source = DigestSource(item_id="a", text=text, tokens=100, kind="tool_result")
+    return [unit.text for unit in survey(source, REGISTRY).reduced.units]
 
 
 _WORD = st.one_of(
@@ -175,7 +220,7 @@ _ALIKE = st.builds(
 def test_every_cell_stands_whole_and_in_order_in_its_line(texts: list[str]) -> None:
     lines = lines_of(*dict.fromkeys(texts))
     by_text = {line.text: line for line in lines}
-    for family in families(lines):
+    for family in families_of(lines):
         assert set(family.members) <= by_text.keys()
         pattern = ".*".join(re.escape(part) for part in family.heading.split("…"))
         assert re.fullmatch(rf"\s*{pattern}\s*", family.members[0]) or "…" in family.members[0]
@@ -192,7 +237,7 @@ def test_every_cell_stands_whole_and_in_order_in_its_line(texts: list[str]) -> N
 def test_every_specific_of_a_line_is_in_its_row_or_in_the_heading_or_was_left_out_of_both(texts: list[str]) -> None:
     lines = lines_of(*dict.fromkeys(texts))
     by_text = {line.text: line for line in lines}
-    for family in families(lines):
+    for family in families_of(lines):
         if "…" in family.heading:
             continue
         for row in family.rows:
@@ -204,7 +249,7 @@ def test_every_specific_of_a_line_is_in_its_row_or_in_the_heading_or_was_left_ou
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(_LINES, _ALIKE))
 def test_no_row_says_what_the_registry_does_not_find_in_its_line(texts: list[str]) -> None:
-    for family in families(lines_of(*dict.fromkeys(texts))):
+    for family in families_of(lines_of(*dict.fromkeys(texts))):
         for row in family.rows:
             assert {text for _, text in REGISTRY.set_of(row.text)} <= {text for _, text in REGISTRY.set_of(row.line)}
 
@@ -222,7 +267,7 @@ def test_no_row_says_what_the_registry_does_not_find_in_its_line(texts: list[str
 )
 def test_hostile_lines_take_linear_time(text: str) -> None:
     """A quadratic pattern or comparison would not come back from these."""
-    families(lines_of(*dict.fromkeys(text.split("\n"))))
+    families_of(lines_of(*dict.fromkeys(text.split("\n"))))
 
 
 def test_a_line_is_compared_with_few_skeletons() -> None:
@@ -230,6 +275,6 @@ def test_a_line_is_compared_with_few_skeletons() -> None:
     letters = "abcdefghijklmnopqrstuvwxyz"
     alike = [f"the worker of {letters[n]} has finished its job" for n in range(4)]
     strange = [" ".join(first + letters[n] for n in range(8)) for first in letters]
-    assert families(lines_of(*alike, *strange))
-    assert families(lines_of(*alike[:2], *strange, *alike[2:]))
-    assert not families(lines_of(*alike[:1], *strange, *alike[1:3]))
+    assert families_of(lines_of(*alike, *strange))
+    assert families_of(lines_of(*alike[:2], *strange, *alike[2:]))
+    assert not families_of(lines_of(*alike[:1], *strange, *alike[1:3]))

@@ -12,15 +12,15 @@ def body_lines(plan: Plan) -> list[DigestLine]:
     """Everything of a part that is shown, without its notes at the top."""
     lines: list[DigestLine] = []
     reduced = plan.survey.reduced
-    heading = -1
+    headed: set[int] = set()
     for index in sorted(plan.picked):
         unit = reduced.units[index]
-        if unit.table >= 0 and unit.table != heading:
+        if unit.table >= 0 and unit.table not in headed:
+            headed.add(unit.table)
             table = reduced.tables[unit.table]
             if table.rows:
                 lines.append(DigestLine("note", count_note(f"×{table.rows} rows")))
             lines += [DigestLine("row", escaped(text)) for text in table.lines]
-        heading = unit.table
         if unit.note:
             lines.append(DigestLine("note", count_note(unit.note)))
         if unit.text:  # else the heading is all of it

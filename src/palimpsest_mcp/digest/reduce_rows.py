@@ -13,44 +13,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from operator import eq
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .long_lines import CUT
+from .skeletons import LEAST, Form, Skeleton, Span, parts_of, skeletons
 from .units import Line, Mark
 
-_LEAST = 3
-"""Lines of one skeleton from which they are a table."""
-_ALIKE = 0.5
-"""Share of its words, at least, that a line has in common, place by place, with those it belongs to; what holds a digit
-is alike."""
-_NEAR = 12
-"""Skeletons of as many words that a line is compared with, those of most lines; so the time stays linear, whatever the
-lines are."""
-_WORDS, _CHARACTERS = 60, 1000
-"""A line of more is no row."""
 _SAID_ONCE = 0.2
 """Share of the characters of the rows that must be the same in all: else the lines stay as they are."""
-_COLUMNS = 0.6
-"""From this share of lines with as many columns (two spaces or a tab apart) on, columns are what a row is made of."""
-_UNIFORM = 0.8
-"""From this share of lines with as many words on, words are."""
 _MANY = 12
 """Rows from which a column that says nothing more is left out."""
 _LONG, _MOST_OF_ROW = 10, 0.4
 """Characters of a cell, on average, and share of the rows' characters from which leaving a column out is worth it."""
+_SHORT = 20
+"""Characters of a word that may stand beside values, at most."""
+_MOSTLY = 0.5
+"""From this share of rows with the same long value on, they are the table, and the others stay as they are."""
 _FRESH = 0.15
 """Share of its own characters that the words take that only it holds: where it is less, a column says little."""
 _PROSE = 3
 """Words of a cell, on average, that make it prose."""
-_VALUE = re.compile(r"(?<!\S)[^\s0-9]*[0-9]\S*")
 _GUTTER = re.compile(r" *[0-9]+[\t\u2192]")
-_FIELD = re.compile(r"\S+")
-_COLUMN = re.compile(r"\S+(?: \S+)*")
-_WIDE_GAP = re.compile(r"\S(?: {2,}| *\t\s*)\S")
 _OPENS = re.compile(r"(?:[^\s(\[{<\"'`]*[=,;|])?[(\[{<\"'`]*")
+_JOINT = re.compile(r"::?(?=[^:]*\Z)")
 _OPENER = {")": "(", "]": "[", "}": "{", ">": "<", '"': '"', "'": "'", "`": "`"}
 _AFTER = ",;:"
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -58,8 +44,6 @@ _PART = re.compile(r"\w(?:[\w.:/@+~-]*\w)?")
 _POSES = re.compile(r"[$\u276f] |[a-z][\w-]*: .*\w=")
 """What would be read as a command, or as a line of the ledger, where a key holds for all up to the next bar."""
 _SEPARATOR = " | "
-
-Span = tuple[int, int]
 
 
 class Row(NamedTuple):
@@ -83,80 +67,61 @@ class Family(NamedTuple):
     """In order; lines that differ in nothing shown share a row."""
 
 
-@dataclass(slots=True)
-class _Skeleton:
-    """Lines that are alike, and what they have in common."""
+def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
+    """Tables among the lines of some stretches of a text, in order of their first lines. Linear in their number.
 
-    words: list[str]
-    """Place by place, with `0` for what holds a digit; empty where they differ."""
-    lines: list[Line]
-
-
-def families(lines: Sequence[Line]) -> list[Family]:
-    """Tables among lines that all differ. Linear in their number, whatever they are; in order of the first line."""
-    by_columns = _are_columns(lines)
-    found = (_family(skeleton.lines, by_columns) for skeleton in _skeletons(lines, by_columns))
-    return [family for family in found if family]
+    The flag says of a stretch that it is what a search found: each line begins with its file and line.
+    """
+    found = skeletons(blocks)
+    shared = Counter(word for skeleton in found for word in set(skeleton.words))
+    families = (_family(_of_one_place(skeleton), shared) for skeleton in found)
+    return [family for family in families if family]
 
 
-def _are_columns(lines: Sequence[Line]) -> bool:
-    """Whether rows are better told by columns, whose cells may hold any number of words, than by words."""
-    filled = [line.text for line in lines if line.text.strip()]
-    if sum(_WIDE_GAP.search(text) is not None for text in filled) < max(_COLUMNS * len(filled), _LEAST):
-        return False
-    if Counter(len(text.split()) for text in filled).most_common(1)[0][1] >= _UNIFORM * len(filled):
-        return False
-    columns, times = Counter(len(_COLUMN.findall(text)) for text in filled).most_common(1)[0]
-    return columns > 2 and times >= _COLUMNS * len(filled)
-
-
-def _skeletons(lines: Sequence[Line], by_columns: bool) -> list[_Skeleton]:
-    """Lines by what they have in common: each belongs to the one it is most like, of those of as many words."""
-    by_length: dict[int, list[_Skeleton]] = {}
-    every: list[_Skeleton] = []
-    for line in lines:
-        text = _VALUE.sub("0", line.text) if len(line.text) <= _CHARACTERS else ""
-        words = _COLUMN.findall(text) if by_columns else text.split()
-        if not 1 < len(words) <= _WORDS:
+def _of_one_place(skeleton: Skeleton) -> Skeleton:
+    """Those lines of it that share a long value, where most do: the frames in one file."""
+    lines = skeleton.lines
+    size = sum(len(line.text) for line in lines)
+    for spans in _places(lines, skeleton.form):
+        cells = _cells(lines, spans)
+        if sum(map(len, cells)) < max(_LONG * len(cells), _MOST_OF_ROW * size):
             continue
-        near = by_length.setdefault(len(words), [])
-        best: _Skeleton | None = None
-        most = 0
-        for skeleton in near:
-            alike = sum(map(eq, words, skeleton.words))
-            if alike > most and (by_columns or 2 * alike > len(words) or _share_a_word(words, skeleton.words)):
-                best, most = skeleton, alike
-        if best is None or not by_columns and most < _ALIKE * len(words):
-            best = _Skeleton(words, [line])
-            every.append(best)
-            near.append(best)
-            if len(near) > _NEAR:
-                near.remove(min(near, key=lambda one: len(one.lines)))
-            continue
-        best.lines.append(line)
-        if most < len(words):
-            best.words = [a if a == b else "" for a, b in zip(best.words, words, strict=True)]
-    return every
+        value, times = Counter(cells).most_common(1)[0]
+        if times < len(cells) and times >= max(LEAST, _MOSTLY * len(cells)):
+            chosen = [n for n, cell in enumerate(cells) if cell == value]
+            return Skeleton(
+                skeleton.words,
+                [lines[n] for n in chosen],
+                [skeleton.places[n] for n in chosen],
+                skeleton.form,
+                apart=True,
+            )
+    return skeleton
 
 
-def _share_a_word(words: Sequence[str], others: Sequence[str]) -> bool:
-    return any(one == other != "0" for one, other in zip(words, others, strict=True))
+def _places(lines: Sequence[Line], form: Form) -> list[tuple[Span, ...]]:
+    """Where the parts of the lines stand, part by part."""
+    return list(zip(*(parts_of(line, form) for line in lines), strict=True))
 
 
-def _family(lines: Sequence[Line], by_columns: bool) -> Family | None:
-    """The table of lines with as many words; None where it would not be much shorter than they are."""
-    if len(lines) < _LEAST or _GUTTER.match(lines[0].text):
+def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
+    """The table of a skeleton; None where it would not be much shorter than its lines.
+
+    `shared`: how many skeletons have each word, to tell apart rows of several that stand among each other.
+    """
+    lines = skeleton.lines
+    if _GUTTER.match(lines[0].text):
         return None
-    pattern = _COLUMN if by_columns else _FIELD
-    places = list(zip(*([found.span() for found in pattern.finditer(line.text)] for line in lines), strict=True))
+    places = _places(lines, skeleton.form)
     differing = [spans for spans in places if len(set(_cells(lines, spans))) > 1]
     if not 0 < len(differing) < len(places):
         return None
     columns = _apart(list(map(_whole, lines, _trimmed(lines, spans))) for spans in differing)
     left_out = _dispensable([_cells(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
-    if 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
-        kept += [list(map(_whole, lines, spans)) for spans in _words_beside(lines, places, differing)]
+    if skeleton.apart or 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
+        beside = _words_beside(lines, places, differing, shared, keys=not left_out and not skeleton.apart)
+        kept += [list(map(_whole, lines, spans)) for spans in beside]
     rows: dict[str, Row] = {}
     saved = 0
     for nth, line in enumerate(lines[1:], 1):
@@ -174,12 +139,17 @@ def _cells(lines: Sequence[Line], spans: Sequence[Span]) -> list[str]:
 
 
 def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
-    """A column without the brackets, quotes and `key=` that all its cells have: `(8.4.2)` is `8.4.2`."""
+    """A column without what all its cells have: brackets, quotes, `key=`, whole specifics: `(8.4.2)` is `8.4.2`."""
     cells = _cells(lines, spans)
-    opening = _OPENS.match(_common_start(cells))
+    start, end = _common_start(cells), _common_start([cell[::-1] for cell in cells])
+    opening = _OPENS.match(start)
     before = opening.end() if opening else 0  # it matches nothing too
+    if joint := _JOINT.search(start):
+        ends = ({mark.end - at for mark in line.marks} for line, (at, _) in zip(lines, spans, strict=True))
+        if joint.start() in set[int].intersection(*ends):
+            before = max(before, joint.end())
     after = 0
-    for char in _common_start([cell[::-1] for cell in cells]):
+    for char in end:
         if char not in _AFTER and not all(_closes_nothing(cell[before : len(cell) - after], char) for cell in cells):
             break
         after += 1
@@ -252,13 +222,25 @@ def _wordless(columns: Sequence[Sequence[str]]) -> int:
 
 
 def _words_beside(
-    lines: Sequence[Line], places: Sequence[Sequence[Span]], differing: Sequence[Sequence[Span]]
+    lines: Sequence[Line],
+    places: Sequence[Sequence[Span]],
+    differing: Sequence[Sequence[Span]],
+    shared: Mapping[str, int],
+    *,
+    keys: bool,
 ) -> list[Sequence[Span]]:
-    """For rows that would be values alone: their keys, else the last of the words that all lines share."""
-    if 2 * _wordless([_cells(lines, spans) for spans in differing]) <= len(lines):
+    """For rows that would say too little alone: the `keys` of the values where they have some, else one of the words
+    that all lines have: one that few other skeletons have, and of those the nearest to a value."""
+    if keys and 2 * _wordless([_cells(lines, spans) for spans in differing]) <= len(lines):
         return list(differing)
-    shared = [spans for spans in places if spans not in differing and _WORD.search(lines[0].text, *spans[0])]
-    return shared[-1:]
+    first = _cells([lines[0]] * len(places), [spans[0] for spans in places])
+    differs = [spans in differing for spans in places]
+    words = [
+        (shared[word], not any(differs[max(0, n - 1) : n + 2]), n)
+        for n, word in enumerate(first)
+        if word in shared and len(word) <= _SHORT and _WORD.search(word)
+    ]
+    return [places[min(words)[2]]] if words else []
 
 
 def _row(line: Line, spans: Sequence[Span]) -> Row:

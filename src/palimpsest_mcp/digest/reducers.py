@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from .long_lines import LONG, shortened
 from .reduce_code import code_gist, diff_gist
 from .reduce_logs import history_gists, log_gist, search_gists
-from .reduce_rows import Family, families
-from .reduce_runs import test_gist, trace_gists
+from .reduce_rows import families
+from .reduce_runs import test_gist, trace_gists, without_errors
 from .reduce_text import html_lines, listing_gist, prose_gist, table_gist
+from .routing import Stretch
 from .units import Line, Reduced, Route, Table, Unit, mark_numbers
 
 _GISTS: dict[Route, Callable[[str], float]] = {
@@ -30,63 +32,76 @@ _IN_CONTEXT: dict[Route, Callable[[Sequence[Line]], list[float]]] = {
     "traceback": trace_gists,
 }
 """Where what a line tells depends on the lines around it."""
-_IN_ROWS: frozenset[Route] = frozenset({"history", "listing", "log", "prose", "table", "test"})
+_IN_ROWS: frozenset[Route] = frozenset({"history", "listing", "log", "prose", "search", "table", "test", "traceback"})
 """Where lines of one skeleton are no accident."""
-_ELSEWHERE = Family("", (), (), ())
-"""Stands for a line that is a row of a table begun before."""
 _LETTER = re.compile(r"[^\W\d_]{2}")
 _FIRST = 0.6
 """The first line of a stretch often says what follows, the last how it ended."""
 _LAST = 0.8
 
 
-def reduce_lines(route: Route, lines: Sequence[Line]) -> Reduced:
-    """Candidates of one stretch, in order. Equal lines become one with a count; blank lines none; lines of one skeleton
-    a table at the place of the first of them; other long lines pieces."""
-    tables = _tables(lines) if route in _IN_ROWS else {}
-    lines = [
-        short
-        for line in (html_lines(lines) if route == "html" else lines)
-        for short in ((line,) if len(line.text) <= LONG or line.text in tables else shortened(line))
-    ]
+class _Place(NamedTuple):
+    """Where a line stands in a table."""
+
+    table: int
+    text: str
+    """Its row; empty for the line that is the heading."""
+    specs: tuple[int, ...]
+
+
+def reduce_lines(lines: Sequence[Line], parts: Sequence[Stretch]) -> Reduced:
+    """Candidates of a text, in order. Lines of one skeleton are rows of a table wherever they stand."""
+    blocks = ((part.route, lines[part.start : part.end]) for part in parts if part.route in _IN_ROWS)
+    found = families(
+        (without_errors(block) if route == "traceback" else block, route == "search") for route, block in blocks
+    )
+    times = Counter(line.text for line in lines) if found else Counter[str]()
+    reduced = Reduced()
+    rows: dict[str, _Place | None] = {}
+    for number, family in enumerate(found):
+        count = sum(times[text] for text in family.members)
+        reduced.tables.append(Table((family.heading,), family.specs, count))
+        rows |= dict.fromkeys(family.members)
+        rows |= {row.line: _Place(number, row.text, row.specs) for row in family.rows}
+        rows[family.members[0]] = _Place(number, "", family.specs)
+    for part in parts:
+        reduced.units += _stretch(part.route, lines[part.start : part.end], rows)
+    return reduced
+
+
+def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]) -> list[Unit]:
+    """Candidates of one stretch. Equal lines become one with a count; blank lines none; long ones that are no rows
+    pieces. `rows`: what lines are in tables; taken out of it once they have been told, None stays."""
+    if route == "html":
+        lines = html_lines(lines)
+    if any(len(line.text) > LONG for line in lines):
+        lines = [
+            short
+            for line in lines
+            for short in ((line,) if len(line.text) <= LONG or line.text in rows else shortened(line))
+        ]
     counts = Counter(line.text for line in lines)
     gists = _IN_CONTEXT[route](lines) if route in _IN_CONTEXT else None
     gist_of = _GISTS.get(route, prose_gist)
-    reduced = Reduced()
+    units: list[Unit] = []
     for index, line in enumerate(lines):
         times = counts.pop(line.text, 0)
-        family = tables.get(line.text)
-        if not times or family is _ELSEWHERE or not (line.marks or _LETTER.search(line.text)):
+        if not times or not (line.marks or _LETTER.search(line.text)):
             continue
         gist = gists[index] if gists else gist_of(line.text) if _LETTER.search(line.text) else 0.0
-        if family is not None:
-            rows = sum(counts.get(text, 0) for text in family.members[1:]) + times
-            reduced.add(_table(family, [gist, *(gist_of(row.line) for row in family.rows)], rows))
+        if route in _IN_ROWS and line.text in rows:
+            place = rows[line.text]
+            rows[line.text] = None
+            if place is not None:
+                gist += 0 if place.text else _FIRST
+                units.append(Unit(place.text, "row", place.specs, gist, place.table))
             continue
         note = f"×{times} the next line" if times > 2 and gist > 0 else ""
-        reduced.units.append(Unit(line.text, "quote", mark_numbers(line), gist, note=note))
-    if reduced.units:
-        reduced.units[0].gist += _FIRST
-        reduced.units[-1].gist += _LAST
-    return reduced
-
-
-def _tables(lines: Sequence[Line]) -> dict[str, Family]:
-    """The first line of each table -> the table, its others -> `_ELSEWHERE`."""
-    found: dict[str, Family] = {}
-    for family in families(list({line.text: line for line in lines}.values())):
-        found |= dict.fromkeys(family.members, _ELSEWHERE)
-        found[family.members[0]] = family
-    return found
-
-
-def _table(family: Family, gists: Sequence[float], times: int) -> Reduced:
-    """Rows below the line that is shown whole, which may also stand alone; `gists` are of that line and of the rows."""
-    reduced = Reduced(tables=[Table((family.heading,), family.specs, times)])
-    reduced.units.append(Unit("", "row", family.specs, gists[0] + _FIRST, 0))
-    for row, gist in zip(family.rows, gists[1:], strict=True):
-        reduced.units.append(Unit(row.text, "row", row.specs, gist, 0))
-    return reduced
+        units.append(Unit(line.text, "quote", mark_numbers(line), gist, note=note))
+    if units:
+        units[0].gist += _FIRST
+        units[-1].gist += _LAST
+    return units
 
 
 __all__ = ["reduce_lines"]

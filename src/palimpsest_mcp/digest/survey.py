@@ -116,11 +116,8 @@ def _text(
     texts: Sequence[str], reader: _Reader, known: Sequence[Span] | None = None
 ) -> tuple[Reduced, tuple[Route, ...]]:
     lines = reader.read(texts, known=known)
-    reduced = Reduced()
     parts = stretches([line.text for line in lines])
-    for part in parts:
-        reduced.add(reduce_lines(part.route, lines[part.start : part.end]))
-    return reduced, tuple(dict.fromkeys(part.route for part in parts))
+    return reduce_lines(lines, parts), tuple(dict.fromkeys(part.route for part in parts))
 
 
 def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...], int]:
