@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ..models.items import Item
-from ..specifics.outcomes import conclusion, outcome_of
+from ..specifics.outcomes import Outcome, conclusion, outcome_of
 from .answering import stands_whole
 from .asking import Original, Probe, probe
 from .wording import LEAST, MARK, MAX_WORDS, clipped
@@ -33,6 +33,7 @@ _VALUE = re.compile(
     r"|\b(?=[A-Za-z_]*\d)(?=\d*[A-Za-z_])\w{5,40}\b"
     r"|(?<![\w.,-])\d{5,12}(?![\w.,-])"
 )
+_MAYBE = re.compile(r"[\d/]")
 _COUNTS = re.compile(r"\b\d{1,7} (?:[a-z]+ )?(?:tests?|passed|passing|failed|failing|failures?|examples?|specs?)\b")
 _PIECES = re.compile(r"\\[nrt\"]|[\"{}]")
 """Where a line of JSON falls apart into what its strings say."""
@@ -43,8 +44,9 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
     results = [one for one in originals if one.item.role == "tool" or one.leaves]
     rows = sorted({one.item.position[0] for one in originals}, reverse=True)
     recent = rows[min(RECENT_MESSAGES, len(rows)) - 1] if rows else 0
-    later = _later_outcomes(results)
-    newest = _newest_conclusion(results)
+    outputs = _Outputs()
+    later = _later_outcomes(results, outputs)
+    newest = _newest_conclusion(results, outputs)
     held = {one.item.id: _values(one.text) for one in originals}
     # The same bytes twice are one thing that was said: nobody came back to what it holds.
     distinct = {one.item.sha256 or one.item.id: one.item.id for one in originals}
@@ -53,12 +55,34 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
     for one in results:
         if not one.leaves or one.forgotten:
             continue
-        yield from _error(one, later, recent)
-        yield from _ending(one, one.item.id == newest)
+        yield from _error(one, outputs, later, recent)
+        yield from _ending(one, outputs, one.item.id == newest)
         recurring = (value for value in held[one.item.id] if 2 <= holders[value] <= most)
         ranked = sorted(recurring, key=lambda value: -holders[value])
         for value in islice((value for value in ranked if stands_whole(one.text, value)), A_RESULT):
             yield probe("recall", "Which value that came up again does this result give?", (value,), one.item)
+
+
+class _Outputs:
+    """What the outputs of commands say of themselves, each read once."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, Outcome] = {}
+        self._conclusions: dict[str, str] = {}
+
+    def outcome(self, one: Original) -> Outcome:
+        """Whether it failed, and its line that says so."""
+        known = self._outcomes.get(one.item.id)
+        if known is None:
+            known = self._outcomes[one.item.id] = outcome_of(one.text, is_error=one.item.is_error)
+        return known
+
+    def conclusion(self, one: Original) -> str:
+        """The line in which a run of tests says how it ended."""
+        known = self._conclusions.get(one.item.id)
+        if known is None:
+            known = self._conclusions[one.item.id] = conclusion(one.text)
+        return known
 
 
 def _calls(item: Item) -> str:
@@ -67,10 +91,11 @@ def _calls(item: Item) -> str:
     return f"{item.tool_name} {target}" if target else ""
 
 
-def _later_outcomes(results: Sequence[Original]) -> dict[str, bool]:
+def _later_outcomes(results: Sequence[Original], outputs: _Outputs) -> dict[str, bool]:
     """Call -> whether its newest run failed."""
     ran = ((_calls(one.item), one) for one in results if _ran(one.item))
-    return {call: bool(outcome_of(one.text, is_error=one.item.is_error).failed) for call, one in ran if call}
+    newest = ((call, outputs.outcome(one)) for call, one in {call: one for call, one in ran if call}.items())
+    return {call: bool(one.failed) for call, one in newest}
 
 
 def _ran(item: Item) -> bool:
@@ -78,30 +103,30 @@ def _ran(item: Item) -> bool:
     return item.is_error or (item.action is not None and item.action.verb == "run")
 
 
-def _error(one: Original, later: dict[str, bool], recent: int) -> Iterator[Probe]:
+def _error(one: Original, outputs: _Outputs, later: dict[str, bool], recent: int) -> Iterator[Probe]:
     """How a call failed; critical where that is recent, and no later run of the same call went well."""
     if not _ran(one.item):
         return
-    outcome = outcome_of(one.text, is_error=one.item.is_error)
+    outcome = outputs.outcome(one)
     codes = tuple(dict.fromkeys(found[0] for found in _CODED.finditer(outcome.line)))[:2] if outcome.failed else ()
     if codes := codes or _whole(outcome.line if outcome.failed else ""):
         debugged = later.get(_calls(one.item), True) and one.item.position[0] >= recent
         yield probe("error", "How did this call fail?", codes, one.item, critical=debugged)
 
 
-def _ending(one: Original, newest: bool) -> Iterator[Probe]:
+def _ending(one: Original, outputs: _Outputs, newest: bool) -> Iterator[Probe]:
     """How a run of tests ended: progress where it is the newest of the session, else what it had resolved to, or what
     still failed."""
-    counts = tuple(dict.fromkeys(_COUNTS.findall(conclusion(one.text))))[:2] if _ran(one.item) else ()
+    counts = tuple(dict.fromkeys(_COUNTS.findall(outputs.conclusion(one))))[:2] if _ran(one.item) else ()
     if counts:
-        failed = outcome_of(one.text, is_error=one.item.is_error).failed
+        failed = outputs.outcome(one).failed
         kind = "progress" if newest else "error" if failed else "resolution"
         yield probe(kind, "How did this run of tests end?", counts, one.item, critical=newest)
 
 
-def _newest_conclusion(results: Sequence[Original]) -> str:
+def _newest_conclusion(results: Sequence[Original], outputs: _Outputs) -> str:
     for one in reversed(results):
-        if _ran(one.item) and _COUNTS.search(conclusion(one.text)):
+        if _ran(one.item) and _COUNTS.search(outputs.conclusion(one)):
             return one.item.id
     return ""
 
@@ -112,7 +137,9 @@ def _values(text: str) -> dict[str, None]:
         # Whole lines only: what a cut leaves over is no value of the text.
         head = text[: text.rfind("\n", 0, HEAD_CHARS) + 1 or HEAD_CHARS]
         text = head + text[text.find("\n", len(text) - TAIL_CHARS) :]
-    found = _VALUE.findall(MARK.sub(" ", text))
+    # No value runs over white space, and each has a digit or a slash.
+    words = " ".join(word for word in MARK.sub(" ", text).split() if _MAYBE.search(word))
+    found = _VALUE.findall(words)
     return dict.fromkeys(value for value in found if LEAST <= len(value) <= MAX_WORDS)
 
 

@@ -214,9 +214,9 @@ class _Pass:
             )
         if not committed:
             return
-        for made, _ in self._batches.made:
-            if made.record.batch_id in committed:
-                await self._given.store.search.add(self._offloaded.entries(self._info, made.record, made.texts))
+        done = [made for made, _ in self._batches.made if made.record.batch_id in committed]
+        found = (self._offloaded.entries(self._info, made.record, made.texts) for made in done)
+        await self._given.store.search.add([entry for entries in found for entry in entries])
         await self._summarize(fold, committed)
         await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(

@@ -138,8 +138,9 @@ class Digesting:
         await self.wording.write_ahead(wanted)
 
     async def _redacted(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
-        masked = await asyncio.to_thread(self.masked, items)
-        self._masked.pop(tuple(one.item.id for one in items), None)
+        ids = tuple(one.item.id for one in items)
+        masked = self._masked.get(ids) or await asyncio.to_thread(self.masked, items)
+        self._masked.pop(ids, None)
         return masked
 
     def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
@@ -226,7 +227,7 @@ class Digesting:
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),
         )
         digest = await self._digester.digest(request)
-        record = await asyncio.to_thread(self._record, items, masked, digest, key)
+        record = self._record(items, masked, digest, key)  # hashes, and counts that are known: under a millisecond
         if above is not None:
             record = msgspec.structs.replace(record, level=above.level, replaces=above.replaces)
         texts = tuple(one.text for one in masked)
