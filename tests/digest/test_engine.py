@@ -135,6 +135,22 @@ def test_the_budget_grows_to_its_ceiling_before_a_specific_of_the_first_rank_is_
     assert fixed.tokens <= 1.05 * request.budget_tokens
 
 
+@pytest.mark.parametrize("share", [0.15, 0.3, 0.6, 0.9])
+def test_no_value_has_to_be_computed_from_others(bench: Bench, share: float) -> None:
+    """Ranges, runs and prefixes are where a digest could save by it (D6): what counts as shown stands there whole."""
+    paths = "\n".join(f"/srv/data/archive/2026/part-{n:04}.parquet 10{n:03} bytes" for n in range(60))
+    runs = "\n".join(f"port {n} open" for n in range(8000, 8060))
+    rows = json.dumps([{"id": f"HAT{n:03}", "at": f"2026-11-20T10:{n:02}:00Z"} for n in range(60)])
+    digest = bench.digest(paths, runs, rows, share=share)
+    stands = 0
+    for text, part in zip((paths, runs, rows), digest.parts, strict=True):
+        lines = [line.text for line in part.lines if line.kind != "note"]
+        shown = bench.registry.set_of("\n".join(lines))
+        assert shown <= bench.registry.set_of(text)
+        stands += len(shown)
+    assert (digest.specifics.shown, digest.specifics.factored) == (stands, 0)
+
+
 def test_an_item_too_little_of_which_would_be_in_view_becomes_a_pointer_with_its_own_manifest(
     bench: Bench, log: Callable[[int], str]
 ) -> None:

@@ -70,7 +70,7 @@ def test_lists_in_variables_are_json_or_separated(monkeypatch: pytest.MonkeyPatc
     settings = Settings.load()
     assert settings.skills_roots == (Path("/a"), Path("/b c"))
     assert settings.redaction_allow == ("one, with comma", "two")
-    assert (settings.specifics[0].name, settings.specifics[0].weight) == ("ticket", 1.0)
+    assert (settings.specifics[0].name, settings.specifics[0].weight) == ("ticket", 3.0)
     assert settings.policy_named("phased").kind_by_tool == {"run_clarify": "clarify_result", "plan": "graph_plan"}
 
 
@@ -88,6 +88,9 @@ def test_lists_in_variables_are_json_or_separated(monkeypatch: pytest.MonkeyPatc
         ("PALIMPSEST_SPECIFICS", '[{"name": "Bad Name", "pattern": "x"}]', "specifics.0.name"),
         ("PALIMPSEST_SPECIFICS", '[{"name": "a", "pattern": "(?=x)"}]', "not a pattern in RE2 syntax"),
         ("PALIMPSEST_SPECIFICS", '[{"name": "a", "pattern": "x", "wieght": 2}]', "specifics.0.wieght"),
+        ("PALIMPSEST_SPECIFICS", '[{"name": "a", "pattern": "x", "weight": 7}]', "specifics.0.weight"),
+        ("PALIMPSEST_SPECIFICS", '[{"name": "path", "pattern": "x"}]', "specifics.0.name"),
+        ("PALIMPSEST_SPECIFICS", '[{"name": "a", "pattern": "x"}, {"name": "a", "pattern": "y"}]', "specifics"),
         ("PALIMPSEST_CONFIG", "/no/such/file.toml", "which does not exist"),
     ],
 )

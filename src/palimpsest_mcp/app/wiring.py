@@ -50,7 +50,7 @@ async def dependencies(
 
     @cache
     def digester_for(counter: ContentCounter) -> Digester:
-        return InThread(HandedDigester(registry, counter))
+        return InThread(HandedDigester(registry, counter, registry.classes))
 
     return Dependencies(
         store=store,
