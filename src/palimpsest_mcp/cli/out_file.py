@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidArgument, WriteFailed
+from ..store.beside import replace_beside
 
 
 def check_out(path: Path) -> None:
@@ -36,23 +35,9 @@ def write_json(path: Path, value: Any) -> None:
     except UnicodeEncodeError:
         data = json.dumps(value).encode()
     try:
-        _replace(path, data + b"\n")
+        replace_beside(path, data + b"\n")
     except OSError as error:
         raise WriteFailed(
             f"--out could not be written ({error.strerror}); what stood there before still does.",
             next="Make room or name another place; the compaction itself is in the store.",
         ) from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name[:40]}.")
-    beside = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

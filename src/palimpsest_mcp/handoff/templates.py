@@ -64,6 +64,11 @@ def _one(heading: str, field: str, form: Form, none: str) -> Section:
     return Section(heading, (Part(field, form, none),))
 
 
+def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) -> tuple[Critical, ...]:
+    """What the seed asks of every template, by the fields that hold it here."""
+    return (Critical("task", (task,)), Critical("current_state", state), Critical("key_context", context))
+
+
 _TASK = _one("Task", "task", "text", "No task was stated.")
 _POINTERS = _one("Pointers", POINTERS, "texts", "There are no pointers.")
 _DECISIONS = _one("Decisions Made", "decisions", "choices", "No decisions were stated.")
@@ -98,11 +103,7 @@ TASK = Template(
         _POINTERS,
     ),
     (_KEY,),
-    (
-        Critical("task", ("task",)),
-        Critical("current_state", ("complete", "in_progress", "blocked")),
-        Critical("key_context", ("facts", "questions", "constraints")),
-    ),
+    _critical("task", state=("complete", "in_progress", "blocked"), context=("facts", "questions", "constraints")),
 )
 
 RESEARCH = Template(
@@ -119,11 +120,7 @@ RESEARCH = Template(
         _POINTERS,
     ),
     ("Key Findings", "Constraints & Gotchas", "Open Questions"),
-    (
-        Critical("task", ("task",)),
-        Critical("current_state", ("understanding", "files")),
-        Critical("key_context", ("findings", "constraints", "questions")),
-    ),
+    _critical("task", state=("understanding", "files"), context=("findings", "constraints", "questions")),
 )
 
 PLAN = Template(
@@ -148,11 +145,7 @@ PLAN = Template(
         _POINTERS,
     ),
     ("Execution Order", "Status"),
-    (
-        Critical("task", ("task",)),
-        Critical("current_state", ("status", "changes")),
-        Critical("key_context", ("order", "status")),
-    ),
+    _critical("task", state=("status", "changes"), context=("order", "status")),
 )
 
 IMPLEMENTATION = Template(
@@ -168,11 +161,7 @@ IMPLEMENTATION = Template(
         _POINTERS,
     ),
     ("In Progress", "Remaining", "Issues Encountered"),
-    (
-        Critical("task", ("title",)),
-        Critical("current_state", ("completed", "in_progress", "remaining")),
-        Critical("key_context", ("in_progress", "remaining", "issues")),
-    ),
+    _critical("title", state=("completed", "in_progress", "remaining"), context=("in_progress", "remaining", "issues")),
 )
 
 FORK = Template(
@@ -188,11 +177,7 @@ FORK = Template(
         _one("Hand-Back Expected", "hand_back", "texts", "Nothing in particular is expected back."),
     ),
     (),
-    (
-        Critical("task", ("purpose",)),
-        Critical("current_state", ("facts", "scope")),
-        Critical("key_context", ("facts",)),
-    ),
+    _critical("purpose", state=("facts", "scope"), context=("facts",)),
 )
 
 FORK_BACK = Template(
@@ -207,11 +192,7 @@ FORK_BACK = Template(
         _POINTERS,
     ),
     (),
-    (
-        Critical("task", ("title",)),
-        Critical("current_state", ("result",)),
-        Critical("key_context", ("findings", "result")),
-    ),
+    _critical("title", state=("result",), context=("findings", "result")),
 )
 
 TEMPLATES: dict[Phase, Template] = {one.phase: one for one in (TASK, RESEARCH, PLAN, IMPLEMENTATION, FORK, FORK_BACK)}

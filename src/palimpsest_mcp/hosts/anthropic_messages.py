@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from ..models.items import Content, content_text
-from ..ports.host import Form, HostContext
-from .assemble import assemble
-from .marks import list_form, list_of, looks_like_messages, messages_of, model_of, session_id_of, system_text_of
+from ..ports.host import Form
+from .message_form import MessageForm
 from .pieces import Piece, as_fields, need_fields, text_of, told_kind, type_word, wrong_shape
-from .rendering import render_pieces, retext
+from .rendering import retext
 
 _ROLES = ("user", "assistant", "system")
 
 
-class AnthropicMessages:
-    """The form of the Messages API: a list of messages, or an object with `system` and `messages`."""
+class AnthropicMessages(MessageForm):
+    """The form of the Messages API: a list of messages, or an object with `system` and `messages`.
 
-    def __init__(self, kind_by_tool: Mapping[str, str] | None = None) -> None:
-        """Args:
-        kind_by_tool: tool name -> kind of its results (the policy's).
-        """
-        self._kind_by_tool = dict(kind_by_tool or {})
+    Calls, thinking blocks and a provider's own blocks are never changed.
+    """
 
     @property
     def form(self) -> Form:
         return "anthropic"
 
-    def fits(self, value: Any) -> bool:
-        """Whether it is a list of messages and nothing in it belongs to OpenAI's form."""
-        messages = messages_of(value)
-        return messages is not None and looks_like_messages(messages) and list_form(messages) == "anthropic"
+    def pieces(self, messages: Sequence[Any], root: str) -> Iterator[Piece]:
+        return pieces_of(messages, root)
 
-    def parse(self, value: Any) -> HostContext:
-        """Read a list of messages, or an object that holds one.
-
-        Raises:
-            FileWrongShape: it names the first value that does not fit.
-        """
-        messages, root = list_of(value)
-        found = assemble(list(pieces_of(messages, root)), self._kind_by_tool)
-        return HostContext(
-            form="anthropic",
-            items=found.items,
-            open_units=found.open_units,
-            messages=tuple(messages),
-            session_id=session_id_of(value),
-            model=model_of(value),
-            system_text=system_text_of(value),
-        )
-
-    def render(self, context: HostContext, contents: Mapping[str, Content]) -> list[Any]:
-        """The messages with new contents; see `HostTranscript.render`.
-
-        Raises:
-            InvalidArgument: a call, a thinking block or a provider's own block was to be changed.
-        """
-        return render_pieces(context, contents, pieces_of(context.messages, "messages"), put_block)
+    def put(self, message: Any, piece: Piece, content: Content) -> Any:
+        return put_block(message, piece, content)
 
 
 def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from ..models.items import Content, content_text
-from ..ports.host import Form, HostContext
+from ..ports.host import Form
 from .anthropic_messages import result_content
-from .assemble import assemble
 from .marks import (
     RESPONSES_ITEMS,
-    list_form,
-    list_of,
-    looks_like_messages,
-    messages_of,
-    model_of,
-    session_id_of,
-    system_text_of,
 )
+from .message_form import MessageForm
 from .pieces import Piece, as_fields, need_fields, text_of, told_kind, type_word, wrong_shape
-from .rendering import render_pieces, retext
+from .rendering import retext
 
 _ROLES = {
     "system": "system",
@@ -36,49 +29,21 @@ _IMAGES = frozenset(("image_url", "input_image", "image"))
 _FILES = frozenset(("file", "input_file", "input_audio"))
 
 
-class OpenAIMessages:
-    """Chat messages with `tool_calls` (or the older `function_call`), or Responses items; also under `messages`."""
+class OpenAIMessages(MessageForm):
+    """Chat messages with `tool_calls` (or the older `function_call`), or Responses items; also under `messages`.
 
-    def __init__(self, kind_by_tool: Mapping[str, str] | None = None) -> None:
-        """Args:
-        kind_by_tool: tool name -> kind of its results (the policy's).
-        """
-        self._kind_by_tool = dict(kind_by_tool or {})
+    Calls, reasoning and a provider's own items are never changed.
+    """
 
     @property
     def form(self) -> Form:
         return "openai"
 
-    def fits(self, value: Any) -> bool:
-        """Whether it is a list of messages with a mark of this form."""
-        messages = messages_of(value)
-        return messages is not None and looks_like_messages(messages) and list_form(messages) == "openai"
+    def pieces(self, messages: Sequence[Any], root: str) -> Iterator[Piece]:
+        return pieces_of(messages, root)
 
-    def parse(self, value: Any) -> HostContext:
-        """Read a list of messages or items, or an object that holds one.
-
-        Raises:
-            FileWrongShape: it names the first value that does not fit.
-        """
-        messages, root = list_of(value)
-        found = assemble(list(pieces_of(messages, root)), self._kind_by_tool)
-        return HostContext(
-            form="openai",
-            items=found.items,
-            open_units=found.open_units,
-            messages=tuple(messages),
-            session_id=session_id_of(value),
-            model=model_of(value),
-            system_text=system_text_of(value),
-        )
-
-    def render(self, context: HostContext, contents: Mapping[str, Content]) -> list[Any]:
-        """The messages with new contents; see `HostTranscript.render`.
-
-        Raises:
-            InvalidArgument: a call, reasoning or a provider's own item was to be changed.
-        """
-        return render_pieces(context, contents, pieces_of(context.messages, "messages"), _put)
+    def put(self, message: Any, piece: Piece, content: Content) -> Any:
+        return _put(message, piece, content)
 
 
 def pieces_of(messages: Sequence[Any], root: str) -> Iterator[Piece]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..models.digests import DigestSource
 from ..models.writing import WriteRequest
+from .marked import marked
 
 SYSTEM = """\
 You put tool results into words for an agent that will no longer see them. The message quotes one or more results, \
@@ -47,26 +48,20 @@ _WORDS_A_TOKEN = 0.3
 _LEAST_WORDS, _MOST_WORDS = 12, 80
 _LABEL_TOKENS = 30
 """Of the label above each summary."""
-_MARK_LENGTH = 16
 
 
 def quoted(request: WriteRequest, random_hex: Callable[[int], str]) -> str:
     """The message: how long each summary may be, the task's words, and the results between marks.
 
-    The mark is new with each message and stands in none of the results.
+    The mark is new with each message and stands in none of what is quoted.
     """
-    results = [_described(source) for source in request.sources]
-    mark = random_hex(_MARK_LENGTH // 2)
-    while any(mark in text for text in results):
-        mark += random_hex(_MARK_LENGTH // 2)
-    room = request.most_tokens / len(results) - _LABEL_TOKENS
+    pieces = [(str(number), _described(source)) for number, source in enumerate(request.sources, 1)]
+    room = request.most_tokens / len(pieces) - _LABEL_TOKENS
     words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * _WORDS_A_TOKEN)))
-    lines = [f"The mark is {mark}. {len(results)} results, at most {words} words for each."]
     if request.focus:
-        lines.append(f"BEGIN {mark} words of the task\n{' '.join(request.focus)[:400]}\nEND {mark} words of the task")
-    for number, text in enumerate(results, 1):
-        lines.append(f"BEGIN {mark} {number}\n{text}\nEND {mark} {number}")
-    return "\n\n".join(lines)
+        pieces.insert(0, ("words of the task", " ".join(request.focus)[:400]))
+    head = f" {len(request.sources)} results, at most {words} words for each."
+    return marked(pieces, random_hex, head=head)
 
 
 def _described(source: DigestSource) -> str:
@@ -74,8 +69,7 @@ def _described(source: DigestSource) -> str:
     target = (source.action.target if source.action else "") or source.title or source.url
     facts = [f"tool: {source.tool_name or source.kind}", *([f"target: {target}"] if target else [])]
     facts += ["reported as an error"] if source.is_error else []
-    # A lone surrogate cannot travel as UTF-8.
-    return f"({'; '.join(facts)})\n{source.text}".encode("utf-8", "replace").decode("utf-8")
+    return f"({'; '.join(facts)})\n{source.text}"
 
 
 __all__ = ["SCHEMA", "SYSTEM", "quoted"]

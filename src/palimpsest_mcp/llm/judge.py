@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from ..models.asking import Judged, JudgeQuestion
-from .marked import RULE, marked
-from .messages_api import OTHER_FORM, UNREADABLE, MessagesApi
+from .asking import MarkedQuestions
+from .marked import RULE
+from .messages_api import OTHER_FORM
 
 SYSTEM = f"""\
 You check whether a shortened text still answers a question. For each number you are given a question, the original \
@@ -46,16 +47,8 @@ class _Answers(msgspec.Struct):
     answers: list[_Said]
 
 
-class AnthropicJudge:
+class AnthropicJudge(MarkedQuestions):
     """Implements `ports.asking.Judge`."""
-
-    def __init__(self, api: MessagesApi, random_hex: Callable[[int], str]) -> None:
-        self._api = api
-        self._random_hex = random_hex
-
-    @property
-    def author(self) -> str:
-        return self._api.model
 
     async def judge(self, questions: Sequence[JudgeQuestion]) -> Judged:
         """Ask once about all of them; a failure is a reason."""
@@ -70,14 +63,10 @@ class AnthropicJudge:
                 (f"{number} passage", one.passage),
             )
         ]
-        question = marked(pieces, self._random_hex)
-        answer = await self._api.ask_once(SYSTEM, question, SCHEMA, most_output=_MOST_OUTPUT)
-        if answer.failure:
+        answer = await self.ask(SYSTEM, pieces, SCHEMA, _Answers, most_output=_MOST_OUTPUT)
+        if answer.found is None:
             return Judged(failure=answer.failure, spent=answer.spent)
-        try:
-            said = msgspec.json.decode(answer.text, type=_Answers).answers
-        except UNREADABLE:
-            return Judged(failure=OTHER_FORM, spent=answer.spent)
+        said = answer.found.answers
         by_number = {one.number: one.answered for one in said}
         if len(said) != len(questions) or by_number.keys() != set(range(1, len(questions) + 1)):
             return Judged(failure=OTHER_FORM, spent=answer.spent)

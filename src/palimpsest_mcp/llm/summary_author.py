@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from ..models.asking import SummaryDraft, SummaryRequest
-from .marked import RULE, marked
-from .messages_api import OTHER_FORM, UNREADABLE, MessagesApi
+from .asking import MarkedQuestions
+from .marked import RULE
 
 SYSTEM = f"""\
 You keep the running summary of an agent's session, which must survive when older messages are gone. You are given the \
@@ -60,30 +59,17 @@ class _Sections(msgspec.Struct):
     next_steps: list[str]
 
 
-class AnthropicSummaryAuthor:
+class AnthropicSummaryAuthor(MarkedQuestions):
     """Implements `ports.asking.SummaryAuthor`."""
-
-    def __init__(self, api: MessagesApi, random_hex: Callable[[int], str]) -> None:
-        self._api = api
-        self._random_hex = random_hex
-
-    @property
-    def author(self) -> str:
-        return self._api.model
 
     async def draft(self, request: SummaryRequest) -> SummaryDraft:
         """Ask once; a failure is a reason."""
         pieces = [("the summary", request.summary)]
         pieces += [(f"message {number}", text) for number, text in enumerate(request.messages, 1)]
-        question = marked(pieces, self._random_hex)
-        answer = await self._api.ask_once(SYSTEM, question, SCHEMA, most_output=_MOST_OUTPUT)
-        if answer.failure:
+        answer = await self.ask(SYSTEM, pieces, SCHEMA, _Sections, most_output=_MOST_OUTPUT)
+        if answer.found is None:
             return SummaryDraft(failure=answer.failure, spent=answer.spent)
-        try:
-            found = msgspec.json.decode(answer.text, type=_Sections)
-        except UNREADABLE:
-            return SummaryDraft(failure=OTHER_FORM, spent=answer.spent)
-        return SummaryDraft(sections=msgspec.to_builtins(found), spent=answer.spent)
+        return SummaryDraft(sections=msgspec.to_builtins(answer.found), spent=answer.spent)
 
 
 __all__ = ["AnthropicSummaryAuthor"]

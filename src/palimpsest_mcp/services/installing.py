@@ -6,7 +6,6 @@ import difflib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from ..hosts.claude_code_wiring import (
     without_hooks,
     without_server,
 )
+from ..store.beside import replace_beside
 
 Host = Literal["claude-code", "claude-desktop"]
 BACKUP = ".palimpsest-"
@@ -144,7 +144,7 @@ def _write(change: Change, stamp: str) -> list[Path]:
             raise WriteFailed(f"{change.path} changed meanwhile.", next="Close the host, then run it again.")
         copies = [_copy(path, change.before, stamp)] if change.before is not None else []
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, change.after)
+        replace_beside(path, change.after)
     except OSError as error:
         raise WriteFailed(
             f"{change.path} could not be written ({error.strerror}); nothing was changed.",
@@ -159,7 +159,7 @@ def _put_back(change: Change) -> None:
         if change.before is None:
             path.unlink()
         else:
-            _replace(path, change.before)
+            replace_beside(path, change.before)
 
 
 def _server(path: Path, config: Object, launch: Launch, more: tuple[str, ...], *, remove: bool) -> Object:
@@ -253,19 +253,3 @@ def _copy(path: Path, data: bytes, stamp: str) -> Path:
             os.fsync(file.fileno())
         return copy
     raise WriteFailed(f"There are too many copies of {path}.", next="Remove some of them.")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    beside = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.chmod(mode)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from ..errors import LockTimeout, StoreUnusable, WriteFailed
+from ..errors import LockTimeout, StoreUnusable
 from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..ports.handoffs import StoredHandoff
@@ -20,7 +20,7 @@ from .home import Home
 from .hop import hop
 from .memory_handoffs import PLACES
 from .names import key_hash
-from .whole_files import read_from, remove_if_there, write_all
+from .whole_files import put_compared, read_from, write_all
 
 MEMORY, ARCHIVE = "memory", "archive"
 REMOVED_NAME = "removed.jsonl"
@@ -180,23 +180,7 @@ class HandoffFiles:
             WriteFailed, OSError: it is not there; only its name's flush may have failed.
         """
         path = self._path(place, name, principal)
-        spare = f"{path}.{self._disk.pid()}-{self._random_hex(4)}.tmp"
-        try:
-            fd = self._disk.create(spare)
-            try:
-                write_all(self._disk, fd, data)
-                self._disk.flush(fd)
-            finally:
-                self._disk.close(fd)
-            if read_from(self._disk, spare) != data:
-                raise WriteFailed(
-                    "The disk gave the handoff back with other bytes.", next="Check the disk, then try again."
-                )
-            self._disk.replace(spare, path)
-        except (OSError, WriteFailed):
-            remove_if_there(self._disk, spare)
-            raise
-        self._disk.flush_folder(os.path.dirname(path))
+        put_compared(self._disk, path, data, self._random_hex, "the handoff")
         sha256 = hashlib.sha256(data).hexdigest()
         return StoredHandoff(name=name, place=place, path=path, text=decoded(data), sha256=sha256)
 

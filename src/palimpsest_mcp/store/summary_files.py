@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from ..errors import LockTimeout, StoreUnusable, SummaryChanged, WriteFailed
+from ..errors import LockTimeout, StoreUnusable, SummaryChanged
 from ..models.events import SessionKey
 from ..models.summaries import AnchoredSummary
 from ..ports.summaries import StoredSummary
@@ -16,7 +16,7 @@ from .home import Home
 from .hop import hop
 from .ledger_files import LedgerFiles
 from .summary_bytes import decoded, encoded, version_of
-from .whole_files import read_from, remove_if_there, write_all
+from .whole_files import put_compared, read_from
 
 SUMMARY_NAME = "summary.md"
 LOCK_NAME = "summary.lock"
@@ -56,8 +56,8 @@ class SummaryFiles:
                         "The session's summary was changed since it was read.", next="Read it again and merge anew."
                     )
                 if kept is not None and decoded(kept).note:
-                    self._replace(os.path.join(folder, f"summary-{after[:8]}.unreadable.md"), kept)
-                self._replace(os.path.join(folder, SUMMARY_NAME), data)
+                    self._put(os.path.join(folder, f"summary-{after[:8]}.unreadable.md"), kept)
+                self._put(os.path.join(folder, SUMMARY_NAME), data)
         except OSError as error:
             raise write_failed(error, "the session's summary") from error
         return version_of(data)
@@ -87,30 +87,8 @@ class SummaryFiles:
         except OSError as error:
             raise unreadable(error, "the session's summary") from error
 
-    def _replace(self, path: str, data: bytes) -> None:
-        """Put a whole file in its place, after what the disk gives back was compared.
-
-        Raises:
-            WriteFailed, OSError: the old file, if any, is still there; only its name's flush may have failed.
-        """
-        disk = self._home.disk
-        spare = f"{path}.{disk.pid()}-{self._random_hex(4)}.tmp"
-        try:
-            fd = disk.create(spare)
-            try:
-                write_all(disk, fd, data)
-                disk.flush(fd)
-            finally:
-                disk.close(fd)
-            if read_from(disk, spare) != data:
-                raise WriteFailed(
-                    "The disk gave the summary back with other bytes.", next="Check the disk; the old summary stays."
-                )
-            disk.replace(spare, path)
-        except (OSError, WriteFailed):
-            remove_if_there(disk, spare)
-            raise
-        disk.flush_folder(os.path.dirname(path))
+    def _put(self, path: str, data: bytes) -> None:
+        put_compared(self._home.disk, path, data, self._random_hex, "the summary")
 
     @contextmanager
     def _locked(self, folder: str) -> Generator[None]:

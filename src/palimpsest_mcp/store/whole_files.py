@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 
+from ..errors import WriteFailed
 from .disk import Disk
 
 
@@ -50,17 +51,44 @@ def replace_whole(disk: Disk, path: str, data: bytes, random_hex: Callable[[int]
     on disk. A crash may leave a `.tmp` file beside it, which nobody reads."""
     spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
     try:
-        fd = disk.create(spare)
-        try:
-            write_all(disk, fd, data)
-            disk.flush(fd)
-        finally:
-            disk.close(fd)
+        _write(disk, spare, data)
         disk.replace(spare, path)
     except OSError:
         remove_if_there(disk, spare)
         raise
     disk.flush_folder(os.path.dirname(path))
+
+
+def put_compared(disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str], what: str) -> None:
+    """The same for what nobody could make again: what the disk gives back is compared before it has its name.
+
+    Args:
+        what: names it in the error, such as `the summary`.
+
+    Raises:
+        WriteFailed, OSError: what stood there still does; only its name's flush may have failed.
+    """
+    spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
+    try:
+        _write(disk, spare, data)
+        if read_from(disk, spare) != data:
+            raise WriteFailed(
+                f"The disk gave {what} back with other bytes.", next="Check the disk, then try again: nothing changed."
+            )
+        disk.replace(spare, path)
+    except (OSError, WriteFailed):
+        remove_if_there(disk, spare)
+        raise
+    disk.flush_folder(os.path.dirname(path))
+
+
+def _write(disk: Disk, path: str, data: bytes) -> None:
+    fd = disk.create(path)
+    try:
+        write_all(disk, fd, data)
+        disk.flush(fd)
+    finally:
+        disk.close(fd)
 
 
 def remove_if_there(disk: Disk, path: str) -> None:
