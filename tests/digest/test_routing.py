@@ -43,6 +43,22 @@ def test_a_text_is_known_by_its_lines(route: str, lines: list[str]) -> None:
     assert [stretch.route for stretch in stretches(lines)] == [route]
 
 
+def test_a_run_of_tests_is_known_by_its_first_or_last_lines_whatever_its_stories_look_like() -> None:
+    story = [
+        "_____ test_a _____",
+        "    def test_a() -> None:",
+        "        x = compute(1)",
+        ">       assert x == 2",
+        "E   assert 1 == 2",
+    ] * 30
+    assert [part.route for part in stretches(["===== test session starts =====", *story])] == ["test"]
+    assert [part.route for part in stretches([*story, " ===== 1 failed , 2 passed  in 0.12s ===== "])] == ["test"]
+    assert [part.route for part in stretches([*story, "tests finished: 112 passed, 1 failed, in 13.91 seconds"])] == [
+        "test"
+    ]
+    assert [part.route for part in stretches(story)] != ["test"]
+
+
 def test_a_traceback_and_a_diff_inside_a_log_stand_for_themselves() -> None:
     found = stretches([*LOG, *TRACE, *LOG, *DIFF])
     assert [stretch.route for stretch in found] == ["log", "traceback", "log", "diff"]

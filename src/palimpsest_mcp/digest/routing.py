@@ -34,6 +34,12 @@ _TEST = re.compile(
     r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|[✓✗✔✘×] )"
 )
 _TEST_INSIDE = re.compile(r"\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b")
+_RUN = re.compile(
+    r"\s*+(?:={3,} (?:test session|test process) starts =|={3,} .*\b\d+ (?:passed|failed|error).* in [\d.:]+"
+    r"|Ran \d+ tests? in |tests finished: \d|test result: (?:ok|FAILED)|Tests: +\d+ (?:passed|failed)|Test Suites: \d)"
+)
+_EDGE = 30
+"""Lines at each end of a stretch that are looked at for it."""
 _NUMBERED = re.compile(r"\s*+\d+(?:\t|→|\| )|\s++\d+$")
 _CODE = re.compile(
     r"\s*+(?:\d+(?:\t|→))?\s*+"
@@ -107,7 +113,15 @@ def _diff_end(lines: Sequence[str], i: int) -> int:
     return j
 
 
+def _is_a_test_run(lines: Sequence[str], start: int, end: int) -> bool:
+    """Whether it begins or ends as one, whatever its stories of failures look like."""
+    edges = range(start, end) if end - start <= 2 * _EDGE else (*range(start, start + _EDGE), *range(end - _EDGE, end))
+    return any(_RUN.match(lines[n]) for n in edges)
+
+
 def _judge(lines: Sequence[str], start: int, end: int) -> Route:
+    if _is_a_test_run(lines, start, end):
+        return "test"
     step = max(1, (end - start) // _SAMPLE)
     sample = [line for line in (lines[k][:400] for k in range(start, end, step)) if line.strip()]
     if not sample:

@@ -1,0 +1,46 @@
+"""A run of tests says first how it ended, then what failed, then why."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from palimpsest_mcp.digest.reduce_runs import test_gist as gist_of
+
+from .conftest import Bench
+
+ORDER = (
+    "========================= 3 failed, 59 passed in 8.37s =========================",
+    "FAILED tests/test_a.py::TestA::test_b - AssertionError: no",
+    "E       IndexError: index 2 is out of bounds for axis 0 with size 2",
+    "tests/test_a.py::test_b FAILED                                   [ 52%]",
+    "_______________________ test_b _______________________",
+    "E         Expected:",
+    "tests/test_a.py::test_c PASSED                                   [ 53%]",
+    "============================= test session starts ==============================",
+)
+
+
+def test_each_kind_of_line_tells_less_than_the_one_before() -> None:
+    for before, after in pairwise(ORDER):
+        assert gist_of(before) > gist_of(after), after
+
+
+def test_totals_of_other_runners_are_totals() -> None:
+    totals = ["Ran 69 tests in 0.104s", " tests finished: 112 passed, 1 failed, 1 expected to fail", "OK (skipped=2)"]
+    for text in (
+        *totals,
+        "test result: ok. 3 passed",
+        "Tests:       1 failed, 4 passed, 5 total",
+        "FAILED (failures=1)",
+    ):
+        assert gist_of(text) == gist_of(ORDER[0])
+
+
+def test_a_digest_of_a_failed_run_names_every_failure_and_the_totals(bench: Bench) -> None:
+    passed = [f"tests/test_of_pool.py::test_that_number_{n}_holds PASSED      [ {n}%]" for n in range(10, 60)]
+    failed = [f"FAILED tests/test_of_pool.py::test_{name} - AssertionError" for name in ("alpha", "beta", "gamma")]
+    total = "=== 3 failed, 50 passed in 8.37s ==="
+    text = "\n".join(["=== test session starts ===", *passed, "E         Got:", *failed, total])
+    shown = bench.digest(text, share=0.2).parts[0].text
+    assert all(part in shown for part in (failed[0], "test_beta", "test_gamma", total))
+    assert "session starts" not in shown
