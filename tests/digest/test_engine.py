@@ -119,7 +119,7 @@ def test_what_an_earlier_digest_shows_under_the_same_key_counts_as_elsewhere(ben
 
 
 def test_a_specific_of_two_items_is_shown_once_and_counted_elsewhere_for_the_other(bench: Bench) -> None:
-    text = "\n".join(f"row {i} of the ordinary kind, commit {i:07x}abc" for i in range(40))
+    text = "\n".join(f"row {i} of the ordinary kind, commit {i:07x}abc" for i in range(80))
     digest = bench.digest(text, text, share=0.45)
     assert digest.specifics.holders.get("offload_0007", 0) > 0
     assert " more in offload_0007 · restore_batch" in digest.parts[0].lines[0].text
@@ -154,9 +154,13 @@ def test_no_value_has_to_be_computed_from_others(bench: Bench, share: float) -> 
 def test_an_item_too_little_of_which_would_be_in_view_becomes_a_pointer_with_its_own_manifest(
     bench: Bench, log: Callable[[int], str]
 ) -> None:
-    digest = bench.digest(log(300), "\n".join(f"plain line number {i} ok" for i in range(900)), share=0.06)
-    if digest.mode == "digest":
-        assert "; pointer, left out " in "\n".join(line.text for part in digest.parts for line in part.lines)
+    easy = "plain words only and more of them\n" * 60 + "ticket HAT069"
+    wish = {"ceiling": 0.2, "min_shown": 0.8}
+    digest = bench.digest(easy, log(120), share=0.14, **wish)
+    assert digest.mode == "digest"
+    assert "HAT069" in digest.parts[0].text
+    assert "; pointer, left out " in digest.parts[1].text
+    assert all(line.kind == "note" for line in digest.parts[1].lines)
     assert digest.verification.passed
 
 

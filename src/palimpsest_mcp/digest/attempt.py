@@ -60,7 +60,7 @@ class Attempt:
         self._name = name
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
-        rated = [worth(one, ranks) for one in self._surveys]
+        rated = [worth(one, ranks, values_first=request.values_first) for one in self._surveys]
         self._rated = rated
         self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]

@@ -46,7 +46,7 @@ _CLASSES = 4
 _CLASSES_BRIEF = 1
 _BRIEF = 110
 """Tokens an item below which our own lines are short."""
-_BRIEF_HEADER, _BARE_HEADER = 500, 160
+_BRIEF_HEADER, _BARE_HEADER = 800, 160
 """Tokens of a digest below which the header is short, and below which it names no class: it would take a tenth of it
 else."""
 _SPACE = re.compile(r"\s+")

@@ -78,9 +78,8 @@ class Batch:
             homes += len({plan.survey.home[spec] for spec in open_ones if plan.wants_word(spec)})
         return bare, _WORD * homes
 
-    def drop_keys(self, mute: Collection[str], worth: float) -> None:
-        """No key will stand in the ledger: equal values are one whatever they are called, and those of some classes,
-        which say nothing alone, have only this share of their worth."""
+    def drop_keys(self) -> None:
+        """No key will stand in the ledger: equal values are one whatever they are called."""
         numbers: dict[tuple[str, str], int] = {}
         seen: set[int] = set()
         for plan in self.plans:
@@ -89,8 +88,16 @@ class Batch:
             seen.update(new for new, old in zip(shared, plan.shared, strict=True) if old in self.seen)
             plan.shared = shared
             plan.keys = [""] * len(specs)
-            plan.worth = [w * worth if s.cls in mute else w for w, s in zip(plan.worth, specs, strict=True)]
         self.seen = seen
+
+    def mute(self, classes: Collection[str], share: float) -> None:
+        """Values of classes that say nothing alone have only this share of their worth where they have no key."""
+        for plan in self.plans:
+            specs = plan.survey.specs
+            plan.worth = [
+                worth * share if spec.cls in classes and not key else worth
+                for worth, spec, key in zip(plan.worth, specs, plan.keys, strict=True)
+            ]
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with its heading where that is not shown yet."""

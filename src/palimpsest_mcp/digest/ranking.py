@@ -14,8 +14,10 @@ from .units import Survey
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
+_FLAT = 0.7
+"""Where values come first, worth is by class alone, to this power: recall counts each of a crowd as one."""
 _HASH_INSIDE = 2.0
-_WITHOUT_LINE = 0.4
+_WITHOUT_LINE = 0.7
 _IN_TITLE = 0.2
 """For what stands in the name of a column, and for a name in a record: it is one of few that the records share."""
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
@@ -41,17 +43,22 @@ def ranks_of(classes: Iterable[SpecificClass] = CLASSES) -> dict[str, Rank]:
     return {c.name: Rank(c.weight, c.first_rank) for c in classes}
 
 
-def worth(survey: Survey, ranks: Mapping[str, Rank]) -> list[float]:
-    """What showing each specific of one source is worth: by class, less for one of a crowd."""
+def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = False) -> list[float]:
+    """What showing each specific of one source is worth: by class, less for one of a crowd.
+
+    Args:
+        values_first: as in `DigestRequest`; every one of a crowd counts, and classes differ less.
+    """
     families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in survey.specs]
     crowd = Counter(families)
     titles = survey.titles
-    return [
-        _alone(spec, ranks)
-        * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
-        / crowd[family] ** _CROWD
-        for spec, home, family in zip(survey.specs, survey.home, families, strict=True)
+    found = [
+        _alone(spec, ranks) * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
+        for spec, home in zip(survey.specs, survey.home, strict=True)
     ]
+    if values_first:
+        return [one**_FLAT for one in found]
+    return [one / crowd[family] ** _CROWD for one, family in zip(found, families, strict=True)]
 
 
 def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:

@@ -27,12 +27,14 @@ from .telling import tell
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
 what comes on top the nearer the budget is to holding all specifics, and the most."""
+_VALUES_LINES = 0.05
+"""Where values come first: the least, and what comes on top."""
 _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
-_MUTE = frozenset({"integer", "number", "quantity", "score", "money"})
-_MUTE_WORTH = 0.2
+_MUTE = frozenset({"integer", "quantity", "score", "money"})
+_MUTE_WORTH = 0.5
 """What is left of the worth of such a value where nothing can stand beside it: it says nothing alone."""
 _KEY_PER_VALUE = 2
 """Tokens of a key that each of its values may cost then."""
@@ -79,12 +81,15 @@ class Selector:
         need, words = batch.need()
         labelled = not self._values_first or available >= need + words
         credit = min(1.0, available / max(1, need))
-        least = (_LEAST_LINES + _MORE_LINES * credit) * available
+        few, more = (_VALUES_LINES, _VALUES_LINES) if self._values_first else (_LEAST_LINES, _MORE_LINES)
+        least = (few + more * credit) * available
         extra = max(least, min(_MOST_LINES * available, available - need - words))
         total = max(1, sum(plan.tokens for plan in batch.plans))
         flat = self._brief and credit < 1.0 and not labelled
         if flat:
-            batch.drop_keys(_MUTE, _MUTE_WORTH)
+            batch.drop_keys()
+        if not labelled and credit < 1.0:
+            batch.mute(_MUTE | {"number"} if flat else _MUTE, _MUTE_WORTH)
         for plan in batch.plans:
             plan.labelled = labelled
             plan.flat = flat
