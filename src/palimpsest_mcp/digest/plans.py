@@ -99,8 +99,22 @@ class Batch:
                 for worth, spec, key in zip(plan.worth, specs, plan.keys, strict=True)
             ]
 
+    def chain(self, plan: Plan, unit: Unit) -> list[int]:
+        """The lines above it that say where it stands and are not shown yet, the nearest first."""
+        units = plan.survey.reduced.units
+        found: list[int] = []
+        above = unit.under
+        while above >= 0 and above not in plan.picked:
+            found.append(above)
+            above = units[above].under
+        return found
+
     def cost(self, plan: Plan, unit: Unit) -> int:
-        """Tokens of a line with its remark, and with its heading where that is not shown yet."""
+        """Tokens of a line with its remark, and with what says where it stands as far as that is not shown yet."""
+        units = plan.survey.reduced.units
+        return sum(self._alone(plan, one) for one in (unit, *(units[above] for above in self.chain(plan, unit))))
+
+    def _alone(self, plan: Plan, unit: Unit) -> int:
         heading = unit.table >= 0 and unit.table not in plan.tables
         return self.bare_cost(unit) + (self.heading_cost(plan, unit) if heading else 0)
 
@@ -118,9 +132,15 @@ class Batch:
         return table.cost
 
     def take(self, plan: Plan, index: int) -> None:
-        """Show a line: its specifics leave the ledger."""
+        """Show a line, and above it what says where it stands: their specifics leave the ledger."""
         unit = plan.survey.reduced.units[index]
-        self.spent += self.cost(plan, unit)
+        for one in (*self.chain(plan, unit), index):
+            self.show(plan, one)
+
+    def show(self, plan: Plan, index: int) -> None:
+        """Show a line for its specifics alone: they leave the ledger."""
+        unit = plan.survey.reduced.units[index]
+        self.spent += self._alone(plan, unit)
         plan.picked.add(index)
         specs = list(unit.specs)
         if unit.table >= 0 and unit.table not in plan.tables:

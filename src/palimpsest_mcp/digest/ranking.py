@@ -20,6 +20,8 @@ _HASH_INSIDE = 2.0
 _WITHOUT_LINE = 0.7
 _IN_TITLE = 0.2
 """For what stands in the name of a column, and for a name in a record: it is one of few that the records share."""
+_FAINT = 0.1
+"""For what stands in scripts and drawings of a web page."""
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 """A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
@@ -53,8 +55,10 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
     crowd = Counter(families)
     titles = survey.titles
     found = [
-        _alone(spec, ranks) * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
-        for spec, home in zip(survey.specs, survey.home, strict=True)
+        _alone(spec, ranks)
+        * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
+        * (_FAINT if number in survey.faint else 1.0)
+        for number, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
     ]
     if values_first:
         return [one**_FLAT for one in found]

@@ -1,49 +1,165 @@
-"""Code by its outline, diffs by files, hunks and changed lines."""
+"""Code by its outline, each line below the function or class it is in; diffs by files, hunks, changed lines."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from .commands import is_command
+from .reduce_text import LEGAL, legal, legal_head
+from .units import Place
 
-_OUTLINE = re.compile(
-    r"\s*+(?:\d+(?:\t|→))?(\s*+)"
-    r"(?:export |default |public |private |protected |static |abstract |async |pub(?:\(\w+\))? |unsafe |final )*"
-    r"(?:def|class|function\*?|func|fn|interface|struct|enum|trait|impl|type|module|namespace|object)\b[ *(<]*[\w(<&'*]"
+_WORDS = (
+    r"(?:export|default|declare|public|private|protected|internal|static|abstract|async|pub(?:\([\w: ]+\))?|unsafe"
+    r"|final|virtual|override|inline|constexpr|extern(?: \"C\")?|sealed|partial|readonly|open|data|suspend"
+    r"|template ?<[^>]*>) +"
 )
-_CONST = re.compile(r"\s*+(?:\d+(?:\t|→))?(?:export )?(?:const|let|var|val)? ?[A-Z][A-Z0-9_]{2,}\b.*[=:]")
-_IMPORT = re.compile(r"\s*+(?:\d+(?:\t|→))?(?:import |from \S+ import|use |#include|require\(|package )")
-_RAISE = re.compile(r"\b(?:raise|throw|panic!|TODO|FIXME|XXX|HACK|deprecated)\b", re.IGNORECASE)
-_DOC = re.compile(r"\s*+(?:\d+(?:\t|→))?\s*+(?:\"\"\"|'''|/\*\*|//!|#!)\s*\w")
+_KEYWORD = re.compile(
+    rf"(?:{_WORDS})*(?:def[pm]?\w*|class|function\*?|func|fun|fn|interface|struct|enum|trait|impl|type|module|namespace"
+    r"|object|record|protocol|macro_rules!|package|sub|proc)\b[ *(<]*[\w(<&'\"*:]"
+)
+_DEFINES = re.compile(r"(?:[({:]|\bdo|\bthen|\bis|=)\s*$|\)")
+_STATEMENT = re.compile(
+    r"(?:if|else|elif|for|while|switch|case|return|catch|try|do|with|when|match|new|throw|raise|yield|await|assert|delete"
+    r"|and|or|not|in|is|from|import|using|typeof|sizeof|defer|go|select|loop|until|unless|print|lock|fixed)\b"
+)
+_SIGNATURE = re.compile(
+    rf"(?:{_WORDS})*(?:[A-Za-z_][\w:<>,.*&\[\]?~]* +[*&]*|[*&~])*[A-Za-z_~][\w:~.]*(?:<[^<>()]*>)? ?\([^;=]*$"
+)
+"""`static bool parse(const char* text) {`, `render(props) {`: a name and arguments, and no statement's end."""
+_ARROW = re.compile(
+    rf"(?:{_WORDS})*(?:const|let|var) \w+(?:: [^=]+)? = (?:async )?(?:\([^)]*\)?|\w+)(?:: [^=]+)? ?(?:=>|$)"
+)
+_RULE_SET = re.compile(r"[.#@:*\[\]\w][^;{}]*\{$")
+_CONST = re.compile(rf"(?:{_WORDS})*(?:const|let|var|val|#define|@)? ?(?:\w+ )*[A-Z][A-Z0-9_]{{2,}}\b.*(?:[=:]|\d)")
+_IMPORT = re.compile(
+    r"(?:import\b|from \S+ import|use |using |#include|.*\brequire\(|package |alias |require |export .* from )"
+)
+_RAISE = re.compile(r"\b(?:raise|throw|panic!?|TODO|FIXME|XXX|HACK|deprecated)\b", re.IGNORECASE)
+_DOC = re.compile(r"(?:\"\"\"|'''|/\*\*|//[/!]|@(?:module)?doc \"+|/\*+)\s*(?P<text>\w.*)")
+_COMMENT = re.compile(
+    r"(?://+[/!]?|#(?!include|define|if|el|endif|pragma|undef|!)|/?\*+(?!/)|--|;;|\"\"\"|''')\s*(?P<text>[^\W\d_].*)?"
+)
+_CLOSING = re.compile(r"\s*+(?:[)}\]>]|end\b|[;,\s]*$)")
 
 
-def code_gist(text: str) -> float:
-    """Outline lines first, then constants, documentation, what is raised, imports."""
-    outline = _OUTLINE.match(text)
-    if outline:
-        return 2.0 if len(outline.group(1)) < 2 else 1.3
-    if _CONST.match(text):
-        return 0.7
-    if _DOC.match(text):
-        return 1.0
-    if is_command(text):
+def is_code(texts: Sequence[str]) -> bool:
+    """Whether functions and classes stand in it, and most lines inside of them."""
+    lines = [text for text in texts if text.strip()]
+    outline = sum(bool(_KEYWORD.match(text.lstrip()) and _DEFINES.search(text)) for text in lines)
+    inside = sum(text[0].isspace() for text in lines)
+    return outline >= max(2, 0.03 * len(lines)) and inside >= 0.6 * len(lines)
+
+
+def code_places(texts: Sequence[str]) -> list[Place]:
+    """What the file is for, its outline, then constants, what is raised, imports."""
+    opened: list[tuple[int, int]] = []
+    found: list[Place] = []
+    said = False
+    head = legal_head(texts)
+    for n, text in enumerate(texts):
+        bare = text.strip()
+        if not bare:
+            found.append(Place(0.0))
+            continue
+        depth = len(text) - len(text.lstrip())
+        if not _CLOSING.match(text):
+            while opened and opened[-1][0] >= depth:
+                opened.pop()
+        under = opened[-1][1] if opened else -1
+        if n < head or legal(_words_of(bare)):
+            found.append(Place(LEGAL))
+        elif outline := _outline(texts, n, bare, nested=bool(opened)):
+            found.append(Place(outline / (1 + 0.35 * len(opened)) * (0.7 if _hidden(bare) else 1.0), under))
+            opened.append((depth, n))
+            said = True
+        elif not said and (words := _words_of(bare)) and len(words) > 12:
+            found.append(Place(2.4))
+            said = True
+        else:
+            found.append(Place(_gist(texts, n, bare, depth), under))
+    return found
+
+
+def _outline(texts: Sequence[str], n: int, bare: str, *, nested: bool) -> float:
+    if _STATEMENT.match(bare) or _COMMENT.match(bare) and not bare.startswith(("#[", "*")):
+        return 0.0
+    if _KEYWORD.match(bare) or _ARROW.match(bare):
+        return 2.0 if not bare.startswith(("package ", "namespace ", "module ")) else 1.2
+    if _SIGNATURE.match(bare) and _has_body(texts, n, bare):
+        return 1.8
+    return 0.9 if not nested and _RULE_SET.match(bare) else 0.0
+
+
+def _has_body(texts: Sequence[str], n: int, bare: str) -> bool:
+    """Whether a block follows: what looks like a call is one otherwise."""
+    if bare.endswith("{"):
+        return True
+    for following in texts[n + 1 : n + 6]:
+        if following.rstrip().endswith((";", "}")) or not following.strip():
+            return False
+        if following.strip() == "{" or following.rstrip().endswith(") {"):
+            return True
+    return False
+
+
+def _hidden(bare: str) -> bool:
+    return bool(re.match(r"(?:async )?(?:def|fn|func|function) _|private |#\w|defp ", bare))
+
+
+def _words_of(bare: str) -> str:
+    """What a comment or a documentation line says; empty for code."""
+    found = _DOC.match(bare) or _COMMENT.match(bare)
+    return (found.group("text") or "") if found else ""
+
+
+def _gist(texts: Sequence[str], n: int, bare: str, depth: int) -> float:
+    if _IMPORT.match(bare):
+        return 0.15
+    if _CONST.match(bare):
+        return 0.8 if not depth else 0.4
+    if _DOC.match(bare):
+        return 1.0 if len(bare) > 14 else 0.3
+    if is_command(bare):
         return 1.3
-    if _IMPORT.match(text):
-        return 0.3
-    return 0.5 if _RAISE.search(text) else 0.0
+    if _RAISE.search(bare):
+        return 0.5
+    return 0.0
 
 
-def diff_gist(text: str) -> float:
+def diff_places(texts: Sequence[str]) -> list[Place]:
     """Which file, where in it, then what was taken out and put in."""
-    if text.startswith(("diff --git ", "Index: ")):
-        return 2.5
-    if text.startswith("@@"):
-        return 0.9
-    if text.startswith(("+++ ", "--- ", "index ")):
-        return 0.1
-    if text.startswith(("rename ", "new file", "deleted file", "Binary files")):
-        return 1.0
-    return 0.6 if text[:1] in "+-" and len(text.strip("+- \t")) > 8 else 0.0
+    found: list[Place] = []
+    file = hunk = -1
+    changed = 0
+    for n, text in enumerate(texts):
+        if text.startswith(("diff --git ", "Index: ")) or text.startswith("--- ") and file < 0:
+            file, hunk = n, -1
+            found.append(Place(2.5))
+        elif text.startswith("@@"):
+            hunk, changed = n, 0
+            found.append(Place(0.4, file))
+        elif text.startswith(("+++ ", "--- ", "index ")) and hunk < 0:
+            found.append(Place(0.0, file))
+        elif text.startswith(("rename ", "new file", "deleted file", "Binary files", "similarity ")):
+            found.append(Place(0.8, file))
+        elif text[:1] in ("+", "-"):
+            found.append(Place(_changed(text, changed), hunk if hunk >= 0 else file))
+            changed += 1
+        else:
+            found.append(Place(0.0, hunk if hunk >= 0 else file))
+    return found
 
 
-__all__ = ["code_gist", "diff_gist"]
+def _changed(text: str, before: int) -> float:
+    bare = text[1:].strip()
+    if len(bare) < 8:
+        return 0.0
+    if _KEYWORD.match(bare):
+        return 1.3
+    if _IMPORT.match(bare) or legal(bare):
+        return 0.2
+    return 0.9 if not before else 0.5
+
+
+__all__ = ["code_places", "diff_places", "is_code"]

@@ -1,4 +1,4 @@
-"""Prose by headings and sentences, listings and tables by their heads, web pages by the text between the tags."""
+"""Prose by its title, the sentences that open its sections, and its conclusions; tables under their heads; listings."""
 
 from __future__ import annotations
 
@@ -6,19 +6,264 @@ import re
 from collections.abc import Sequence
 
 from .commands import is_command
-from .units import Line, Mark
+from .reduce_html import Block
+from .units import Place
 
-_HEADING = re.compile(r"#{1,6} \S|[A-Z][^.!?]{2,70}:$|[=*-]{2,} \S.* [=*-]{2,}$|(?:title|h[1-6])\b", re.IGNORECASE)
-_ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)]) \S")
-_KEYED = re.compile(r"\s*\"?[A-Za-z_][\w .-]{0,40}\"?\s*[:=]\s*\S")
+_MARKED = re.compile(r"(#{1,6}) +\S|={2,} +\S.* ={2,}$")
+_NAMED = re.compile(r"(?:\*\*|__)[^*_]{2,80}(?:\*\*|__):?$|[A-Z][A-Z /&-]{3,60}:?$")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,})$")
+_FENCE = re.compile(r"\s*+(?:```|~~~)")
+_LEAD = re.compile(r"\S.{1,200}[:：]$")
+_ITEM = re.compile(r"\s*+(?:[-*+•‣▪◦○●→↳└├>]+─*|\d+[.)]|\[[ x]\]) +\S")
+_KEYED = re.compile(r"\s*+(?:[-*•] )?(?:\*\*)?\"?[A-Za-z_][\w .-]{0,40}\"?\s*(?:\*\*)?[:=](?:\*\*)?\s*\S")
+_ROW = re.compile(r"\s*+\|.*\|\s*$")
+_RULE = re.compile(r"[\s|:+=*_~-]+$")
 _FOLDER = re.compile(r"\S+:$|total \d+$")
-_RULE = re.compile(r"[\s|:+=-]+$")
-_TAG = re.compile(r"<!--.*?-->|<(script|style)\b[^>]*>.*?</\1>|<[^<>]*>", re.IGNORECASE)
+_ENDS = re.compile(r"[.!?。！？؟](?:[\"')\]*_»”]{0,3})(?:\s|$)|[。！？]")
+_OUTCOME = re.compile(
+    r"\b(?:conclusions?|summary|results?|findings?|outcome|verdict|recommendations?|insights?|decisions?|decided"
+    r"|root cause|fix(?:ed)?|status|tl;?dr|takeaways?|next steps|answer|total|fazit|ergebnis\w*|zusammenfassung"
+    r"|conclusi[oó]n\w*|résumé|résultats?|resultados?|resumen)\b|结论|总结|结果|結論|まとめ|결론|الخلاصة|النتيجة|вывод|итог",
+    re.IGNORECASE,
+)
+_LEGAL = re.compile(
+    r"\W*(?:SPDX-|copyright\b|\(c\) |©|licensed (?:under|to)\b|all rights reserved|permission is hereby granted"
+    r"|under the .{0,20}licen[cs]e)",
+    re.IGNORECASE,
+)
+_LICENCE = re.compile(
+    r"\b(?:licen[cs]ed? (?:under|to|file)|(?:apache|mit|gnu|bsd) .{0,30}licen[cs]e|copyright)\b", re.IGNORECASE
+)
+_IN_COMMENT = re.compile(r"\s*+(?:[#*|;]|//|/\*|--|<!--|-->|$)|\s+\S")
+LEGAL = -2.0
+"""What a licence or copyright line tells: its values may stand in the ledger."""
+_LINK_ONLY = re.compile(r"[^\w\[!]*(?:!?\[[^\[\]]*\]\([^()]*\)[^\w\[!]*)+$")
+_TAGS = re.compile(r"\s*+<[/!a-zA-Z][^<>]*>(?:\s*<[^<>]*>)*\s*$")
+"""Nothing but tags and comments, as they stand in a README."""
+_BEFORE_TITLE = 12
+"""Lines within which a title may follow what somebody says before it."""
+_LONGEST_LEAD = 4
+"""Lines of the sentence that opens a section, where it is wrapped."""
+_COMMAND = 1.3
+_BEGINNING = 0.6
+"""Of what a wrapped sentence tells, in its first line."""
+_WRAPPED = 50
+"""Characters from which a line that ends in no full stop may go on in the next one."""
+
+
+_PROSE = re.compile(
+    r"#{1,6} +[^\W\d_]|\s*+(?:[-*+>•]|\d+[.)]) +\W*(?:[^\W_]+\W+){3}"
+    r"|.{0,200}[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{8}|(?:[^\w\s]*[^\W\d_]\w*(?:[’'-]\w+)*[^\w\s]* +){5}"
+)
+_CODE = re.compile(
+    r".*[;{}]\s*$|\s*+(?:def|class|func|fn|return|import|from|if|for|while|const|let|var|#include)\b.*[:;({'\"]"
+)
+
+
+def is_document(texts: Sequence[str]) -> bool:
+    """Whether most lines are sentences, headings and items of lists, and few are code; or headings divide it."""
+    lines = [text[:300] for text in texts if text.strip()]
+    if sum(bool(_MARKED.match(line)) and line[0] == "#" for line in lines) >= max(2, 0.02 * len(lines)):
+        return not any(line.startswith(("#include", "#!")) for line in lines[:20]) and _heads(texts)
+    step = max(1, len(lines) // 200)
+    sample = lines[::step]
+    said = sum(bool(_PROSE.match(line)) for line in sample)
+    code = sum(bool(_CODE.match(line)) for line in sample)
+    formed = sum(bool(_ENDS.search(line) or _ITEM.match(line) or _MARKED.match(line)) for line in sample)
+    return min(said, 3 * formed) >= 0.5 * len(sample) and code <= 0.15 * len(sample)
+
+
+def _heads(texts: Sequence[str]) -> bool:
+    """Whether the marks are headings: followed by a line that is no comment, and not each by the next."""
+    marked = [n for n, text in enumerate(texts) if _MARKED.match(text)]
+    close = sum(after - before == 1 for before, after in zip(marked, marked[1:], strict=False))
+    return close * 3 < len(marked)
+
+
+def legal(text: str) -> bool:
+    """A licence or copyright line: it says nothing about what the text is."""
+    return _LEGAL.match(text) is not None
+
+
+def legal_head(texts: Sequence[str]) -> int:
+    """How many lines at the beginning are a licence text in a comment; 0 where there is none."""
+    end = next((n for n, text in enumerate(texts) if n > 3 and not _IN_COMMENT.match(text)), 0)
+    found = [n for n in range(min(end, 60)) if _LICENCE.search(texts[n])]
+    if not found:
+        return 0
+    return next((n for n in range(found[-1], end) if "*/" in texts[n] or "-->" in texts[n]), found[-1]) + 1
+
+
+def prose_places(texts: Sequence[str]) -> list[Place]:
+    """The title and what follows it, then the first sentence of every section under its heading.
+
+    Headings say little alone, so each line takes its own along; the same for the line that leads in a list, the head
+    of a table, and the beginning of a wrapped sentence.
+    """
+    return _Prose(texts).places()
+
+
+def page_places(blocks: Sequence[Block], texts: Sequence[str]) -> list[Place]:
+    """The same for a web page, whose tags say what is a heading; what leads through the site tells nothing."""
+    return _Prose(texts, blocks).places()
+
+
+class _Prose:
+    def __init__(self, texts: Sequence[str], blocks: Sequence[Block] | None = None) -> None:
+        self._blocks = blocks
+        self._texts = texts
+        self._found: list[Place] = []
+        self._heading = self._lead = self._head = -1
+        self._levels: list[tuple[int, int]] = []
+        self._fenced = False
+        self._opening = True
+        """Whether the section, or the text, still lacks its first sentence."""
+        self._outcome = False
+        self._titled = False
+        self._sections = any(self._level(n) for n in range(len(texts)))
+
+    def places(self) -> list[Place]:
+        n = 0
+        while n < len(self._texts):
+            text = self._texts[n].rstrip()
+            role = self._blocks[n].role if self._blocks else ""
+            if not text:
+                self._head = -1
+                self._found.append(Place(0.0))
+            elif role in ("quiet", "code"):
+                self._found.append(Place(0.0 if role == "quiet" else 0.2, self._under()))
+            elif role in ("row", "head"):
+                self._found.append(self._row(n))
+            elif _FENCE.match(text):
+                self._fenced = not self._fenced
+                self._found.append(Place(0.0, self._heading))
+            elif self._fenced:
+                self._found.append(Place(_COMMAND if is_command(text) else 0.2, self._under()))
+            elif level := self._level(n):
+                self._begin(n, level)
+            elif _RULE.match(text) or _TAGS.match(text):
+                self._found.append(Place(0.0))
+            elif _ROW.match(text):
+                self._found.append(self._row(n))
+            elif (
+                self._opening and role != "item" and not any(found.match(text) for found in (_LEGAL, _LINK_ONLY, _ITEM))
+            ):
+                n = self._open(n)
+            else:
+                self._found.append(self._other(n, text))
+            n += 1
+        return self._found
+
+    def _row(self, n: int) -> Place:
+        if self._head >= 0 and not (self._blocks and self._blocks[n].role == "head"):
+            return Place(0.5, self._head)
+        self._head = n
+        return Place(0.3, self._under())
+
+    def _under(self) -> int:
+        return self._lead if self._lead >= 0 else self._heading
+
+    def _level(self, n: int) -> int:
+        """1 to 7 for a heading, the highest first; 0 for none."""
+        if self._blocks:
+            return self._blocks[n].level
+        text = self._texts[n].rstrip()
+        found = _MARKED.match(text)
+        if found:
+            return len(found.group(1) or "==")
+        following = self._texts[n + 1].rstrip() if n + 1 < len(self._texts) else ""
+        before = self._texts[n - 1].strip() if n else ""
+        if _UNDERLINE.match(following) and text and not before and len(text) < 100 and not _RULE.match(text):
+            return 1 if following[0] == "=" else 2
+        return 7 if _NAMED.match(text) and not before else 0
+
+    def _begin(self, n: int, level: int) -> None:
+        if self._heading >= 0 and self._texts[n] == self._texts[self._heading]:
+            self._found.append(Place(0.0, self._heading))
+            self._opening = True
+            return
+        while self._levels and self._levels[-1][0] >= level:
+            self._levels.pop()
+        title = not self._titled
+        self._titled = True
+        self._outcome = _OUTCOME.search(self._texts[n]) is not None
+        self._found.append(Place(2.6 if title else max(0.35, 0.75 - 0.1 * level)))
+        self._levels.append((level, n))
+        self._heading, self._lead, self._head = n, -1, -1
+        self._opening = True
+
+    def _open(self, n: int) -> int:
+        """The first sentence of a section, wrapped or not."""
+        first = not self._titled or (len(self._levels) == 1 and len(self._found) < _BEFORE_TITLE)
+        talk = not self._titled and self._titled_after(n)
+        worth = 0.6 if talk else 2.4 if first else 1.9 if self._outcome else 1.5 if self._sections else 1.0
+        text = self._texts[n].strip()
+        if _LEAD.match(text):
+            self._found.append(Place(0.5 * worth if first else 0.3, self._heading))
+            self._lead = n
+            return n
+        self._opening, self._titled = False, not talk
+        under, end = self._heading, n
+        while self._goes_on(end) and end - n + 1 < _LONGEST_LEAD:
+            end += 1
+        if end == n:
+            self._found.append(Place(worth, under))
+            return n
+        self._found.append(Place(_BEGINNING * worth, under))
+        for at in range(n + 1, end + 1):
+            self._found.append(Place((1 - _BEGINNING) * worth if at == end else 0.1, at - 1))
+        return end
+
+    def _titled_after(self, n: int) -> bool:
+        """Whether this is what somebody says before the title."""
+        soon = range(n + 1, min(n + _BEFORE_TITLE, len(self._texts)))
+        return bool(_ENDS.search(self._texts[n]) and any(0 < self._level(at) < 3 for at in soon))
+
+    def _goes_on(self, n: int) -> bool:
+        if self._blocks:
+            return False
+        text = self._texts[n].rstrip()
+        following = self._texts[n + 1].strip() if n + 1 < len(self._texts) else ""
+        return (
+            len(text) > _WRAPPED
+            and not _ENDS.search(text)
+            and bool(following)
+            and not _ITEM.match(following)
+            and not _KEYED.match(following)
+            and not self._level(n + 1)
+            and not _FENCE.match(following)
+            and not _ROW.match(following)
+        )
+
+    def _other(self, n: int, text: str) -> Place:
+        if legal(text):
+            return Place(LEGAL, self._heading)
+        if _LINK_ONLY.match(text):
+            return Place(0.0, self._heading)
+        if is_command(text):
+            return Place(_COMMAND, self._under())
+        indented = text[0].isspace()
+        item = _ITEM.match(text) is not None
+        if not item and not indented:
+            self._lead = -1
+        if _LEAD.match(text) and not item:
+            self._lead = n
+            return Place(0.3, self._heading)
+        boost = 0.5 if self._outcome else 0.0
+        if _KEYED.match(text) and len(text) < 160:
+            return Place(0.7 + boost, self._under())
+        if item:
+            return Place(0.6 + boost, self._under())
+        ends = bool(_ENDS.search(text))
+        return Place((0.6 if len(text) > 60 or ends else 0.3) + (boost if ends else 0.0), self._under())
+
+
+_TITLE = re.compile(r"#{1,6} \S|[A-Z][^.!?]{2,70}:$|[=*-]{2,} \S.* [=*-]{2,}$|(?:title|h[1-6])\b", re.IGNORECASE)
 
 
 def prose_gist(text: str) -> float:
-    """Headings and commands, then keyed lines and list items, then sentences."""
-    if _HEADING.match(text) or is_command(text):
+    """Of text that is no document, as programs print it: headings and commands, then keyed lines, items, sentences."""
+    if _TITLE.match(text) or is_command(text):
         return 2.0
     if _KEYED.match(text):
         return 1.0
@@ -27,35 +272,48 @@ def prose_gist(text: str) -> float:
     return 0.9 if len(text) > 60 else 0.3
 
 
-def listing_gist(text: str) -> float:
-    """Folders before the entries in them."""
-    return 0.9 if _FOLDER.match(text) else 0.3
-
-
 def table_gist(text: str) -> float:
     """Rows are equals; a ruled line says nothing."""
     return 0.0 if _RULE.match(text) else 0.5
 
 
-def html_lines(lines: Sequence[Line]) -> list[Line]:
-    """The text between tags, as it stands there (entities stay as written); lines of nothing but tags go."""
-    found: list[Line] = []
-    for line in lines:
-        start = 0
-        for tag in _TAG.finditer(line.text):
-            found += _piece(line, start, tag.start())
-            start = tag.end()
-        found += _piece(line, start, len(line.text))
-    return found
+def listing_gist(text: str) -> float:
+    """Folders before the entries in them."""
+    return 0.9 if _FOLDER.match(text) else 0.3
 
 
-def _piece(line: Line, start: int, end: int) -> list[Line]:
-    text = line.text[start:end]
-    if not text.strip():
-        return []
-    start += len(text) - len(text.lstrip())
-    marks = tuple(Mark(m.start - start, m.end - start, m.spec) for m in line.marks if start <= m.start and m.end <= end)
-    return [Line(text.strip(), marks)]
+_CUTS = (re.compile(r"\t"), re.compile(r"\s*\|\s*"), re.compile(r","), re.compile(r" {3,}"))
+_FIGURE = re.compile(r"[^A-Za-z_]*\d[^A-Za-z_]*$")
 
 
-__all__ = ["html_lines", "listing_gist", "prose_gist", "table_gist"]
+def head_of(texts: Sequence[str]) -> str:
+    """The row of names above rows of data; empty where there is none."""
+    rows = [n for n, text in enumerate(texts[:40]) if text.strip() and not _RULE.match(text)]
+    if len(rows) < 3:
+        return ""
+    cut = max(_CUTS, key=lambda pattern: min(len(pattern.findall(texts[n])) for n in rows[1:4]))
+    for n in rows[:4]:
+        cells = [cell.strip(" \"'|") for cell in cut.split(texts[n].strip())]
+        cells = [cell for cell in cells if cell]
+        below = [cut.split(texts[m].strip()) for m in rows if m > n][:5]
+        if len(cells) < 2 or not below or any(abs(len(row) - len(cut.split(texts[n].strip()))) > 2 for row in below):
+            continue
+        if any(_FIGURE.match(cell) or len(cell) > 40 for cell in cells):
+            return ""
+        figures = sum(bool(_FIGURE.match(cell.strip(" \"'|"))) for row in below for cell in row)
+        return texts[n] if figures else ""
+    return ""
+
+
+__all__ = [
+    "LEGAL",
+    "legal",
+    "legal_head",
+    "listing_gist",
+    "page_places",
+    "prose_gist",
+    "prose_places",
+    "head_of",
+    "is_document",
+    "table_gist",
+]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from .long_lines import LONG, shortened
-from .reduce_code import code_gist, diff_gist
+from .long_lines import LONG
+from .placing import fitted, placed, shape_of
 from .reduce_logs import history_gists, log_gist, search_gists
 from .reduce_rows import families
 from .reduce_runs import test_gist, trace_gists, without_errors
-from .reduce_text import html_lines, listing_gist, prose_gist, table_gist
+from .reduce_text import head_of, listing_gist, prose_gist, table_gist
 from .routing import Stretch
 from .units import Line, Reduced, Route, Table, Unit, mark_numbers
 
 _GISTS: dict[Route, Callable[[str], float]] = {
-    "code": code_gist,
-    "diff": diff_gist,
-    "html": prose_gist,
     "listing": listing_gist,
     "log": log_gist,
     "prose": prose_gist,
@@ -49,9 +46,22 @@ class _Place(NamedTuple):
     specs: tuple[int, ...]
 
 
-def reduce_lines(lines: Sequence[Line], parts: Sequence[Stretch]) -> Reduced:
-    """Candidates of a text, in order. Lines of one skeleton are rows of a table wherever they stand."""
-    blocks = ((part.route, lines[part.start : part.end]) for part in parts if part.route in _IN_ROWS)
+def reduce_lines(
+    lines: Sequence[Line], texts: Sequence[str], parts: Sequence[Stretch], ready: Mapping[Stretch, Reduced]
+) -> Reduced:
+    """Candidates of a text, in order. Lines of one skeleton are rows of a table wherever they stand, but for those that
+    stand under each other.
+
+    Args:
+        texts: what the lines say, without numbers that stand before them.
+        ready: stretches that are reduced already.
+    """
+    shapes = {part: shape_of(part.route, texts[part.start : part.end]) for part in parts if part not in ready}
+    blocks = (
+        (part.route, lines[part.start : part.end])
+        for part, shape in shapes.items()
+        if part.route in _IN_ROWS and shape is None
+    )
     found = families(
         (without_errors(block) if route == "traceback" else block, route == "search") for route, block in blocks
     )
@@ -65,21 +75,21 @@ def reduce_lines(lines: Sequence[Line], parts: Sequence[Stretch]) -> Reduced:
         rows |= {row.line: _Place(number, row.text, row.specs) for row in family.rows}
         rows[family.members[0]] = _Place(number, "", family.specs)
     for part in parts:
-        reduced.units += _stretch(part.route, lines[part.start : part.end], rows)
+        own = lines[part.start : part.end]
+        if part in ready:
+            reduced.add(ready[part])
+        elif shape := shapes[part]:
+            reduced.add(placed(own, texts[part.start : part.end], shape))
+        else:
+            reduced.add(Reduced(_stretch(part.route, own, rows)), shift=False)
     return reduced
 
 
 def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]) -> list[Unit]:
     """Candidates of one stretch. Equal lines become one with a count; blank lines none; long ones that are no rows
     pieces. `rows`: what lines are in tables; taken out of it once they have been told, None stays."""
-    if route == "html":
-        lines = html_lines(lines)
     if any(len(line.text) > LONG for line in lines):
-        lines = [
-            short
-            for line in lines
-            for short in ((line,) if len(line.text) <= LONG or line.text in rows else shortened(line))
-        ]
+        lines = [short for line in lines for short in ((line,) if line.text in rows else fitted(line))]
     counts = Counter(line.text for line in lines)
     gists = _IN_CONTEXT[route](lines) if route in _IN_CONTEXT else None
     gist_of = _GISTS.get(route, prose_gist)
@@ -101,7 +111,16 @@ def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]
     if units:
         units[0].gist += _FIRST
         units[-1].gist += _LAST
+    if route == "table":
+        _put_under(units, head_of([line.text for line in lines]))
     return units
+
+
+def _put_under(units: Sequence[Unit], head: str) -> None:
+    """Rows below the names of their columns."""
+    above = next((n for n, unit in enumerate(units) if head and unit.text == head and unit.kind == "quote"), -1)
+    for unit in units[above + 1 :] if above >= 0 else ():
+        unit.under = above
 
 
 __all__ = ["reduce_lines"]

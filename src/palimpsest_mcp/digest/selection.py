@@ -21,7 +21,7 @@ from .coverage import Candidate, choose
 from .entries import label_of
 from .inside import inside_longer
 from .plans import Batch, Plan
-from .surroundings import add_words, give_back_lines, take_out
+from .surroundings import add_places, add_words, give_back_lines, take_out
 from .telling import tell
 
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
@@ -123,6 +123,7 @@ class Selector:
             self._cover(available)
         if all(plan.in_rows for plan in self._batch.plans):
             add_words(self._batch, available)
+        add_places(self._batch, available)
         give_back_lines(self._batch, available)
 
     def add(self, available: int, classes: frozenset[str]) -> None:
@@ -182,7 +183,7 @@ class Selector:
             chosen = choose(rest, available - batch.spent, wanted, items_of)
         for one in chosen:
             if one.unit >= 0:
-                batch.take(batch.plans[one.item], one.unit)
+                batch.show(batch.plans[one.item], one.unit)
         for one in chosen:
             if one.unit < 0:
                 batch.add_entry(batch.plans[one.item], one.specs[0])

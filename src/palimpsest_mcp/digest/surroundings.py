@@ -45,6 +45,20 @@ def add_words(batch: Batch, available: int) -> None:
                 batch.drop_entry(plan, spec)
 
 
+def add_places(batch: Batch, available: int) -> None:
+    """What says where lines stand that were shown for their specifics: what most of them stand under first."""
+    borne: dict[tuple[int, int], int] = {}
+    for number, plan in enumerate(batch.plans):
+        units = plan.survey.reduced.units
+        for index in plan.picked:
+            if (above := units[index].under) >= 0 and above not in plan.picked:
+                borne[number, above] = borne.get((number, above), 0) + 1
+    for number, above in sorted(borne, key=lambda place: (-borne[place], place)):
+        plan = batch.plans[number]
+        if batch.spent + batch.cost(plan, plan.survey.reduced.units[above]) <= available:
+            batch.take(plan, above)
+
+
 def give_back_lines(batch: Batch, available: int) -> None:
     """Whole lines in place of entries: the most worth for the fewest extra tokens first."""
     heap: list[tuple[float, int, int]] = []
@@ -96,14 +110,16 @@ def take_out(batch: Batch, tokens: int) -> bool:
             break
         batch.drop_entry(batch.plans[number], spec)
     lines = sorted(
-        (_kept_worth(plan, index), -n, -index) for n, plan in enumerate(batch.plans) for index in plan.picked
+        (_kept_worth(plan, index), -n, -index)
+        for n, plan in enumerate(batch.plans)
+        for index in plan.picked - {plan.survey.reduced.units[above].under for above in plan.picked}
     )
     for _, number, index in lines:
         if batch.spent <= target:
             break
         plan = batch.plans[-number]
         plan.picked.remove(-index)
-        batch.spent -= batch.cost(plan, plan.survey.reduced.units[-index])
+        batch.spent -= batch.bare_cost(plan.survey.reduced.units[-index])
     return batch.spent < before
 
 
@@ -112,4 +128,4 @@ def _kept_worth(plan: Plan, index: int) -> float:
     return (unit.gist + sum(plan.worth[spec] for spec in unit.specs)) / (unit.cost + _SMOOTH)
 
 
-__all__ = ["add_words", "give_back_lines", "take_out"]
+__all__ = ["add_places", "add_words", "give_back_lines", "take_out"]

@@ -10,7 +10,10 @@ from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
+from .numbered import unnumbered
+from .placing import fitted, placed_blocks
 from .plain import plain
+from .reduce_html import Block, Piece, blocks_of, is_page, joined
 from .reduce_records import reduce_records
 from .reducers import reduce_lines
 from .routing import stretches
@@ -34,6 +37,7 @@ class _Reader:
         self.lines: list[Line] = []
         self.pairs: set[tuple[str, str]] = set()
         self.keys: list[str] = []
+        self.faint: set[int] = set()
 
     def read(
         self, texts: Sequence[str], keys: Sequence[str] | None = None, *, known: Sequence[Span] | None = None
@@ -61,6 +65,44 @@ class _Reader:
             position = end + 1
         self.lines += lines
         return lines
+
+    def look(self, texts: Sequence[str]) -> list[Line | None]:
+        """Texts without newlines, made of what was read, as lines; None for one with a specific that was not there."""
+        found: list[Line | None] = []
+        spans = self._registry.spans("\n".join(texts))
+        position = at = 0
+        for text in texts:
+            end = position + len(text)
+            marks: list[Mark] = []
+            known = True
+            while at < len(spans) and spans[at].start < end:
+                span = spans[at]
+                number = self._numbers.get((span.cls, span.text))
+                if number is None or span.end > end:
+                    known = False
+                else:
+                    marks.append(Mark(span.start - position, span.end - position, number))
+                at += 1
+            found.append(Line(text, tuple(marks)) if known else None)
+            position = end + 1
+        return found
+
+    def hide(self, lines: Sequence[Line], shown: Sequence[Piece]) -> None:
+        """Of lines just read, mark what stands outside all `shown` places as faint, unless it stands elsewhere too."""
+        inside: set[int] = set()
+        here: set[int] = set()
+        places = sorted(shown)
+        at = position = 0
+        for line in lines:
+            for mark in line.marks:
+                start, end = position + mark.start, position + mark.end
+                while at < len(places) and places[at].end <= start:
+                    at += 1
+                here.add(mark.spec)
+                if at < len(places) and places[at].start <= start and end <= places[at].end:
+                    inside.add(mark.spec)
+            position += len(line.text) + 1
+        self.faint |= here - inside
 
     def gather(self, lines: Sequence[Line], owners: Sequence[int]) -> None:
         """Make the cells of one record one place, so that its values can stand together: lines just read, and whose."""
@@ -109,15 +151,37 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):
                 unit.gist = FORCED
-    return Survey(reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes, titles)
+    return Survey(
+        reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes, titles, faint=reader.faint
+    )
 
 
 def _text(
     texts: Sequence[str], reader: _Reader, known: Sequence[Span] | None = None
 ) -> tuple[Reduced, tuple[Route, ...]]:
     lines = reader.read(texts, known=known)
-    parts = stretches([line.text for line in lines])
-    return reduce_lines(lines, parts), tuple(dict.fromkeys(part.route for part in parts))
+    bare = unnumbered([line.text for line in lines])
+    parts = stretches(bare)
+    pages = [part for part in parts if part.route == "html" and is_page(bare[part.start : part.end])]
+    ready = {part: _page(lines[part.start : part.end], reader) for part in pages}
+    return reduce_lines(lines, bare, parts, ready), tuple(dict.fromkeys(part.route for part in parts))
+
+
+def _page(lines: Sequence[Line], reader: _Reader) -> Reduced:
+    """A web page: each block as it is shown, as long as that says nothing which the source does not (D5)."""
+    text = "\n".join(line.text for line in lines)
+    blocks, links = blocks_of(text)
+    reader.hide(lines, [*links, *(piece for block in blocks for piece in block.pieces)])
+    shown: list[tuple[Block, Line]] = []
+    for block, line in zip(blocks, reader.look([joined(text, block, apart=False) for block in blocks]), strict=True):
+        if line is None:
+            line = reader.look([joined(text, block, apart=True)])[0]
+        if line is not None:
+            shown += [(block, short) for short in fitted(line)]
+            continue
+        pieces = [text[piece.start : piece.end].strip() for piece in block.pieces]
+        shown += [(block, short) for one in reader.look(pieces) if one is not None for short in fitted(one)]
+    return placed_blocks(shown)
 
 
 def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Route, ...], int]:

@@ -33,6 +33,8 @@ def tell(batch: Batch, plan: Plan, budget: float, credit: float) -> None:
     while heap and lines < LINES:
         _, index = heapq.heappop(heap)
         unit = units[index]
+        if index in plan.picked:
+            continue
         value = _value(batch, plan, unit)
         if value < _LEAST or rows.get(unit.table, 0) >= _TABLE_ROWS:
             continue

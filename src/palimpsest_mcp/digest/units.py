@@ -48,6 +48,8 @@ class Unit:
     """How much it tells what the result was, apart from its specifics; 0 to 4."""
     table: int = -1
     """Which heading must stand above it; -1 for none."""
+    under: int = -1
+    """Which earlier unit says where it stands and is shown with it (a heading, the function it is in); -1 for none."""
     note: str = ""
     """A remark of ours to print before it, without brackets: `180 lines like`."""
     words: float = 0.0
@@ -73,12 +75,19 @@ class Reduced:
     units: list[Unit] = field(default_factory=list[Unit])
     tables: list[Table] = field(default_factory=list[Table])
 
-    def add(self, other: Reduced) -> None:
-        """Append another stretch of the same source."""
-        shift = len(self.tables)
+    def add(self, other: Reduced, *, shift: bool = True) -> None:
+        """Append another stretch of the same source.
+
+        Args:
+            shift: its tables are its own; else they are known here by their numbers.
+        """
+        tables = len(self.tables) if shift else 0
+        before = len(self.units)
         for unit in other.units:
             if unit.table >= 0:
-                unit.table += shift
+                unit.table += tables
+            if unit.under >= 0:
+                unit.under += before
         self.units += other.units
         self.tables += other.tables
 
@@ -118,6 +127,8 @@ class Survey:
     routes: tuple[Route, ...]
     titles: int = 0
     """So many of the first lines are names of columns, which say what values are and are none themselves."""
+    faint: set[int] = field(default_factory=set[int])
+    """Specifics that stand only where nobody reads: in scripts, styles and drawings of a web page."""
     frequency: Counter[str] | None = None
     """How often each word stands in the source; counted on first use."""
     judged: Judged | None = None
@@ -130,3 +141,11 @@ def mark_numbers(line: Line) -> tuple[int, ...]:
     if len(marks) < 2:
         return (marks[0].spec,) if marks else ()
     return tuple(dict.fromkeys(mark.spec for mark in marks))
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """What one line of a stretch tells, and where it stands."""
+
+    gist: float
+    under: int = -1
+    """The earlier line that says where this one stands: `Unit.under`, counted in lines of the stretch."""
