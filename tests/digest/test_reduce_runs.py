@@ -1,10 +1,12 @@
-"""A run of tests says first how it ended, then what failed, then why."""
+"""A run of tests says first how it ended, then what failed and why; a history what its ends say."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from palimpsest_mcp.digest.reduce_logs import history_gists
 from palimpsest_mcp.digest.reduce_runs import test_gist as gist_of
+from palimpsest_mcp.digest.units import Line
 
 from .conftest import Bench
 
@@ -44,3 +46,27 @@ def test_a_digest_of_a_failed_run_names_every_failure_and_the_totals(bench: Benc
     shown = bench.digest(text, share=0.2).parts[0].text
     assert all(part in shown for part in (failed[0], "test_beta", "test_gamma", total))
     assert "session starts" not in shown
+
+
+def test_of_a_history_the_newest_and_the_oldest_subject_say_most_and_its_dates_nothing() -> None:
+    subjects = ["Land the harbour", "Mend the pier", "Lay the foundations"]
+    texts = [
+        text
+        for n, subject in enumerate(subjects)
+        for text in (
+            f"commit 6e62183a{n}",
+            "Author: A <a@b.example>",
+            f"Date:   Fri Nov {n}",
+            "",
+            f"    {subject}",
+            "    And why.",
+        )
+    ]
+    told = dict(zip(texts, history_gists([Line(text) for text in texts]), strict=True))
+    newest, middle, oldest = (told[f"    {subject}"] for subject in subjects)
+    assert newest > oldest > middle > told["commit 6e62183a0"] > told["    And why."] > told["Date:   Fri Nov 0"]
+
+
+def test_a_history_of_one_line_a_commit_tells_by_lines() -> None:
+    gists = history_gists([Line(f"6e62183a{n} Say what was done") for n in range(4)])
+    assert gists[0] > gists[3] > gists[1] == gists[2] > 1.0

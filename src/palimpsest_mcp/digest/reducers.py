@@ -29,7 +29,7 @@ _IN_CONTEXT: dict[Route, Callable[[Sequence[Line]], list[float]]] = {
     "traceback": trace_gists,
 }
 """Where what a line tells depends on the lines around it."""
-_IN_ROWS: frozenset[Route] = frozenset({"history", "listing", "log", "prose", "search", "table", "test", "traceback"})
+_IN_ROWS: frozenset[Route] = frozenset({"listing", "log", "prose", "search", "table", "test", "traceback"})
 """Where lines of one skeleton are no accident."""
 _LETTER = re.compile(r"[^\W\d_]{2}")
 _FIRST = 0.6
