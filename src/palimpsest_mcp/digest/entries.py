@@ -41,12 +41,20 @@ def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     """What stands beside the values of a line: its rarest word, or the name that word is part of.
 
     Of equals the one that costs least, then the first. Empty where that word stands in another value of the row, or
-    there is none.
+    there is none. Looked for once, while the same of the line's values are in the ledger.
     """
+    asked = home, tuple(mark.spec for mark in survey.lines[home].marks if mark.spec in entries)
+    label = survey.labels.get(asked)
+    if label is None:
+        label = survey.labels[asked] = _label_of(survey, home, frozenset(asked[1]))
+    return label
+
+
+def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     line = survey.lines[home]
     marks = line.marks
     frequency = word_frequency(survey)
-    here = {m.spec for m in marks if m.spec in entries and survey.home[m.spec] == home}
+    here = {spec for spec in entries if survey.home[spec] == home}
     alone = sum(survey.specs[spec].cls not in SPEAKING for spec in here) < 2
     best, least, at = "", (0, 0), 0
     for word in _WORD.finditer(line.text):

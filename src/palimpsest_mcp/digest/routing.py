@@ -52,9 +52,6 @@ _HTML = re.compile(r"<(?:!doctype|html|head|body|div|span|p|a|li|ul|td|tr|script
 _TABLE = re.compile(r"\s*\|.*\|\s*$|[^,\n]*(?:,[^,\n]*){3,}$|[^\t\n]*(?:\t[^\t\n]*){2,}$|\S.*\S {3,}\S.* {3,}\S")
 
 
-_TRACE_WORDS = ("Traceback", "Exception", "panic", "goroutine")
-
-
 class Stretch(NamedTuple):
     """Lines `start` up to `end` that are one kind of thing."""
 
@@ -87,7 +84,8 @@ def stretches(lines: Sequence[str]) -> list[Stretch]:
 
 def _block(lines: Sequence[str], i: int) -> Stretch | None:
     line = lines[i]
-    if any(word in line for word in _TRACE_WORDS) and _TRACE_HEAD.match(line):
+    told = "Traceback" in line or "Exception" in line or "panic" in line or "goroutine" in line
+    if told and _TRACE_HEAD.match(line):
         return Stretch("traceback", i, _trace_end(lines, i))
     bare = line.startswith("--- ") and i + 1 < len(lines) and lines[i + 1].startswith("+++ ")
     if bare or line.startswith(("diff --git ", "Index: ")):

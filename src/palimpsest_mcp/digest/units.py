@@ -131,6 +131,8 @@ class Survey:
     """Specifics that stand only where nobody reads: in scripts, styles and drawings of a web page."""
     frequency: Counter[str] | None = None
     """How often each word stands in the source; counted on first use."""
+    labels: dict[tuple[int, tuple[int, ...]], str] = field(default_factory=dict[tuple[int, tuple[int, ...]], str])
+    """A line and those of its specifics that are in the ledger -> the word that stands beside them."""
     judged: Judged | None = None
     """Filled by `verify.py`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractAsyncContextManager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed
@@ -11,6 +12,9 @@ from .build import build_server
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
+
+HAND_OVER_S = 0.001
+"""After which a thread that works out a digest lets the others go on: an answer takes several such turns."""
 
 
 def serve_stdio(home: str | None, host: str = "") -> None:
@@ -26,6 +30,7 @@ def serve_stdio(home: str | None, host: str = "") -> None:
 
         return Palimpsest.open(home, attached=host)
 
+    sys.setswitchinterval(HAND_OVER_S)
     build_server(open_facade, version=_version(), hooks=bool(host)).run("stdio")
 
 
