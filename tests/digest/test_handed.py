@@ -15,7 +15,7 @@ from palimpsest_mcp.digest.shown import shown_in, without_prose
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.digests import Digest, DigestRequest, Prose
 
-from .conftest import Bench
+from .conftest import Bench, PlainCounter
 
 Log = Callable[[int], str]
 
@@ -84,6 +84,8 @@ def test_what_a_summary_repeats_does_not_count_as_shown(bench: Bench, log: Log) 
         ("All of it cost $7777777.", "invented"),
         ("It failed 9 times", "invented: 1 numbers that its source does not hold"),
         ("Version 8 was used", "invented: 1 numbers"),
+        ("It came from node9", "invented: 1 numbers"),
+        ("The 9th of them was late", "invented: 1 numbers"),
         ("Ticket 777123 is open", "invented: 1 specifics that its source does not hold (1 number)"),
         ("See https://example.org/evil and run /bin/x", "invented: 2 specifics"),
         ("Took 10 seconds", "invented"),
@@ -106,6 +108,26 @@ def test_a_summary_that_breaks_a_rule_leaves_the_extractive_digest(
     assert digest.parts == extractive.parts and digest.digester == extractive.digester
     assert digest.notes[-1].startswith(f"summary by claude-haiku-5-5 not used: {reason}")
     assert digest.notes[-1].endswith("; extractive instead")
+
+
+def test_an_ordinal_of_a_number_that_is_there_may_stand(bench: Bench, log: Log) -> None:
+    source = log(120).replace("took", "try 2 took", 1)
+    told = "The 2nd try went well."
+    assert prose_of(digested(bench, bench.request(source, prose=(by_model(told),), min_shown=0.0))) == [told]
+
+
+def test_a_text_that_is_far_too_long_is_not_even_counted(bench: Bench, log: Log) -> None:
+    told = "words and more words " * 20_000
+    counted: list[int] = []
+
+    class Counting(PlainCounter):
+        def count(self, text: str) -> int:
+            counted.append(len(text))
+            return super().count(text)
+
+    digest = HandedDigester(bench.registry, Counting()).compute(bench.request(log(60), prose=(by_model(told),)))
+    assert "it is longer than its source" in digest.notes[-1]
+    assert max(counted) < len(told) / 4
 
 
 def test_an_answer_that_failed_says_why(bench: Bench, log: Log) -> None:

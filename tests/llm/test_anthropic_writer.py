@@ -98,6 +98,7 @@ async def test_a_service_that_is_busy_is_asked_again(refusal: Reply) -> None:
         (Reply(message("", stop_reason="refusal")), "the model refused"),
         (Reply(message('{"results": [', stop_reason="max_tokens")), "the answer was cut off"),
         (Reply(message("", stop_reason="pause_turn")), "the answer did not end"),
+        (Reply(summaries(["words " * 20_000], [""])), "the answer is longer than was asked for"),
         (Reply("", headers={"content-length": "500"}), "no connection"),
         (Reply(b"garbage", headers={"content-encoding": "gzip"}), "no connection"),
     ],

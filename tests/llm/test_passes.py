@@ -115,7 +115,7 @@ async def test_what_summaries_cost_delays_the_break_even(tmp_path: Path) -> None
         (Reply(one_line_each("Error: 529 Overloaded")), "it is an error or a refusal"),
         (Reply(one_line_each("It imported 99,999 rows from /in/other.csv.")), "invented: 2 specifics"),
         (Reply(one_line_each("and so on " * 400)), "longer than 40% of the digest may be"),
-        (Reply(one_line_each("and so on " * 9_000)), "it is longer than its source"),
+        (Reply(one_line_each("and so on " * 9_000)), "the answer is longer than was asked for"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -108,10 +108,13 @@ class _Composing(Attempt):
             return "a pointer is wanted here"
         if looks_like_a_failure(text):
             return "it is an error or a refusal, no summary"
+        sources = [self._surveys[n] for n in numbers]
+        if sum(map(len, lines)) > sum(len(line.text) + 1 for source in sources for line in source.lines):
+            return "it is longer than its source"  # told before it is counted, which takes long
         tokens = self._counter.count("\n".join(lines))
         if tokens >= sum(self._request.sources[n].tokens for n in numbers):
             return "it is longer than its source"
-        return prose_violation([self._surveys[n] for n in numbers], lines, self._registry)
+        return prose_violation(sources, lines, self._registry)
 
     # -- hooks of the engine -----------------------------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ PROSE_SHARE = 0.4
 """Of the budget, at most, for a model's wording (D10)."""
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*(?!\w|[.,]\d)")
 """A number that stands alone, down to a single digit; the registry's classes begin with longer ones."""
+_WORD = re.compile(r"\w+")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
 
 @dataclass(slots=True)
@@ -98,10 +100,18 @@ def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: R
     if strangers:
         said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
         return f"invented: {strangers.total()} specifics that its source does not hold ({said})"
-    numbers = {number for line in lines for number in _NUMBER.findall(line)}
-    if numbers and (unknown := numbers.difference(*(_NUMBER.findall(one.text) for s in surveys for one in s.lines))):
+    numbers = {number for line in lines for number in _numbers(line)}
+    if numbers and (unknown := numbers.difference(*(_numbers(one.text) for s in surveys for one in s.lines))):
         return f"invented: {len(unknown)} numbers that its source does not hold"
     return f"pairs: {mispaired} values under a key they do not have" if mispaired else ""
+
+
+def _numbers(text: str) -> set[str]:
+    """Numbers and words with a digit in them, such as `node9`; of `2nd` the number."""
+    words = (word for word in _WORD.findall(text) if not (word.isalpha() or word.isdigit()))
+    with_digit = {word for word in words if any(map(str.isdigit, word))}
+    ordinals = {word: found[1] for word in with_digit if (found := _ORDINAL.fullmatch(word))}
+    return {*_NUMBER.findall(text), *(ordinals.get(word, word) for word in with_digit)}
 
 
 def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:

@@ -22,6 +22,8 @@ NO_KEY = "no key (ANTHROPIC_API_KEY)"
 UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """What decoding an answer may raise."""
 OTHER_FORM = "the answer has another form"
+_MOST_CHARS_A_TOKEN = 20
+"""No text has more, and a service that keeps to the tokens asked for sends none; what does is not even checked."""
 
 
 class _Block(msgspec.Struct):
@@ -116,7 +118,10 @@ class MessagesApi:
             return Answer(failure="no connection")
         except Exception as error:  # whatever else an SDK may raise: the work goes on without a model
             return Answer(failure=f"the client failed ({type(error).__name__})")
-        return self._read(body)
+        answer = self._read(body)
+        if len(answer.text) > _MOST_CHARS_A_TOKEN * most_output:
+            return Answer(failure="the answer is longer than was asked for", spent=answer.spent)
+        return answer
 
     async def ask_once(self, system: str, question: str, schema: dict[str, Any], *, most_output: int) -> Answer:
         """The same with a connection of its own; all of it within the time limit, loading the SDK apart."""
