@@ -31,11 +31,12 @@ _NOTE = re.compile(
     r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
-_POSES = re.compile(
-    r"\s*(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b|…\]))"
-    r"|.*(?:\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified)",
-    re.IGNORECASE,
+_POSES = re.compile(r"\s*+(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b|…\]))", re.IGNORECASE)
+_POSES_INSIDE = re.compile(
+    r"\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified", re.IGNORECASE
 )
+_INSIDE = ("restore_batch", "left out", "wording not")
+"""One of them stands in each of those, in lower case: looked for in a hundredth of the time."""
 _PLURALS = {"status": "status", "hash": "hashes", "quantity": "quantities"}
 _TARGET = 32
 """Characters of an item's target in its note."""
@@ -59,7 +60,17 @@ def is_note(line: str) -> bool:
 
 def escaped(line: str) -> str:
     """A line of a source, marked as data where it could be taken for one of ours."""
-    return ESCAPE + line if _POSES.match(line) else line
+    return ESCAPE + line if _poses(line) else line
+
+
+def _poses(line: str) -> bool:
+    if _POSES.match(line):
+        return True
+    if line.isascii():  # other letters may be lower case of the same
+        low = line.lower()
+        if not any(words in low for words in _INSIDE):
+            return False
+    return _POSES_INSIDE.search(line.partition("\n")[0]) is not None
 
 
 def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:

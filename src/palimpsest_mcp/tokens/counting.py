@@ -106,7 +106,8 @@ class O200kCounter:
         if found is None:
             found = self._old.get(key)
             if found is None:
-                found = sum(len(self._encode(chunk)) for chunk in chunks(text))
+                whole = len(text) <= CHUNK_CHARS
+                found = len(self._encode(text)) if whole else sum(len(self._encode(chunk)) for chunk in chunks(text))
             self._remember(key, found)
         return found
 
