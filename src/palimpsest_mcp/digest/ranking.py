@@ -14,6 +14,10 @@ from .units import Survey
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
+_ALONE = 2.0
+"""For what is the only one of its like in the source: the one date in a listing of packages is why somebody looked."""
+_COMMON = frozenset({"constant", "integer", "name", "number"})
+"""Classes of which every source has some."""
 _FLAT = 0.7
 """Where values come first, worth is by class alone, to this power: recall counts each of a crowd as one."""
 _HASH_INSIDE = 2.0
@@ -62,7 +66,10 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
     ]
     if values_first:
         return [one**_FLAT for one in found]
-    return [one / crowd[family] ** _CROWD for one, family in zip(found, families, strict=True)]
+    return [
+        one * (_ALONE if crowd[family] == 1 and family[0] not in _COMMON else crowd[family] ** -_CROWD)
+        for one, family in zip(found, families, strict=True)
+    ]
 
 
 def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
