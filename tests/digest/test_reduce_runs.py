@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from palimpsest_mcp.digest.reduce_logs import history_gists
 from palimpsest_mcp.digest.reduce_runs import test_gist as gist_of
+from palimpsest_mcp.digest.reduce_runs import trace_gists
 from palimpsest_mcp.digest.units import Line
 
 from .conftest import Bench
@@ -70,3 +71,35 @@ def test_of_a_history_the_newest_and_the_oldest_subject_say_most_and_its_dates_n
 def test_a_history_of_one_line_a_commit_tells_by_lines() -> None:
     gists = history_gists([Line(f"6e62183a{n} Say what was done") for n in range(4)])
     assert gists[0] > gists[3] > gists[1] == gists[2] > 1.0
+
+
+def told(*texts: str) -> dict[str, float]:
+    return dict(zip(texts, trace_gists([Line(text) for text in texts]), strict=True))
+
+
+def test_of_a_traceback_the_error_says_most_then_the_frame_of_ones_own_code_that_is_nearest_to_it() -> None:
+    own = ['  File "/srv/app/main.py", line 96, in main', '  File "/srv/app/load.py", line 30, in load']
+    others = ['  File "/usr/lib/python3.11/json/decoder.py", line 361, in raw_decode']
+    error = "json.decoder.JSONDecodeError: Illegal trailing comma"
+    gists = told(
+        "Traceback (most recent call last):", own[0], "    load()", own[1], "    json.loads(x)", others[0], error
+    )
+    assert gists[error] > gists[own[1]] > gists[own[0]]
+    assert gists[own[1]] > gists[others[0]]
+    assert gists[own[1]] > gists["    json.loads(x)"] > 0.2
+
+
+def test_where_the_error_stands_first_the_frame_below_it_is_the_nearest() -> None:
+    error, *frames = (
+        "TypeError: x is undefined",
+        "    at load (/srv/app/load.js:3:5)",
+        "    at main (/srv/app/main.js:9:1)",
+    )
+    gists = told(error, *frames, "    at node:internal/main:1:1")
+    assert gists[error] > gists[frames[0]] > gists[frames[1]] > gists["    at node:internal/main:1:1"]
+
+
+def test_an_error_of_any_name_below_its_frames_is_one() -> None:
+    error = "app.faults.OutOfPaper: tray 2"
+    gists = told("Traceback (most recent call last):", '  File "/srv/app/main.py", line 96, in main', error)
+    assert gists[error] == 4.0

@@ -24,6 +24,15 @@ _RULED = re.compile(
     r"|Captured|slowest)\b.*|[=*_-]{5,})$"
 )
 _FRAME = re.compile(r"\s*(?:File \".*\", line \d+|at \S+|\S+\.\w+:\d+)")
+_BEFORE_ERROR = re.compile(r"\s*File \"")
+"""Frames of a trace whose error stands last: elsewhere it stands first, and the nearest frame follows it."""
+_NOT_OWN = re.compile(
+    r"site-packages|dist-packages|node_modules|[/\\][Ll]ib[/\\]|<frozen |\bnode:|\binternal/|/rustc/|/go/(?:src|pkg)/"
+    r"|\bat (?:java|javax|sun|jdk|org\.junit|org\.springframework)\."
+)
+_NAMED = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
+_NEAREST, _FARTHER, _CODE = 2.4, 0.6, 0.5
+_OF_OTHERS = 0.5
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Iteration)\b|Caused by:|panic:|thread ')"
 )
@@ -47,20 +56,36 @@ def test_gist(text: str) -> float:
 
 
 def trace_gists(lines: Sequence[Line]) -> list[float]:
-    """The exception's line says most, then the frame it was raised in, then those before it, ever less."""
+    """The error's line says most, then the frame of one's own code nearest to it, then those farther from it, ever
+    less; a frame in somebody else's code half as much."""
     gists = [0.2] * len(lines)
-    nearest = 2.4
-    for index in range(len(lines) - 1, -1, -1):
-        text = lines[index].text
-        if text and not text[0].isspace() and _EXCEPTION.match(text):
+    frames: list[int] = []
+    for index, line in enumerate(lines):
+        text = line.text
+        if _FRAME.match(text):
+            frames.append(index)
+        elif text and not text[0].isspace() and (_EXCEPTION.match(text) or _ends_frames(lines, frames, text)):
             gists[index] = 4.0
-            nearest = 2.4
-        elif _FRAME.match(text):
-            gists[index] = nearest
-            if index + 1 < len(lines) and not _FRAME.match(lines[index + 1].text):
-                gists[index + 1] = max(gists[index + 1], nearest * 0.8)
-            nearest *= 0.6
+            _weigh(lines, frames, gists)
+            frames = []
+    _weigh(lines, frames, gists)
     return gists
+
+
+def _ends_frames(lines: Sequence[Line], frames: Sequence[int], text: str) -> bool:
+    """Whether a line is the error below the frames of a trace, whatever the error is called."""
+    return bool(frames) and _BEFORE_ERROR.match(lines[frames[-1]].text) is not None and _NAMED.match(text) is not None
+
+
+def _weigh(lines: Sequence[Line], frames: Sequence[int], gists: list[float]) -> None:
+    nearest = _NEAREST
+    reverse = bool(frames) and _BEFORE_ERROR.match(lines[frames[0]].text) is not None
+    for index in reversed(frames) if reverse else frames:
+        own = not _NOT_OWN.search(lines[index].text)
+        gists[index] = nearest if own else nearest * _OF_OTHERS
+        if reverse and index + 1 < len(lines) and not _FRAME.match(lines[index + 1].text):
+            gists[index + 1] = max(gists[index + 1], gists[index] * _CODE)
+        nearest *= _FARTHER if own else 1.0
 
 
 def without_errors(lines: Sequence[Line]) -> list[Line]:
