@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -111,6 +112,43 @@ async def test_a_slot_that_the_plan_does_not_have_is_an_error(p: Palimpsest, nam
         await p.compact_session("s1", plan_id=plan.plan_id, digests={"1": "All in order.", name: "text"}, **HOW)
     assert f"1 to {len(plan.slots)}" in caught.value.next
     assert await p.list_offloaded("s1") == ()
+
+
+@pytest.mark.parametrize(
+    ("digests", "words"),
+    [({"1": None}, "is no text"), ({"1": 5}, "is no text"), ({"1": "Fine.", "01": "Good."}, "twice")],
+)
+async def test_what_is_no_text_and_a_slot_named_twice_are_errors(p: Palimpsest, digests: Any, words: str) -> None:
+    plan = await planned(p)
+    with pytest.raises(InvalidArgument, match=words):
+        await p.compact_session("s1", plan_id=plan.plan_id, digests=digests, **HOW)
+    assert await p.list_offloaded("s1") == ()
+
+
+async def test_a_text_of_another_batch_is_not_used(p: Palimpsest) -> None:
+    plan = await planned(p)
+    text = "Account ACC009001 was looked at."
+    report = await p.compact_session("s1", plan_id=plan.plan_id, digests={"1": text}, **HOW)
+    assert (await record(p, report, 0)).digester == "extractive/1"
+    assert any("invented: 1 specifics" in note for note in report.notes)
+
+
+async def test_a_plan_outlives_its_process_and_is_used_once(tmp_path: Path) -> None:
+    async with Palimpsest.open(tmp_path / "home") as first:
+        plan = await planned(first)
+    async with Palimpsest.open(tmp_path / "home") as second:
+        report = await second.compact_session("s1", plan_id=plan.plan_id, digests={"1": "All in order."}, **HOW)
+        assert (await record(second, report, 0)).digester == "host/1"
+        with pytest.raises(PlanStale):
+            await second.compact_session("s1", plan_id=plan.plan_id, digests={"1": "All in order."}, **HOW)
+        assert (await second.verify()).findings == ()
+
+
+async def test_other_arguments_than_those_of_the_plan_are_told(p: Palimpsest) -> None:
+    plan = await planned(p)
+    other: dict[str, Any] = {**HOW, "target": 0.3}
+    with pytest.raises(PlanStale, match="arguments"):
+        await p.compact_session("s1", plan_id=plan.plan_id, digests={"1": "All in order."}, **other)
 
 
 async def test_texts_without_a_plan_are_an_error(p: Palimpsest) -> None:

@@ -117,7 +117,10 @@ class _Pass:
         first = await self._planning.first()
         plan_id = self._planning.id_of(first)
         if self._request.plan_id and self._request.plan_id != plan_id:
-            raise PlanStale("The session changed since that dry run.", next="Run compact_session with dry_run again.")
+            raise PlanStale(
+                "The session, the arguments or the settings changed since that dry run.",
+                next="Run compact_session with dry_run again, then with the same arguments.",
+            )
         self._batches.wording.hand_in(first.slots, self._request.digests)
         if first.status == "planned":
             await self._batches.make(first)

@@ -43,20 +43,24 @@ class Wording:
         """Whether a writer was asked and nothing came back: it need not be asked for more in this pass."""
         return bool(self._questions) and not self.spent.calls
 
-    def hand_in(self, slots: Sequence[Slot], texts: Mapping[str, str]) -> None:
+    def hand_in(self, slots: Sequence[Slot], texts: Mapping[str, object]) -> None:
         """Take the calling agent's texts, by the number of their slot: `1` for the first.
 
         Raises:
-            InvalidArgument: there is no such slot.
+            InvalidArgument: there is no such slot, it is named twice, or what it is given is no text.
         """
-        for name, text in texts.items():
+        known = f"Its slots are 1 to {len(slots)}" if slots else "It has no slots"
+        following = f'{known}; digests is like {{"1": "your text"}}.'
+        for name, text in ((str(key), value) for key, value in texts.items()):
             number = int(name) if name.isascii() and name.isdigit() and len(name) < 7 else 0
             if not 1 <= number <= len(slots):
-                known = f"Its slots are 1 to {len(slots)}" if slots else "It has no slots"
-                raise InvalidArgument(
-                    f"The plan has no slot {name[:20]!r}.", next=f'{known}; digests is like {{"1": "your text"}}.'
-                )
-            self._handed[slots[number - 1].item_ids] = self._redactor.redact(text).text
+                raise InvalidArgument(f"The plan has no slot {name[:20]!r}.", next=following)
+            if not isinstance(text, str):
+                raise InvalidArgument(f"What was handed in for slot {number} is no text.", next=following)
+            items = slots[number - 1].item_ids
+            if items in self._handed:
+                raise InvalidArgument(f"Slot {number} is named twice.", next=following)
+            self._handed[items] = self._redactor.redact(text).text
 
     def wants(self, slot: Slot, item_ids: tuple[str, ...]) -> bool:
         """Whether a writer is to be asked about a batch."""
