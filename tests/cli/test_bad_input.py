@@ -138,3 +138,27 @@ def test_a_setting_that_does_not_exist_is_named(program: Program, monkeypatch: p
     monkeypatch.setenv("PALIMPSEST_POLICI", "research")
     ran = program("config", "show", "--json")
     assert ran.status == 18 and "policy" in ran.error["next"]
+
+
+def test_a_misspelt_command_names_the_one_that_is_near(program: Program) -> None:
+    ran = program("comapct", "x.json", "--json")
+    assert ran.status == 2 and ran.error["next"].startswith("palimpsest-mcp compact may be meant")
+    assert program("zzz", "--json").error["next"] == "palimpsest-mcp --help lists all."
+
+
+@pytest.mark.parametrize(
+    "command", [("compact", "--force"), ("compact", "--format", "claude-code", "--force"), ("rewrite",)]
+)
+@pytest.mark.parametrize("content", ["[]", '[{"role": "user", "content": "hi"}]'])
+def test_a_file_without_a_message_of_its_form_is_refused_and_leaves_no_session(
+    program: Program, tmp_path: Path, command: tuple[str, ...], content: str
+) -> None:
+    """Not as a window that is unknown: nobody could mend that by --window."""
+    path = tmp_path / "some.json"
+    path.write_text(content, encoding="utf-8")
+    if command == ("compact", "--force") and content != "[]":
+        assert program(command[0], path, *command[1:]).status == 0
+        return
+    ran = program(command[0], path, *command[1:], "--json")
+    assert ran.status == 13 and "no message" in ran.error["message"] and "compact FILE" in ran.error["next"]
+    assert program("status", "--json").json["sessions"] == 0

@@ -112,7 +112,7 @@ class CompactingMethods:
         told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         found = await files.read_file(path, line=line, form=form)
-        parsed = files.parsed(found, self._given.kind_by_tool)
+        parsed = files.need_messages(files.parsed(found, self._given.kind_by_tool))
         name = session_id or parsed.session_id or files.session_id_of(path, found.line)
         await admit_list(self._given, self._sessions, name, parsed, told, force=force)
         info = await self._sessions.ensure(name, project=parsed.project, source=path.name)

@@ -37,7 +37,7 @@ def show(face: Face, session: str) -> None:
 
 
 def _say_context(view: ContextView) -> None:
-    from .numbers import fill, sources
+    from .numbers import counted, fill, sources
     from .screen import say, say_bar, say_fields, say_table
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
@@ -58,7 +58,7 @@ def _say_context(view: ContextView) -> None:
     say_table(("item", "kind", "tool", "tokens", "state", "why", "begins with"), rows, numbers=(3,))
     for line in view.citations:
         say(f"citation {line}")
-    say(f"{len(view.items)} items, {len(view.batches)} batches offloaded")
+    say(f"{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded")
 
 
 def _why(item: ItemView) -> str:

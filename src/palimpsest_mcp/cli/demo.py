@@ -127,3 +127,5 @@ def _say_next(seen: list[Seen], kept: str | None) -> None:
     say("      claude mcp add palimpsest -- palimpsest-mcp               the tools in Claude Code")
     if kept:
         say(f"      palimpsest-mcp --home {kept} list {seen[0].report.handle}")
+    else:
+        say("The store of this demo is gone; palimpsest-mcp --home FOLDER demo keeps it to look around in.")

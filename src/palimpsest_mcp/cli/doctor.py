@@ -119,13 +119,15 @@ def _store(face: Face) -> Iterator[Check]:
 
 def _opened(face: Face, root: Path) -> Check:
     from ..store.home import FORMAT_VERSION
+    from .numbers import counted
 
     if not root.exists():
         return Check("store", "ok", f"{root} (not there yet; made with the first write, format {FORMAT_VERSION})")
     found = face.ask(lambda facade: facade.status())
     version = root / "VERSION"
     written = version.read_text(encoding="utf-8", errors="replace").strip()[:20] if version.exists() else "empty"
-    return Check("store", "ok", f"{found.home}, format {written}, {found.sessions} sessions, {found.batches} batches")
+    held = f"{counted(found.sessions, 'session')}, {counted(found.batches, 'batch')}"
+    return Check("store", "ok", f"{found.home}, format {written}, {held}")
 
 
 def _writable(folder: Path) -> Check:

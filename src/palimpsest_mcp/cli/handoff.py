@@ -180,9 +180,11 @@ def _say_cleanup(done: Cleanup, face: Face) -> None:
 
 
 def _total(done: Cleanup) -> str:
+    from .numbers import counted
+
     count = len(done.steps)
     if not count:
-        return f"nothing is due; {done.kept} handoffs stay"
+        return f"nothing is due; {counted(done.kept, 'handoff')} {'stays' if done.kept == 1 else 'stay'}"
     steps = "1 step" if count == 1 else f"{count} steps"
     return (
         f"{steps} due, {done.kept} stay; do it: palimpsest-mcp handoff clean --yes" if done.dry_run else f"{steps} done"

@@ -10,6 +10,12 @@ def tokens(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 session`, `2,400 sessions`; of words that end in `ch`, `batches`."""
+    ending = "" if number == 1 else "es" if what.endswith("ch") else "s"
+    return f"{number:,} {what}{ending}"
+
+
 def size(value: int) -> str:
     """`1.4 MB`, in powers of 1,000."""
     if value < 1_000:

@@ -31,7 +31,7 @@ def status(face: Face) -> None:
 
 
 def _say_status(found: StoreStatus) -> None:
-    from .numbers import size, tokens
+    from .numbers import counted, size, tokens
     from .screen import say, say_fields, say_table
 
     parts = (("ledger", found.ledger_bytes), ("archive", found.archive_bytes), ("index", found.index_bytes))
@@ -39,7 +39,7 @@ def _say_status(found: StoreStatus) -> None:
         [
             ("store", found.home),
             ("on disk", f"{size(found.disk_bytes)} ({', '.join(f'{name} {size(value)}' for name, value in parts)})"),
-            ("holds", f"{found.sessions} sessions, {found.batches} batches"),
+            ("holds", f"{counted(found.sessions, 'session')}, {counted(found.batches, 'batch')}"),
             ("offloaded", f"{tokens(found.tokens_offloaded)} tokens, replaced by {tokens(found.tokens_digests)}"),
             ("given back", f"{tokens(found.tokens_restored)} tokens by restores"),
             ("own tools", f"{tokens(found.standing_tokens)} tokens standing in sessions over MCP"),
@@ -47,7 +47,9 @@ def _say_status(found: StoreStatus) -> None:
         ]
     )
     if not found.sessions:
-        say("no sessions yet: palimpsest-mcp compact FILE, or palimpsest-mcp demo")
+        say(
+            "no sessions yet: palimpsest-mcp compact FILE makes one; palimpsest-mcp demo shows it in a store of its own"
+        )
         return
     rows = [
         tuple(str(row.get(name, "")) for name in ("handle", "session_id", "created", "source")) for row in found.recent
@@ -75,14 +77,16 @@ def verify(face: Face, session: str | None) -> int:
 
 
 def _say_verified(report: VerifyReport) -> None:
+    from .numbers import counted
     from .screen import say
 
     for finding in report.findings:
         say(f"{finding.severity}: {finding.where}: {finding.what}")
         if finding.next:
             say(f"  next: {finding.next}")
-    checked = f"{report.sessions} sessions, {report.events} events, {report.records} records, {report.items} originals"
-    checked += f", {report.handoffs} handoffs" if report.handoffs else ""
+    numbers = {"session": report.sessions, "event": report.events, "record": report.records, "original": report.items}
+    numbers |= {"handoff": report.handoffs} if report.handoffs else {}
+    checked = ", ".join(counted(number, name) for name, number in numbers.items())
     say(f"{'whole' if report.ok else 'DAMAGED'}: {checked} checked")
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import aiofiles
 import msgspec
 
-from ..errors import FileMissing
+from ..errors import FileMissing, FileWrongShape
 from ..hosts.marks import messages_key
 from ..hosts.session_files import SessionValue, parse_value, read_session
 from ..ports.host import HostContext
@@ -62,6 +62,22 @@ def parsed(found: SessionValue, kind_by_tool: Mapping[str, str]) -> HostContext:
     """
     context = parse_value(found.value, form=found.form, kind_by_tool=kind_by_tool)
     return msgspec.structs.replace(context, warnings=(*found.warnings, *context.warnings))
+
+
+def need_messages(context: HostContext) -> HostContext:
+    """The context of a session that somebody wants shorter.
+
+    Raises:
+        FileWrongShape: no message is in it.
+    """
+    if context.items:
+        return context
+    form = "Claude Code transcript" if context.form == "claude-code" else "session"
+    raise FileWrongShape(
+        f"There is no message of a {form} in it.",
+        next="Name a file with messages; its form is found by itself: palimpsest-mcp compact FILE.",
+        where="$",
+    )
 
 
 def with_system(context: HostContext, system: str) -> HostContext:

@@ -65,7 +65,7 @@ class Rewriting:
             raise InvalidArgument(
                 "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
             )
-        context = files.parsed(found, self._given.kind_by_tool)
+        context = files.need_messages(files.parsed(found, self._given.kind_by_tool))
         # A fork's first rows may still name the session they were copied from; its own file has its name.
         own = path.name.split(".", 1)[0]
         named = any(row.get("sessionId") == own for row in rows)

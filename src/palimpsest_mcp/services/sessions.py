@@ -52,7 +52,7 @@ class Sessions:
         if info is None:
             raise SessionUnknown(
                 "No session has this id or handle.",
-                next="Check it with `palimpsest-mcp status`, or record items first: record_items makes a session.",
+                next="`palimpsest-mcp status` lists the newest; a new one is made by record_items.",
             )
         self._handles[info.handle] = info.session_id
         return info
