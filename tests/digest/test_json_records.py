@@ -88,3 +88,10 @@ def _leaves(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [leaf for inner in value for leaf in _leaves(inner)]  # pyright: ignore[reportUnknownVariableType]
     return [value]
+
+
+def test_a_document_inside_a_string_is_read_as_one() -> None:
+    packed = json.dumps({"error": "", "response": json.dumps([{"id": "EKVF", "phone": "27.25.92"}, {"id": "ACT"}])})
+    assert ("id", "EKVF") in cells(packed) and ("phone", "27.25.92") in cells(packed)
+    cut = json.dumps({"response": '[{"id": "EKVF", "phone": "27.25'})
+    assert cells(cut) == [("response", '[{"id": "EKVF", "phone": "27.25')]

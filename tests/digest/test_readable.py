@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from palimpsest_mcp.digest.manifest import is_note
 from palimpsest_mcp.digest.numbered import unnumbered
 from palimpsest_mcp.digest.plans import batch_of
@@ -258,3 +260,16 @@ def test_a_line_is_never_shown_without_what_it_stands_under_and_both_are_paid_fo
         "width = 0.25",
     ]
     assert batch.spent == cost == sum(bench.counter.count(units[n].text) + 1 for n in plan.picked)
+
+
+def test_a_long_text_of_a_record_stands_below_what_tells_which_record_it_is(bench: Bench) -> None:
+    found = [
+        {"title": f"Tides of {place}", "snippet": f"The gauge of {place} stood at {n}.25 m.\n\nIt is read hourly. " * 9}
+        for n, place in enumerate(["Norhaven", "Westing", "Oster"], 4)
+    ]
+    units = _units(bench, json.dumps(found))
+    assert _above(units, "Westing stood at") == ["snippet:", "Tides of Westing"]
+    titles = [unit.text for unit in units if unit.text.startswith("Tides of")]
+    assert titles == ["Tides of Norhaven", "Tides of Westing", "Tides of Oster"]
+    best = _best(units, 3)
+    assert best == titles

@@ -13,6 +13,8 @@ _DEPTH = 48
 """Deeper documents are read as text: nothing a reader would call a record lies that deep."""
 _INLINE = 8
 """An object of at most this many plain values inside another is written into its columns: `name first`."""
+_PACKED = 20
+"""Characters from which a string may be a document of its own."""
 _MAP = 10
 """From this many members on, an object whose names look like data is a table of name and value."""
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z_$-]*$")
@@ -95,6 +97,7 @@ class _TooDeepError(Exception):
 def _walk(value: Value, path: str, label: str, label_key: str, out: list[Record], depth: int) -> None:
     if depth > _DEPTH:
         raise _TooDeepError
+    value = _opened(value)
     if isinstance(value, _Object):
         _walk_object(value, path, label, label_key, out, depth)
     elif isinstance(value, list):
@@ -118,6 +121,7 @@ def _walk_object(value: _Object, path: str, label: str, label_key: str, out: lis
     below: list[tuple[str, Value]] = []
     for name, member in value:
         name = _one_line(name)
+        member = _opened(member)
         if not isinstance(member, list):
             record.cells.append(Cell(name, name, leaf_text(member)))
         elif isinstance(member, _Object) and _is_small(member):
@@ -131,6 +135,15 @@ def _walk_object(value: _Object, path: str, label: str, label_key: str, out: lis
         out.append(record)
     for name, member in below:
         _walk(member, f"{path} {name}" if path else name, label, label_key, out, depth + 1)
+
+
+def _opened(value: Value) -> Value:
+    """What a string holds, where it is a JSON document of its own, as APIs pack one answer into another."""
+    if isinstance(value, _Number) or not isinstance(value, str) or len(value) < _PACKED:
+        return value
+    ends = value[0] + value.rstrip()[-1:]
+    inner = _load(value) if ends in ("{}", "[]") else None
+    return value if inner is None else inner
 
 
 def _is_small(value: _Object) -> bool:

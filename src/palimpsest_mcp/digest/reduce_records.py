@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .json_records import Record
 from .units import Line, Reduced, Table, Unit
@@ -29,13 +30,16 @@ _NAMING = (
 """Last words of the columns that say which record it is and what came of it, the most telling first."""
 
 
-def reduce_records(records: Sequence[Record], titles: dict[str, Line], lines: Sequence[Line], long: int) -> Reduced:
-    """Candidates of a JSON text.
+def reduce_records(
+    records: Sequence[Record], titles: dict[str, Line], lines: Sequence[Line], long: int
+) -> tuple[Reduced, list[Told]]:
+    """Candidates of a JSON text, and for each record what tells which it is.
 
     `titles` are the column names read as lines; `lines` the labels and cells in the order of the records, without the
     cells longer than `long` characters or with newlines, which are texts of their own.
     """
     groups: dict[str, list[_Row]] = {}
+    every: list[_Row] = []
     at = 0
     for record in records:
         row = _Row(record)
@@ -47,10 +51,20 @@ def reduce_records(records: Sequence[Record], titles: dict[str, Line], lines: Se
                 row.cells[cell.column] = lines[at]
                 at += 1
         groups.setdefault(record.path, []).append(row)
+        every.append(row)
     reduced = Reduced()
     for path, rows in groups.items():
         reduced.add(_table(path, rows, titles) if len(rows) > 1 else _fields(path, rows[0], titles))
-    return reduced
+    return reduced, [Told(row.unit, len(groups[row.record.path])) for row in every]
+
+
+class Told(NamedTuple):
+    """What tells which record it is."""
+
+    unit: Unit | None
+    """Its name, its row, or the last of its fields; None where it has only long texts."""
+    among: int
+    """Records like it, itself included."""
 
 
 @dataclass(slots=True)
@@ -58,6 +72,7 @@ class _Row:
     record: Record
     cells: dict[str, Line] = field(default_factory=dict[str, Line])
     label: Line | None = None
+    unit: Unit | None = None
 
 
 def _marks(*lines: Line) -> tuple[int, ...]:
@@ -83,6 +98,7 @@ def _fields(path: str, row: _Row, titles: dict[str, Line]) -> Reduced:
         parts += [titles[column], cell] if column else [cell]
     if texts:
         reduced.units.append(Unit(_SEPARATOR.join(texts), "row", _marks(*parts), 1.5, table))
+        row.unit = reduced.units[-1]
     return reduced
 
 
@@ -111,6 +127,7 @@ def _table(path: str, rows: list[_Row], titles: dict[str, Line]) -> Reduced:
         unit.gist = first if number == 0 else other
         if unit.text.strip(" |"):
             reduced.units.append(unit)
+            row.unit = row.unit or unit
     named.add(reduced)
     return named
 
@@ -142,6 +159,7 @@ def _named(path: str, rows: list[_Row], columns: list[str], titles: dict[str, Li
         unit.gist = _FIRST_ROW if number == 0 else _ROW_OF_FEW if len(rows) <= _FEW else _ROW
         if unit.text.strip(" |"):
             found.units.append(unit)
+            row.unit = unit
     return found
 
 
@@ -202,4 +220,4 @@ def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str
     return Unit(_SEPARATOR.join(texts), "row", _marks(*used), table=0)
 
 
-__all__ = ["reduce_records"]
+__all__ = ["Told", "reduce_records"]

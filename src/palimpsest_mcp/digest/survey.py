@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..models.digests import DigestSource
 from ..models.specifics import Span, Specific
@@ -14,16 +14,17 @@ from .numbered import unnumbered
 from .placing import fitted, placed_blocks
 from .plain import plain
 from .reduce_html import Block, Piece, blocks_of, is_page, joined
-from .reduce_records import reduce_records
+from .reduce_records import Told, reduce_records
 from .reducers import reduce_lines
 from .routing import stretches
-from .units import FORCED, Line, Mark, Reduced, Route, Survey, Table
+from .units import FORCED, Line, Mark, Reduced, Route, Survey, Unit, mark_numbers
 
 _NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{64}\]$")
 _LONG_CELL = 300
 """Characters from which a JSON string is read as a text of its own."""
-_INNER = 0.5
-"""Of what a line tells, where it is one of a text inside a record: the record itself comes first."""
+_INNER, _OF_MANY = 0.5, 0.4
+"""Of what a line tells, where it is one of a text inside a record: the record itself comes first, and the more so where
+there are many; this much less then."""
 
 
 class _Reader:
@@ -191,37 +192,64 @@ def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Rou
     titles = dict(zip(names, reader.read(names), strict=True))
     cells: list[Cell] = []
     owners: list[int] = []
-    long_texts: list[tuple[str, str]] = []
+    long_texts: dict[int, list[tuple[str, str]]] = {}
     for number, record in enumerate(records):
         if record.label:
             owners.append(number)
             cells.append(Cell("", record.label_key, record.label))
         for cell in record.cells:
             if len(cell.text) > _LONG_CELL or "\n" in cell.text:
-                long_texts.append((cell.column or record.path, cell.text))
+                long_texts.setdefault(number, []).append((cell.column or record.path, cell.text))
             else:
                 owners.append(number)
                 cells.append(cell)
     lines = reader.read([cell.text for cell in cells], [cell.key for cell in cells])
     reader.gather(lines, owners)
-    reduced = reduce_records(records, titles, lines, _LONG_CELL)
+    reduced, told = reduce_records(records, titles, lines, _LONG_CELL)
     routes: list[Route] = ["json"]
-    for column, text in long_texts:
-        below, inner = _text(text.split("\n"), reader)
-        reduced.add(_headed(column, titles, below))
-        routes += inner
-    return reduced, tuple(dict.fromkeys(routes)), len(names)
+    inner: dict[int, Reduced] = {}
+    for number, texts in long_texts.items():
+        one = told[number]
+        below = inner[number] = Reduced()
+        for column, text in texts:
+            found, route = _text(text.split("\n"), reader)
+            below.add(_headed(titles.get(column, Line(column)), found, one.among))
+            routes += route
+    return _with_texts(reduced, told, inner), tuple(dict.fromkeys(routes)), len(names)
 
 
-def _headed(column: str, titles: dict[str, Line], below: Reduced) -> Reduced:
-    title = titles.get(column, Line(column))
-    number = len(below.tables)
-    below.tables.append(Table((f"{column}:",), tuple(mark.spec for mark in title.marks), 0))
-    for unit in below.units:
-        unit.gist *= _INNER
-        if unit.table < 0:
-            unit.table = number
-    return below
+def _headed(title: Line, below: Reduced, among: int) -> Reduced:
+    """A long text below the name of its field. Of many records each first says which it is."""
+    units = below.units
+    below.units = []
+    headed = Reduced([Unit(f"{title.text}:", "row", mark_numbers(title))], [])
+    for unit in units:
+        unit.gist = _INNER * unit.gist - (_OF_MANY if among > 1 else 0.0)
+    below.units = units
+    headed.add(below)
+    for unit in headed.units[1:]:
+        unit.under = max(unit.under, 0)
+    return headed
+
+
+def _with_texts(reduced: Reduced, told: Sequence[Told], inner: Mapping[int, Reduced]) -> Reduced:
+    """The records, the long texts of each behind what tells which it is."""
+    texts = {id(told[number].unit): (number, below) for number, below in inner.items() if told[number].unit}
+    found = Reduced(tables=reduced.tables)
+    for unit in reduced.units:
+        found.units.append(unit)
+        if id(unit) in texts:
+            number, below = texts[id(unit)]
+            place = len(found.units) - 1
+            found.add(below)
+            for one in found.units[place + 1 :]:
+                one.table = unit.table if one.table < 0 else one.table
+                if one.under < 0 and told[number].among > 1:
+                    one.under = place
+    for number, below in inner.items():
+        if told[number].unit is None:
+            found.add(below)
+    return found
 
 
 __all__ = ["survey"]
