@@ -22,6 +22,7 @@ from ..services.learn import Learn
 from ..services.messages import Messages
 from ..services.noticing import Noticing
 from ..services.offloaded import Offloaded
+from ..services.pages import Page, page_of
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.projects import project_root
@@ -133,6 +134,19 @@ class Palimpsest(
     async def sessions(self) -> tuple[SessionInfo, ...]:
         """Every session, oldest first."""
         return await self._sessions.all()
+
+    async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
+        """One page of the same.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        return page_of(await self.sessions(), cursor, size)
+
+    async def iter_sessions(self) -> AsyncGenerator[SessionInfo]:
+        """The same, one by one."""
+        for info in await self.sessions():
+            yield info
 
     async def session(self, session_id: str) -> SessionInfo:
         """A session by id or handle.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from ..models.records import OffloadRecord
@@ -31,6 +31,11 @@ class RestoringMethods:
             InvalidArgument: the cursor is none of ours.
         """
         return page_of(await self.list_offloaded(session_id), cursor, size)
+
+    async def iter_offloaded(self, session_id: str) -> AsyncGenerator[BatchView]:
+        """The same, one by one."""
+        for batch in await self.list_offloaded(session_id):
+            yield batch
 
     async def record(self, session_id: str, batch_id: str) -> OffloadRecord:
         """The archive's record of a batch."""
