@@ -111,8 +111,11 @@ class Batch:
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with what says where it stands as far as that is not shown yet."""
+        alone = self._alone(plan, unit)
+        if unit.under < 0:
+            return alone
         units = plan.survey.reduced.units
-        return sum(self._alone(plan, one) for one in (unit, *(units[above] for above in self.chain(plan, unit))))
+        return alone + sum(self._alone(plan, units[above]) for above in self.chain(plan, unit))
 
     def _alone(self, plan: Plan, unit: Unit) -> int:
         heading = unit.table >= 0 and unit.table not in plan.tables

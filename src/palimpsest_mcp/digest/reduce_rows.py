@@ -252,8 +252,14 @@ def _row(line: Line, spans: Sequence[Span]) -> Row:
             cells[-1] = (cells[-1][0], max(end, cells[-1][1]))
         else:
             cells.append((start, end))
-    specs = dict.fromkeys(mark.spec for cell in cells for mark in _inside(line, cell))
-    return Row(text, _SEPARATOR.join(text[start:end] for start, end in cells), tuple(specs))
+    specs: dict[int, None] = {}
+    at = 0
+    for mark in line.marks:  # both in order, neither overlapping
+        while at < len(cells) and cells[at][1] <= mark.start:
+            at += 1
+        if at < len(cells) and cells[at][0] <= mark.start and mark.end <= cells[at][1]:
+            specs[mark.spec] = None
+    return Row(text, _SEPARATOR.join([text[start:end] for start, end in cells]), tuple(specs))
 
 
 def _cut_out(line: Line, spans: Sequence[Span]) -> tuple[str, tuple[int, ...]]:

@@ -51,8 +51,9 @@ def check_part(survey: Survey, lines: Sequence[DigestLine], registry: Registry) 
     check = PartCheck(total=len(survey.specs))
     checked = [n for n, line in enumerate(lines) if line.kind in SHOWN_KINDS or line.kind == "prose"]
     new = [line for line in {(lines[n].kind, lines[n].text): None for n in checked} if line not in judged.lines]
-    for (kind, text), found in zip(new, _found_by_line([text for _, text in new], registry), strict=True):
-        judged.lines[kind, text] = _judge(survey, judged, kind, text, found)
+    texts = [text for _, text in new]
+    for (kind, text), (begins, found) in zip(new, _found_by_line(texts, registry), strict=True):
+        judged.lines[kind, text] = _judge(survey, judged, kind, text, begins, found)
     for number in checked:
         rule, shown = judged.lines[lines[number].kind, lines[number].text]
         if rule:
@@ -73,13 +74,15 @@ def _judged(survey: Survey) -> Judged:
     return survey.judged
 
 
-def _judge(survey: Survey, judged: Judged, kind: str, text: str, found: Sequence[Span]) -> tuple[str, tuple[int, ...]]:
+def _judge(
+    survey: Survey, judged: Judged, kind: str, text: str, begins: int, found: Sequence[Span]
+) -> tuple[str, tuple[int, ...]]:
     """The rule that one line breaks, else the specifics that it shows."""
     numbers = judged.numbers
     shown = [numbers.get((span.cls, span.text), -1) for span in found]
     if strangers := shown.count(-1):
         return f"invented: {strangers} in a {kind} line", ()
-    if kind == "entry" and not _pairs_hold(survey, judged.homes, text, found):
+    if kind == "entry" and not _pairs_hold(survey, judged.homes, text, begins, found):
         return "pairs: a value under a key it does not have", ()
     return "", tuple(shown) if kind in SHOWN_KINDS else ()
 
@@ -91,11 +94,11 @@ def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: R
     pairs = {pair for survey in surveys for pair in survey.pairs}
     strangers = Counter[str]()
     mispaired = 0
-    for text, found in zip(lines, _found_by_line(lines, registry), strict=True):
+    for text, (begins, found) in zip(lines, _found_by_line(lines, registry), strict=True):
         for span in found:
             if (span.cls, span.text) not in known:
                 strangers[span.cls] += 1
-            elif text[: span.start].rstrip("\"' `").endswith("=") and (span.key, span.text) not in pairs:
+            elif text[: span.start - begins].rstrip("\"' `").endswith("=") and (span.key, span.text) not in pairs:
                 mispaired += 1
     if strangers:
         said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
@@ -114,27 +117,27 @@ def _numbers(text: str) -> set[str]:
     return {*_NUMBER.findall(text), *(ordinals.get(word, word) for word in with_digit)}
 
 
-def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
-    """Specifics of each text, their places counted from its own beginning."""
+def _found_by_line(texts: Sequence[str], registry: Registry) -> list[tuple[int, list[Span]]]:
+    """Where each text begins when they stand below each other, and its specifics, their places counted there."""
     spans = registry.spans("\n".join(texts))
-    found: list[list[Span]] = []
-    at = position = 0
+    found: list[tuple[int, list[Span]]] = []
+    at = begins = 0
     for text in texts:
-        end = position + len(text) + 1
-        here: list[Span] = []
+        end = begins + len(text) + 1
+        first = at
         while at < len(spans) and spans[at].start < end:
-            span = spans[at]
-            here.append(Span(span.start - position, span.end - position, span.cls, span.text, span.key))
             at += 1
-        found.append(here)
-        position = end
+        found.append((begins, spans[first:at]))
+        begins = end
     return found
 
 
-def _pairs_hold(survey: Survey, homes: Mapping[str, Sequence[int]], text: str, found: Sequence[Span]) -> bool:
+def _pairs_hold(
+    survey: Survey, homes: Mapping[str, Sequence[int]], text: str, begins: int, found: Sequence[Span]
+) -> bool:
     """Whether the values of every group of a ledger line stand in one piece of the source with its key or word (D7)."""
     for group in entry_groups(text):
-        values = [span.text for span in found if group.start <= span.start < group.end]
+        values = [span.text for span in found if group.start <= span.start - begins < group.end]
         if group.together:
             shared = set(homes.get(values[0], ())) if values else set[int]()
             for value in values[1:]:
@@ -158,8 +161,8 @@ def mispaired(survey: Survey, lines: Sequence[str], registry: Registry) -> int:
         ledger = [line for line in ledger if line.removesuffix(f" {CUT}") not in source]
     homes = _judged(survey).homes
     return sum(
-        _may_be_ledger(line, found) and not _pairs_hold(survey, homes, line, found)
-        for line, found in zip(ledger, _found_by_line(ledger, registry), strict=True)
+        _may_be_ledger(line, found) and not _pairs_hold(survey, homes, line, begins, found)
+        for line, (begins, found) in zip(ledger, _found_by_line(ledger, registry), strict=True)
     )
 
 
