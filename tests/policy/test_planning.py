@@ -120,6 +120,35 @@ def test_a_requested_pass_that_would_not_pay_is_refused_with_the_figure() -> Non
     assert plan(items, RESEARCH, force=True, **kwargs).status == "planned"
 
 
+def test_after_a_pass_one_that_frees_little_and_misses_its_target_waits() -> None:
+    before = [result(row, 20, state="replaced", batch_id="offload_0001") for row in range(3)]
+    items = [*before, *(result(row) for row in range(3, 9))]
+    said: dict[str, Any] = {"window_tokens": 100_000, "messages_since_pass": 50}
+    policy = msgspec.structs.replace(RESEARCH, min_tool_calls=0)
+    waits = plan(items, policy, used_tokens=80_000, **said)
+    assert waits.status == "nothing_to_do" and "2,400 of 80,000" in waits.reason and "10,000" in waits.reason
+    assert plan(items, policy, used_tokens=92_000, **said).status == "nothing_to_do"
+    assert plan(items, policy, used_tokens=101_000, **said).status == "nothing_to_do"
+    assert plan(items, policy, used_tokens=101_000, force=True, **said).status == "planned"
+    assert plan(items, policy, used_tokens=80_000, target=0.4, **said).status == "planned"
+    assert plan(items[3:], policy, used_tokens=80_000, **said).status == "planned", "the first pass does what it can"
+    never = msgspec.structs.replace(policy, min_gain_share=0.0)
+    assert plan(items, never, used_tokens=80_000, **said).status == "planned"
+
+
+def test_the_fuller_the_window_the_less_a_pass_that_misses_its_target_must_free() -> None:
+    before = [result(row, 20, state="replaced", batch_id="offload_0001") for row in range(3)]
+    policy = msgspec.structs.replace(RESEARCH, min_tool_calls=0)
+
+    def status(used: int, free: int) -> str:
+        items = [*before, *(result(row, 2_500) for row in range(3, 6 + free))]
+        return plan(items, policy, used_tokens=used, window_tokens=100_000, messages_since_pass=50).status
+
+    assert [status(used, 6) for used in (80_000, 95_000, 110_000)] == ["planned"] * 3
+    assert [status(used, 3) for used in (80_000, 95_000, 110_000)] == ["nothing_to_do", "planned", "planned"]
+    assert [status(used, 2) for used in (80_000, 95_000, 110_000)] == ["nothing_to_do", "nothing_to_do", "planned"]
+
+
 def test_at_the_trigger_a_late_pay_back_is_no_reason_to_refuse() -> None:
     items = [result(0), result(1), result(2), *(result(row, 3_000) for row in range(3, 40))]
     found = plan(items, RESEARCH, used_tokens=140_000, window_tokens=200_000, target=0.69, requested=True)

@@ -147,7 +147,8 @@ async def test_what_nothing_else_mends_is_made_one_unit_a_batch(tmp_path: Path) 
         return hide(*range(6))(text) if len(request.sources) > 1 else text
 
     async with damaged(tmp_path, strike) as p:
-        report = await passed(p, tickets(), strategy="sliding_window")  # takes all: nobody can leave for another
+        # It takes all: nobody can leave for another.
+        report = await passed(p, tickets(), target=0.43, strategy="sliding_window")
     assert report.probes.state == "passed" and report.status == "compacted"
     assert any(batch.items == 1 for batch in report.batches)
 

@@ -53,6 +53,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Least share of an item's specifics in view (D11)."""
     max_break_even_turns: float = 20.0
     """A pass that is asked for below the trigger is refused when the cache pays back only after more model requests."""
+    min_gain_share: float = 0.1
+    """Of the window: a later pass that misses the policy's target waits until it frees so much; half of it in the
+    critical zone, a quarter where the window is full."""
     restored_protection: int = 5
     """Assistant messages for which a restored item is left alone."""
     level2_share: float = 0.25

@@ -14,10 +14,11 @@ from ..models.policies import Policy
 from .economics import DEFAULT_PRICES, Prices, cache_cost
 from .fitting import Fit, Wish, fit
 from .judging import judge
+from .levels import level2_groups
 from .occasion import Occasion, messages_since, why_not
 from .spreading import Share
 from .strategies import DEFAULT, STRATEGIES, Strategy
-from .zones import triggers
+from .zones import is_critical, triggers
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +57,9 @@ def plan(
 
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
-    already; and where a `requested` pass below the trigger would pay back its prompt cache only after more than
-    `max_break_even_turns` model requests.
+    already; where, after an earlier pass, the policy's target cannot be met and less than `min_gain_share` of the
+    window would leave (half of it in the critical zone, a quarter where the window is full); and where a `requested`
+    pass below the trigger would pay back its prompt cache only after more than `max_break_even_turns` model requests.
 
     Args:
         items: one agent's context in the host's order; gone items may be among them.
@@ -107,6 +109,8 @@ def plan(
         late = _pays_late(items, policy, found.slots, prices)
         if late is not None:
             return _nothing(late, wish, found.verdicts, policy)
+    if not force and target is None and (drip := _drips(items, found, wish, occasion, policy)) is not None:
+        return _nothing(drip, wish, found.verdicts, policy)
     return _planned(found, wish, window)
 
 
@@ -198,6 +202,27 @@ def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slo
         f"Below the trigger of {policy.offload_trigger_token_ratio:.0%} the pass would not pay: it rewrites "
         f"{cost.invalidated_tokens:,} cached tokens and pays that back {after}, over the policy's "
         f"{policy.max_break_even_turns:g}; force overrides."
+    )
+
+
+def _drips(items: Sequence[ContextItem], found: Fit, wish: Wish, occasion: Occasion, policy: Policy) -> str | None:
+    """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
+    one that frees little is soon followed by the next."""
+    excess, ratio = found.predicted - wish.goal, occasion.ratio
+    if excess <= 0 or not any(entry.state == "replaced" for entry in items):
+        return None
+    raised = level2_groups(
+        items, policy, window_tokens=occasion.window, excess=excess, result_overhead=wish.result_overhead
+    )
+    freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in raised)
+    urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
+    least = math.ceil(urgency * policy.min_gain_share * occasion.window)
+    if freed >= least:
+        return None
+    held = _held(found.verdicts)
+    return (
+        f"The pass would free about {freed:,} of {wish.used:,} tokens and miss its target, so it waits until {least:,} "
+        f"can leave at once; {held}; force overrides."
     )
 
 

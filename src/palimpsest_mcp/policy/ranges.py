@@ -14,6 +14,7 @@ _AT_LEAST = {
     "min_item_tokens": 0,
     "restored_protection": 0,
     "max_break_even_turns": 0,
+    "min_gain_share": 0,
 }
 _SHARES = (
     "offload_trigger_token_ratio",

@@ -146,7 +146,7 @@ def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> di
                 slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
             )
             slots[batch] = batches.units(roomier) if singly else [roomier]
-        elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= SAYS_IT:
+        elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= 2 * MIN_BUDGET_TOKENS:
             slots[batch] = units
     return slots
 
