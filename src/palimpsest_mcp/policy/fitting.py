@@ -17,7 +17,7 @@ from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
 PRESSED_ITEMS = 9
 """Items a batch, where an explicit target gives digests less than the policy's share: one header for more of them, and
 what little there is goes to the best of more results. One restore brings more back, too."""
-WITHIN_LIMIT = 1.03
+WITHIN_LIMIT = 1.1
 """Times the least share that the limit of compression allows: a digest may come out smaller than its budget."""
 
 

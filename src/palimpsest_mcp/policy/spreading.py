@@ -69,8 +69,13 @@ def _shared(slots: Sequence[Slot], share: Share, room: int) -> list[Slot]:
     for _ in range(_ROUNDS):
         over = sum(slot.budget_tokens for slot in sized) - room
         if over <= 0:
-            break
+            return sized
         sized = _within(slots, share(slots, max(0, room - over)))
+    over = sum(slot.budget_tokens for slot in sized) - room
+    for at in sorted(range(len(sized)), key=lambda at: -sized[at].budget_tokens):
+        less = max(0, min(over, sized[at].budget_tokens - MIN_BUDGET_TOKENS))
+        over -= less
+        sized[at] = _with_budget(sized[at], sized[at].budget_tokens - less)
     return sized
 
 
@@ -79,8 +84,12 @@ def _within(slots: Sequence[Slot], budgets: Sequence[int]) -> list[Slot]:
     sized: list[Slot] = []
     for slot, budget in zip(slots, budgets, strict=True):
         budget = max(0, min(max(budget, MIN_BUDGET_TOKENS), slot.tokens - slot.overhead_tokens - 1))
-        sized.append(msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget))
+        sized.append(_with_budget(slot, budget))
     return sized
+
+
+def _with_budget(slot: Slot, budget: int) -> Slot:
+    return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
 
 
 __all__ = ["Share", "least_of", "room_of", "spread"]

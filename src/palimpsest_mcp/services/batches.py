@@ -230,11 +230,7 @@ class Batches:
 
     def _refuse_too_much(self) -> None:
         """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""
-        sizes = [
-            (m.record.original_token_count, m.record.digest_token_count, m.record.mode)
-            for m, _ in self.made
-            if m.record.level == 1
-        ]
+        sizes = [m.sizes(self._counter.per_result_overhead) for m, _ in self.made if m.record.level == 1]
         left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
         pressed = compression(sizes, self._request.rules, strategy=self._request.how.name, left_out=left_out)
         if pressed.refused:

@@ -35,6 +35,12 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     adopted: bool = False
 
+    def sizes(self, result_overhead: int) -> tuple[int, int, str]:
+        """Tokens before and after, each result's own among both, and what stands there."""
+        record = self.record
+        stays = result_overhead * sum(item.role == "tool" for item in record.items)
+        return record.original_token_count, record.digest_token_count + stays, record.mode
+
 
 class Above(msgspec.Struct, frozen=True, kw_only=True):
     """What makes a digest one of a higher level (L16)."""

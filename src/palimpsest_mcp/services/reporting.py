@@ -37,7 +37,7 @@ def report(
     target_tokens, target_ratio = _target(situation, request, result)
     status, reason = _outcome(request, result, after, target_tokens)
     pressed = compression(
-        [(m.record.original_token_count, m.record.digest_token_count, m.record.mode) for m in result.made],
+        [made.sizes(situation.counter.per_result_overhead) for made in result.made],
         request.rules,
         strategy=request.how.name,
         kept_specifics=all(m.record.mode == "digest" for m in result.made),
