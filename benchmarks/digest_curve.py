@@ -199,6 +199,7 @@ class Bench:
             handle="s7f3k",
             batch_id=name,
             visible=Visible(holders),
+            values_first=False,
         )
         try:
             return digester.compute(request)

@@ -11,7 +11,7 @@ from .attempt import Attempt
 from .ranking import ranks_of
 
 VERSION = "1"
-"""Counts up with every change of the bytes a digest has."""
+"""Counts up with every release that changes the bytes a digest has."""
 
 
 class ExtractiveDigester:

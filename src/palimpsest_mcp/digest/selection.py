@@ -33,6 +33,8 @@ _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
+_OUTCOME = 0.33
+"""Of an item's share of the budget, at most, for the line that says how it ended."""
 _MUTE = frozenset({"integer", "quantity", "score", "money"})
 _MUTE_WORTH = 0.5
 """What is left of the worth of such a value where nothing can stand beside it: it says nothing alone."""
@@ -94,13 +96,15 @@ class Selector:
             plan.labelled = labelled
             plan.flat = flat
             plan.in_rows = not flat and (labelled or credit >= _IN_ROWS)
+            share = plan.tokens / total
+            outcome = _OUTCOME * available * share
             if flat:
-                tell(batch, plan, 0, credit)
+                tell(batch, plan, 0, credit, for_outcome=outcome)
                 continue
             if not plan.in_rows:
                 self._drop_dear_keys(plan)
-            share = plan.tokens / total
-            tell(batch, plan, max(extra * share, min(_ITEM_LINES, available * share / 3)), credit)
+            room = max(extra * share, min(_ITEM_LINES, available * share / 3))
+            tell(batch, plan, room, credit, for_outcome=outcome)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._base = batch.spent
         self._base_seen = set(batch.seen)

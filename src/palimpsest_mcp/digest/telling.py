@@ -15,15 +15,19 @@ _SMOOTH = 12
 """Added to a line's tokens before dividing, so that a short line does not win by being short."""
 _FRESH = 0.3
 """What a line's new specifics add to what it tells: here it is chosen for what it says, the ledger sees to the rest."""
+_OUTCOME = 3.4
+"""From here on a line says how it ended: an error, the totals of a test run."""
 _LEAST = 0.3
 """A line that tells less says nothing: never padded (D11)."""
 
 
-def tell(batch: Batch, plan: Plan, budget: float, credit: float) -> None:
+def tell(batch: Batch, plan: Plan, budget: float, credit: float, *, for_outcome: float = 0.0) -> None:
     """Pick lines of one item for about `budget` tokens.
 
-    `credit`: the share of its price that a specific would be worth in the ledger anyway, 0.0-1.0: a line that shows
-    specifics costs that much less.
+    Args:
+        credit: the share of its price that a specific would be worth in the ledger anyway, 0.0-1.0: a line that shows
+            specifics costs that much less.
+        for_outcome: so many tokens the first line that says how it ended may take where the budget is too small for it.
     """
     units = plan.survey.reduced.units
     heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
@@ -43,7 +47,9 @@ def tell(batch: Batch, plan: Plan, budget: float, credit: float) -> None:
         if heap and gain < -heap[0][0] - 1e-9:
             heapq.heappush(heap, (-gain, index))
             continue
-        if (plan.no_lines or extra > budget) and unit.gist < FORCED:
+        if unit.gist >= _OUTCOME and extra <= for_outcome and not plan.no_lines:
+            for_outcome = 0.0
+        elif (plan.no_lines or extra > budget) and unit.gist < FORCED:
             continue
         budget -= extra
         if unit.kind == "quote" or unit.table not in rows:
