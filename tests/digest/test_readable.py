@@ -268,7 +268,7 @@ def test_a_long_text_of_a_record_stands_below_what_tells_which_record_it_is(benc
         for n, place in enumerate(["Norhaven", "Westing", "Oster"], 4)
     ]
     units = _units(bench, json.dumps(found))
-    assert _above(units, "Westing stood at") == ["snippet:", "Tides of Westing"]
+    assert _above(units, "Westing stood at") == ["Tides of Westing"]
     titles = [unit.text for unit in units if unit.text.startswith("Tides of")]
     assert titles == ["Tides of Norhaven", "Tides of Westing", "Tides of Oster"]
     best = _best(units, 3)

@@ -74,7 +74,7 @@ def code_places(texts: Sequence[str]) -> list[Place]:
             opened.append((depth, n))
             said = True
         elif not said and (words := _words_of(bare)) and len(words) > 12:
-            found.append(Place(2.4))
+            found.append(Place(3.2))
             said = True
         else:
             found.append(Place(_gist(texts, n, bare, depth), under))

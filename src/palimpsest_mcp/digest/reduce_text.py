@@ -196,7 +196,7 @@ class _Prose:
         """The first sentence of a section, wrapped or not."""
         first = not self._titled or (len(self._levels) == 1 and len(self._found) < _BEFORE_TITLE)
         talk = not self._titled and self._titled_after(n)
-        worth = 0.6 if talk else 2.4 if first else 1.9 if self._outcome else 1.5 if self._sections else 1.0
+        worth = 0.6 if talk else 3.0 if first else 2.0 if self._outcome else 1.5 if self._sections else 1.0
         text = self._texts[n].strip()
         if _LEAD.match(text):
             self._found.append(Place(0.5 * worth if first else 0.3, self._heading))

@@ -208,24 +208,26 @@ def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Rou
     reduced, told = reduce_records(records, titles, lines, _LONG_CELL)
     routes: list[Route] = ["json"]
     inner: dict[int, Reduced] = {}
+    fields = {column for texts in long_texts.values() for column, _ in texts}
     for number, texts in long_texts.items():
         one = told[number]
         below = inner[number] = Reduced()
         for column, text in texts:
             found, route = _text(text.split("\n"), reader)
-            below.add(_headed(titles.get(column, Line(column)), found, one.among))
+            title = titles.get(column, Line(column))
+            alone = one.unit is not None and one.among > 1 and len(fields) == 1 and not title.marks
+            below.add(_headed(None if alone else title, found, one.among))
             routes += route
     return _with_texts(reduced, told, inner), tuple(dict.fromkeys(routes)), len(names)
 
 
-def _headed(title: Line, below: Reduced, among: int) -> Reduced:
+def _headed(title: Line | None, below: Reduced, among: int) -> Reduced:
     """A long text below the name of its field. Of many records each first says which it is."""
-    units = below.units
-    below.units = []
-    headed = Reduced([Unit(f"{title.text}:", "row", mark_numbers(title))], [])
-    for unit in units:
+    for unit in below.units:
         unit.gist = _INNER * unit.gist - (_OF_MANY if among > 1 else 0.0)
-    below.units = units
+    if title is None:
+        return below
+    headed = Reduced([Unit(f"{title.text}:", "row", mark_numbers(title))], [])
     headed.add(below)
     for unit in headed.units[1:]:
         unit.under = max(unit.under, 0)
