@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +17,7 @@ from palimpsest_mcp.tokens.counting import (
     O200kCounter,
     chunks,
     open_counter,
+    pieces,
 )
 from palimpsest_mcp.tokens.vocabulary import load_vocabulary
 
@@ -97,6 +98,37 @@ def test_ordinary_long_text_counts_the_same_in_pieces() -> None:
     assert encoding is not None
     assert len(text) > 3 * CHUNK_CHARS
     assert open_counter("gpt-5").count(text) == len(encoding.encode_ordinary(text))
+
+
+SIGNS = st.sampled_from([*"ab1 \n\n\n\r\t/).]'é\u3000\u2028\x1c\u0301", "\n/", "\n\n", ");\n", "[×3 rows]\n", "- "])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(SIGNS, max_size=60).map("".join))
+def test_a_text_has_as_many_tokens_as_its_pieces_together(text: str) -> None:
+    encoding = load_vocabulary().encoding
+    assert encoding is not None
+    apart = list(pieces(text))
+    assert "".join(apart) == text
+    assert sum(len(encoding.encode_ordinary(piece)) for piece in apart) == len(encoding.encode_ordinary(text))
+
+
+def test_of_a_second_draft_only_the_lines_that_are_new_are_encoded() -> None:
+    encoding = load_vocabulary().encoding
+    assert encoding is not None
+    encoded: list[str] = []
+
+    class Watched:
+        def encode_ordinary(self, text: str) -> list[int]:
+            encoded.append(text)
+            return encoding.encode_ordinary(text)
+
+    counter = O200kCounter(cast("Any", Watched()))
+    lines = ["[palimpsest offload_0001: 2 results]", *(f"line {n} took {n * 7} ms in total" for n in range(20))]
+    for draft in (lines, [*lines[:9], "another one", *lines[9:]]):
+        encoded.clear()
+        assert counter.count("\n".join(draft)) == len(encoding.encode_ordinary("\n".join(draft)))
+    assert encoded == ["another one\n"]
 
 
 @settings(max_examples=100, deadline=None)
