@@ -161,8 +161,8 @@ def chunks(text: str, limit: int = CHUNK_CHARS) -> Iterator[str]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in pieces whose counts add up to its own: no token of o200k runs over a line's end but on to white space,
-    further line ends, or slashes."""
+    """The text in pieces whose counts add up to its own: a token of o200k runs over a line's end only where white space
+    or slashes follow."""
     start = end = 0
     while end := text.find("\n", end) + 1:
         if end < len(text) and text[end] != "/" and not text[end].isspace():
