@@ -114,7 +114,10 @@ def test_what_two_results_hold_under_two_keys_is_said_once_where_no_key_can_stan
 
 
 def test_the_line_that_says_how_it_ended_stands_though_it_is_long(bench: Bench) -> None:
-    setup = "\n".join(f"    from package_{n}.part import Thing{n} as thing_{n}" for n in range(14))
-    end = "ImportError: cannot import name 'resolver_of_the_outer_most_graph' from 'package_3.part.graphs.resolving'"
-    digest = bench.digest(f"Traceback (most recent call last):\n{setup}\n{end}\n", share=0.25)
+    frames = "\n".join(
+        f'  File "/srv/app/part_{n}/mod_{n}.py", line {n + 10}, in call_{n}\n    return call_{n + 1}(thing_{n})'
+        for n in range(10)
+    )
+    end = "ImportError: cannot import name 'resolver_of_graphs' from 'package.part'"
+    digest = bench.digest(f"Traceback (most recent call last):\n{frames}\n{end}\n", share=0.25)
     assert end in digest.parts[0].text.split("\n")

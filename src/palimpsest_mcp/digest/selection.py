@@ -33,7 +33,7 @@ _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
-_OUTCOME = 0.33
+_OUTCOME = 0.5
 """Of an item's share of the budget, at most, for the line that says how it ended."""
 _MUTE = frozenset({"integer", "quantity", "score", "money"})
 _MUTE_WORTH = 0.5
