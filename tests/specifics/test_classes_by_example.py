@@ -155,6 +155,28 @@ def test_a_backslash_that_escapes_is_no_folder() -> None:
     assert REGISTRY.set_of(r"^\d+\w+\.py$") == set()
 
 
+@pytest.mark.parametrize(
+    "frame", ["错误{}。", "值为{}，然后", "（{}）", "「{}」", "“{}”", "«{}»", "<td>{}</td>", "**{}**", "{}…"]
+)
+def test_other_languages_quotes_and_markup_cut_nothing(frame: str) -> None:
+    for cls, cells in FOUND.items():
+        for text in table(cells) if cls != "command" else ():
+            assert REGISTRY.set_of(frame.format(text)) == {(cls, text)}
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("ratio:1.25 addr:10.0.0.7 at:08:15:47 score:0.958", {"1.25", "10.0.0.7", "08:15:47", "0.958"}),
+        ("INFO tests.test_log:test_log.py:905 said", {"tests.test_log", "test_log.py:905"}),
+        ("image:tag nginx:1.25.3 python:3.12-slim", {"nginx:1.25.3", "python:3.12-slim"}),
+        (r'"see:\nhttps://example.org/a\nhttps://example.org/b"', {"https://example.org/a", "https://example.org/b"}),
+    ],
+)
+def test_what_a_colon_or_an_escape_joins_is_told_apart(line: str, wanted: set[str]) -> None:
+    assert {text for _, text in REGISTRY.set_of(line)} == wanted
+
+
 def test_line_numbers_in_the_margin_are_layout_but_first_columns_are_not() -> None:
     assert REGISTRY.set_of("   120\treturn x\n   121\ty") == set()
     assert REGISTRY.set_of("   120→return x\n121→y") == set()

@@ -45,8 +45,11 @@ _SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|[0-9A-Za-z]_[^_]|[a-z][A-Z]|[A
 _REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
+_LAST_WORD = re.compile(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?)$")
+_LAST_LETTERS = frozenset("".join(trigger[-1:] for trigger in TRIGGERS))
+_IN_WORD = re.compile(f"[{WORD}]")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
-_URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u3000-\u303f\uff00-\uff65]+")
+_URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+")
 _JOINED = re.compile(
     rf"(?<![{WORD}.])[-+~]?(?:{shapes.DOLLARS}(?=\$))?(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"
     rf"(?:[%{shapes.SIGNS[1:]}]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?"
@@ -57,6 +60,7 @@ _JOINED = re.compile(
 _ATOM = re.compile(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
+_KEY = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,60}")
 _COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
 _LEVELS = (
     re.compile(rf"[{WORD}]+(?:[.+-][{WORD}]+)*"),
@@ -75,11 +79,16 @@ def lex(token: str) -> tuple[Hit, ...]:
         return (*hits, (len(token) - 1, len(token), "", REACH_WORD))
     if token in TRIGGERS:
         return ((0, len(token), "version" if "/" in token else "", REACH_WORD),)
-    if "=" not in token and "file" not in token and (_DULL.fullmatch(token) or not _SPEAKING.search(token)):
+    last = _last_word(token)
+    if (
+        not last
+        and "=" not in token
+        and "file" not in token
+        and (_DULL.fullmatch(token) or not _SPEAKING.search(token))
+    ):
         return ()
     out: list[Hit] = []
-    last = token.rfind("=") + 1
-    if last and token[last:] in TRIGGERS:
+    if last:
         _urls(token[:last], out)
         out.append((last, len(token), "version" if "/" in token[last:] else "", REACH_WORD))
     else:
@@ -87,12 +96,25 @@ def lex(token: str) -> tuple[Hit, ...]:
     return tuple(out)
 
 
+def _last_word(token: str) -> int:
+    """Where the word that ends a token begins, if a phrase may begin with it (`<td>Nov`, `k=exit`); else 0."""
+    found = _LAST_WORD.search(token) if token[-1:] in _LAST_LETTERS else None
+    return found.start() if found and found[0] in TRIGGERS else 0
+
+
 def _urls(token: str, out: list[Hit]) -> None:
     done = 0
     while (mark := token.find("://", done)) >= 0:
         head = _SCHEME.search(token, max(done, mark - 16), mark)
+        escaped = head is not None and token[head.start()] in "nrt" and token[head.start() - 1 : head.start()] == "\\"
+        if head and escaped:
+            head = _SCHEME.match(token, head.start() + 1, mark)  # an escaped line break is no part of it
         body = _URL_IN_TOKEN.match(token, mark + 3) if head else None
-        if head is None or body is None or (head.start() and token[head.start() - 1].isalnum()):
+        if (
+            head is None
+            or body is None
+            or (not escaped and head.start() > done and _IN_WORD.match(token[head.start() - 1]))
+        ):
             _plain_run(token[done : mark + 3], done, out)
             done = mark + 3
             continue
@@ -159,6 +181,12 @@ def _atom(atom: str, at: int, out: list[Hit]) -> None:
         return
     if ":" not in core:
         _joints(core, at + lead, out)
+        return
+    key, _, value = core.partition(":")
+    if value and _KEY.fullmatch(key) and whole(value) is not None:
+        if not _take(key, at + lead, out):
+            _joints(key, at + lead, out)
+        _take(value, at + lead + len(key) + 1, out)
         return
     for part in _COLONS.finditer(core):
         text = part[0].rstrip(".")

@@ -9,7 +9,7 @@ from .vocabulary import DOMAINS, FILE_NAMES, FILE_SUFFIXES, FOLDERS
 
 _PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
 _WINDOWS = re.compile(
-    r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,=(){}\[\]]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,=(){}\[\]]+"
+    r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,=(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,=(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+"
 )
 _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")

@@ -34,9 +34,11 @@ _PROMPT = re.compile(
 )
 """What may stand before the mark of a prompt in its line."""
 _LONGEST_PROMPT = 340
-_URL_PIECE = re.compile(r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]")
+_URL_PIECE = re.compile(
+    r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]"
+)
 _SPACE_HEAD, _SPACED = ":\\Program", " Files"
-_SPACED_REST = re.compile(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]+)*")
+_SPACED_REST = re.compile(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]*[0-9A-Za-z_@~+-])*")
 """The one folder with a blank in its name that everybody has."""
 _PLACE = re.compile(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
 _BRACKETED = r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\))"
