@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Sequence
-
-import msgspec
 
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..ledger.fold import Fold
 from ..ledger.identity import names_of
-from ..ledger.view import inherited_holders, present_items, settle_holders, standing_holders, view
+from ..ledger.view import inherited_holders, present_items, standing_holders, view
 from ..models.events import Fetched, Reinstated, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text
-from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
+from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import BatchView, Hit, Restored
 from ..ports.store import Entry
+from .batch_rows import row_of, row_without_record
 from .dependencies import Dependencies
 from .sessions import Sessions
 
@@ -45,9 +43,9 @@ class Offloaded:
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._given.store.archive.records(self._sessions.key(owner)):
-                rows.setdefault(record.batch_id, _row(record, fold, standing))
+                rows.setdefault(record.batch_id, row_of(record, fold, standing))
             for name in fold.decided.batches.keys() - rows.keys():
-                rows[name] = _row_without_record(fold, name)
+                rows[name] = row_without_record(fold, name)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
 
     async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
@@ -259,48 +257,3 @@ def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
     if len(by_call) == 1:
         return by_call[0]
     raise ItemUnknown(f"{record.batch_id} has no such item.", next=f"Name one of: {names}.")
-
-
-def _row_without_record(fold: Fold, name: str) -> BatchView:
-    """What the ledger alone knows of a batch."""
-    batch = fold.decided.batches[name]
-    items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
-    return BatchView(
-        batch_id=name,
-        ts=batch.ts,
-        reason=batch.reason,
-        kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
-        item_ids=tuple(one.id for one in batch.info.items),
-        original_tokens=batch.info.original_tokens,
-        digest_tokens=batch.info.digest_tokens,
-        level=batch.info.level,
-        mode=batch.info.mode,
-        state="purged" if batch.state == "purged" else "damaged",
-        restorable=False,
-        specifics=SpecificCounts(),
-    )
-
-
-def _row(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:
-    batch = fold.decided.batches.get(record.batch_id)
-    state = "prepared" if batch is None else batch.state
-    kinds = Counter(item.tool_name or item.kind for item in record.items)
-    return msgspec.convert(
-        {
-            "batch_id": record.batch_id,
-            "ts": record.ts,
-            "reason": record.reason,
-            "kinds": dict(sorted(kinds.items())),
-            "item_ids": tuple(item.id for item in record.items),
-            "original_tokens": record.original_token_count,
-            "digest_tokens": record.digest_token_count,
-            "level": record.level,
-            "mode": record.mode,
-            "state": state,
-            "restorable": state != "purged" and any(item.result is not None for item in record.items),
-            "specifics": msgspec.to_builtins(settle_holders(record.specifics, standing)),
-            "digest": record.digest_replacing_inline,
-        },
-        BatchView,
-        strict=False,
-    )
