@@ -6,10 +6,19 @@ import json
 from typing import Any, cast
 
 from palimpsest_mcp.models.records import SpecificCounts
-from palimpsest_mcp.models.reports import BatchReport, Recorded, Report
+from palimpsest_mcp.models.reports import BatchReport, BatchView, Recorded, Report
 from palimpsest_mcp.models.usage import Measured, Usage
-from palimpsest_mcp.server.answers import SMALL_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer, as_text, kinds_line
+from palimpsest_mcp.server.answers import (
+    PAGE_TOKENS,
+    SMALL_TOKENS,
+    CompactAnswer,
+    RatioAnswer,
+    RecordedAnswer,
+    as_text,
+    kinds_line,
+)
 from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.listing import detail_answer
 
 UNKNOWN = Measured(value=None, source="unknown")
 USAGE = Usage(
@@ -109,3 +118,28 @@ def test_values_from_a_session_cannot_act_on_a_terminal() -> None:
     )
     answer = RecordedAnswer.of(recorded)
     assert answer.session_id == "night" and answer.item_ids == ["a\ufffd"]
+
+
+def test_a_batch_in_detail_is_one_page_however_long_its_digest_and_however_many_its_items() -> None:
+    lines = [f"line {n} of a digest: /var/data/part-{n}.bin took {n}.5 ms" for n in range(900)]
+    batch = BatchView(
+        batch_id="offload_0001",
+        ts="2026-11-22T10:00:00.000+00:00",
+        reason="forced",
+        kinds={"Bash": 400},
+        item_ids=tuple(f"toolu_{n:06d}" for n in range(400)),
+        original_tokens=90_000,
+        digest_tokens=18_000,
+        level=1,
+        mode="digest",
+        state="replaced",
+        restorable=True,
+        specifics=SpecificCounts(),
+        digest="\n".join(lines),
+    )
+    result = detail_answer("s7f3k", batch, total=1).result(count_o200k, PAGE_TOKENS)
+    data: Any = result.structured_content
+    assert count_o200k(json.dumps(data, ensure_ascii=False, separators=(",", ":"))) <= PAGE_TOKENS
+    shown = data["detail"]["digest"].split("\n")
+    assert shown == lines[: len(shown)] and len(shown) + data["more"]["digest_lines"] == 900
+    assert len(data["detail"]["item_ids"]) + data["more"].get("item_ids", 0) == 400

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
 from ..models.plain_text import plain, plain_line
 from ..models.reports import BatchView
-from .answers import Answer, kinds_line
+from .answers import Answer, CountTokens, kinds_line
 
 
 class Row(BaseModel):
@@ -56,6 +56,25 @@ class ListAnswer(Answer):
         if "batches" in data:
             data["batches"] = [row.model_dump(exclude_defaults=True) for row in self.batches]
         return data
+
+    def _within(self, count: CountTokens, limit: int) -> Self:
+        """A long digest is cut behind a line: it stands whole in the context, and `more` says how much is not here."""
+        answer = super()._within(count, limit)
+        while answer.detail is not None and (size := answer.size(count, limit)) > limit:
+            lines = answer.detail.digest.split("\n")
+            ids = answer.detail.item_ids
+            if len(lines) > 1:
+                keep = max(1, min(len(lines) - 1, len(lines) * limit // size))
+                cut = {"digest": "\n".join(lines[:keep])}
+                more = {"digest_lines": answer.more.get("digest_lines", 0) + len(lines) - keep}
+            elif len(ids) > 1:
+                keep = max(1, min(len(ids) - 1, len(ids) * limit // size))
+                cut, more = {"item_ids": ids[:keep]}, {"item_ids": answer.more.get("item_ids", 0) + len(ids) - keep}
+            else:
+                break
+            detail = answer.detail.model_copy(update=cut)
+            answer = answer.model_copy(update={"detail": detail, "more": {**answer.more, **more}})
+        return answer
 
 
 def page_answer(handle: str, batches: Sequence[BatchView], *, total: int, next_cursor: str) -> ListAnswer:
