@@ -22,7 +22,8 @@ from ..policy.at_birth import Newborn, decide
 from ..policy.slots import GROWTH, budget_of
 from .batch_numbers import reserve_numbers
 from .dependencies import ContentCounter, Dependencies
-from .digesting import Digesting, Made
+from .digesting import Digesting
+from .made import Made
 from .offloaded import Offloaded
 from .policies import stored_policy
 from .sessions import Sessions

@@ -2,10 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ..ledger.fold import Fold, batch_id, batch_number
 from ..models.events import Reserved, SessionInfo
 from .dependencies import Dependencies
 from .sessions import Sessions
+
+
+class Highest(Protocol):
+    """Knows the numbers that were given already."""
+
+    highest: int
+    """Highest batch number in ledger and archive, of the session and its parents."""
+
+
+RESERVED_AT_ONCE = 64
+"""Batch numbers taken by one decision; gaps are normal (L11)."""
+
+
+class Numbers:
+    """Batch ids for one pass, reserved some at a time."""
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, info: SessionInfo, highest: Highest, pass_id: str
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._highest = highest
+        self._pass_id = pass_id
+        self._next = 0
+        self._reserved_to = -1
+
+    async def next(self) -> str:
+        """The next one; reserves more under the commit lock when none is left (L11)."""
+        if self._next > self._reserved_to:
+            taken: list[int] = []
+
+            def reserve(fold: Fold) -> list[Reserved]:
+                first = max(fold.decided.last_number, self._highest.highest) + 1
+                taken[:] = [first]
+                return [Reserved(pass_id=self._pass_id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
+
+            await self._sessions.decide(self._info, reserve)
+            self._next, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
+        self._next += 1
+        return batch_id(self._next - 1)
 
 
 async def reserve_numbers(
@@ -37,4 +80,4 @@ async def reserve_numbers(
     return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))
 
 
-__all__ = ["reserve_numbers"]
+__all__ = ["Numbers", "reserve_numbers"]

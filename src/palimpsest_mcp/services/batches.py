@@ -9,28 +9,24 @@ from typing import NamedTuple
 import msgspec
 
 from ..errors import DigestRefused
-from ..ledger.fold import Fold, batch_id
-from ..models.events import Reserved, SessionInfo
+from ..models.events import SessionInfo
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.specifics import Specific
 from ..policy.compression import compression
-from ..policy.levels import Group, level2_groups
+from ..policy.levels import level2_groups
 from ..policy.planning import Outcome
 from ..policy.slots import GROWTH
-from .carrying import left_to
+from .batch_numbers import Numbers
 from .dependencies import Dependencies
-from .digesting import Above, Made
+from .made import Made
 from .measure import Situation
 from .pass_planning import Planning
 from .pass_request import PassRequest, in_our_tokens
 from .probing import Leaving, leaving_of, redacted_texts
+from .raising import raised
 from .sessions import Sessions
 from .wording import Wording
 
-RESERVED_AT_ONCE = 64
-"""Batch numbers taken by one decision; gaps are normal (L11)."""
-ROOMIER = 0.8
-"""Of the digests it stands for, for one of a higher level that must carry much."""
 Batch = tuple[Made, list[ContextItem]]
 
 
@@ -79,8 +75,7 @@ class Batches:
         """Why the whole pass is refused; empty when it is not."""
         self._outcomes: list[Outcome] = []
         self._slots: dict[str, Slot] = {}
-        self._next_number = 0
-        self._reserved_to = -1
+        self._numbers = Numbers(given, sessions, info, planning, pass_id)
 
     @property
     def digester(self) -> str:
@@ -143,7 +138,7 @@ class Batches:
         if not fresh:
             return tokens
         try:
-            made = await self._digesting.make(slot, fresh, await self._number(), self._standing)
+            made = await self._digesting.make(slot, fresh, await self._numbers.next(), self._standing)
         except DigestRefused:
             self.refused += [one.item.id for one in fresh]
             return tokens + sum(one.tokens for one in fresh) if copies else None
@@ -158,21 +153,6 @@ class Batches:
     def _pointer(self, one: ContextItem) -> str:
         batch, _, item = one.copy_of.partition(" ")
         return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
-
-    async def _number(self) -> str:
-        """The next reserved batch id; reserves some more under the commit lock when none is left (L11)."""
-        if self._next_number > self._reserved_to:
-            taken: list[int] = []
-
-            def reserve(fold: Fold) -> list[Reserved]:
-                first = max(fold.decided.last_number, self._planning.highest) + 1
-                taken[:] = [first]
-                return [Reserved(pass_id=self._id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
-
-            await self._sessions.decide(self._info, reserve)
-            self._next_number, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
-        self._next_number += 1
-        return batch_id(self._next_number - 1)
 
     async def _raise_level(self, first: Plan) -> None:
         """Make one digest of several of the oldest, where the rule allows it (L16)."""
@@ -190,43 +170,22 @@ class Batches:
             if above <= 0 and not self._request.how.remakes:
                 break
             await self._report(done, len(groups), "higher level")
-            saved = await self._raise(group)
-            above -= saved
-            if not saved:
+            made = await raised(
+                self._given,
+                group,
+                [self._items[name] for name in group.item_ids],
+                self._digesting,
+                self._planning.standing_records(),
+                [made for made, _ in self.made],
+                self._numbers,
+                least=self._request.rules.min_shown,
+            )
+            if made is None:
                 self.stuck += group.batch_ids
-
-    async def _raise(self, group: Group) -> int:
-        """Tokens saved. The digests that stand are kept where one that shows all that others left to them is not
-        smaller (D9)."""
-        items = [self._items[name] for name in group.item_ids]
-        before = self._digesting.held()
-        carried = await asyncio.to_thread(
-            left_to,
-            self._given,
-            group.batch_ids,
-            before,
-            self._planning.standing_records(),
-            [made for made, _ in self.made],
-        )
-        least = self._request.rules.min_shown
-        tries = [(group.budget_tokens, least)]
-        if carried:
-            tries += [(group.budget_tokens, 0.0), (int(ROOMIER * group.tokens), 0.0)]
-        for budget, min_shown in tries:
-            slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
-            above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
-            try:
-                made = await self._digesting.make(slot, items, await self._number(), {}, above=above)
-            except DigestRefused:
-                break
-            saved = group.tokens - made.record.digest_token_count
-            if saved > 0 and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
-                self._standing[made.record.batch_id] = True
-                self.made.append((made, items))
-                return saved
-            self._digesting.hold_again(before)
-        self._digesting.hold_again(before)
-        return 0
+                continue
+            self._standing[made.record.batch_id] = True
+            self.made.append((made, [self._items[name] for name in group.item_ids]))
+            above -= group.tokens - made.record.digest_token_count
 
     def _refuse_too_much(self) -> None:
         """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""

@@ -12,7 +12,7 @@ from ..models.records import ArchivedItem, OffloadRecord
 from ..models.specifics import Specific
 from ..ports.text import Redacted
 from .dependencies import Dependencies
-from .digesting import Made, has_binary
+from .made import Made, has_binary
 
 Pair = tuple[str, str]
 """Class and text."""

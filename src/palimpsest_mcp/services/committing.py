@@ -6,7 +6,7 @@ from ..ledger.fold import Fold
 from ..models.events import ReplacedBatch, ReplacedItem
 from ..models.items import content_sha256
 from ..models.plans import ContextItem
-from .digesting import Made
+from .made import Made
 
 
 def unchanged(fold: Fold, one: ContextItem) -> bool:

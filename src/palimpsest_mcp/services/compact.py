@@ -22,7 +22,7 @@ from ..models.writing import Spent
 from .batches import Batches
 from .committing import committed_batch, copied, unchanged
 from .dependencies import ContentCounter, Dependencies
-from .digesting import Made
+from .made import Made
 from .measure import Situation
 from .offloaded import Offloaded
 from .pass_planning import Planning

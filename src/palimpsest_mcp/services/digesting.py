@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -12,46 +11,18 @@ import msgspec
 from ..digest.shown import shown_in
 from ..models.digests import Digest, DigestRequest, DigestSource, Visible
 from ..models.events import SessionInfo
-from ..models.items import Action, Content, content_text
+from ..models.items import Action, content_text
 from ..models.plans import ContextItem, Slot
 from ..models.policies import Policy
 from ..models.records import ArchivedItem, OffloadRecord, Reason
 from ..models.specifics import Span, Specific
 from ..ports.text import Digester, Redacted
 from .dependencies import ContentCounter, Dependencies
+from .made import Above, Made, archived_item, digest_hash, has_binary
 from .wording import Wording
 
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
 """Kinds that no pass takes, beside the policy's own: what they show is in view for good (D8)."""
-
-
-class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """One batch, ready to be archived; or adopted, when an earlier pass had archived it already (L10)."""
-
-    record: OffloadRecord
-    shown: tuple[tuple[Specific, ...], ...]
-    texts: tuple[str, ...] = ()
-    """The originals as the digest was made from them, redacted; empty where it was adopted."""
-    notes: tuple[str, ...] = ()
-    adopted: bool = False
-
-    def sizes(self, result_overhead: int) -> tuple[int, int, str]:
-        """Tokens before and after, each result's own among both, and what stands there."""
-        record = self.record
-        stays = result_overhead * sum(item.role == "tool" for item in record.items)
-        return record.original_token_count, record.digest_token_count + stays, record.mode
-
-
-class Above(msgspec.Struct, frozen=True, kw_only=True):
-    """What makes a digest one of a higher level (L16)."""
-
-    level: int
-    replaces: tuple[str, ...]
-    """Batches whose digests it takes the place of."""
-    carried: frozenset[tuple[str, str]]
-    """(class, text) that other digests left to those: it must show them (D9)."""
-    min_shown: float
-    """As in `DigestRequest`; 0 where what is carried matters more than what else would be in view."""
 
 
 class Digesting:
@@ -303,7 +274,7 @@ class Digesting:
             digest_replacing_inline=whole,
             original_token_count=sum(one.tokens for one in items),
             digest_token_count=digest.tokens,
-            digest_sha256=_sha256(whole),
+            digest_sha256=digest_hash(whole),
             mode=digest.mode,
             batch_key=key,
             parent=self._info.parent,
@@ -325,45 +296,4 @@ class Digesting:
             [self._digester.name, self._given.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]
-        return _sha256(json.dumps(parts, sort_keys=True))
-
-
-def archived_item(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
-    """An original as the archive keeps it, with its part of the digest."""
-    item = one.item
-    return ArchivedItem(
-        id=item.id,
-        kind=item.kind,
-        tool_name=item.tool_name,
-        args=item.args,
-        result=item.content,
-        role=item.role,
-        position=item.position,
-        sha256=item.sha256,
-        size_bytes=item.size_bytes,
-        tokens=item.tokens,
-        call_id=item.call_id,
-        unit=item.unit,
-        title=item.title,
-        url=item.url,
-        source_channel=item.source_channel,
-        action=item.action,
-        ts=item.ts,
-        is_error=item.is_error,
-        digest_span=span,
-        digest_tokens=tokens,
-        digest_sha256=_sha256(part),
-    )
-
-
-def has_binary(content: Content | None) -> bool:
-    """Whether a content holds anything that is not text."""
-    if content is None or isinstance(content, str):
-        return False
-    if isinstance(content, dict):
-        return content.get("type") != "text"
-    return any(not isinstance(block, str) and has_binary(block) for block in content)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return digest_hash(json.dumps(parts, sort_keys=True))

@@ -20,7 +20,7 @@ from ..models.specifics import Specific
 from ..ports.text import Redacted
 from .batch_numbers import reserve_numbers
 from .dependencies import ContentCounter, Dependencies
-from .digesting import archived_item, has_binary
+from .made import archived_item, has_binary
 from .offloaded import Offloaded
 from .sessions import Sessions
 

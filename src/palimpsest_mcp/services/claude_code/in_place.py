@@ -21,9 +21,9 @@ from ...models.records import OffloadRecord
 from ...policy.zones import triggers
 from ..compact import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
-from ..digesting import has_binary
 from ..importing import Imported, import_context
 from ..keeping import Keeping
+from ..made import has_binary
 from ..measure import Situation, Told, situate
 from ..offloaded import Offloaded
 from ..pass_request import PassRequest
