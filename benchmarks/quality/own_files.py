@@ -18,6 +18,7 @@ import inspect
 import io
 import ipaddress
 import json
+import os
 import plistlib
 import random
 import re
@@ -35,12 +36,17 @@ from xml.etree import ElementTree
 from .arms import SEED
 
 _MODULES = ("statistics", "fractions", "colorsys", "heapq", "bisect", "textwrap")
+AUDITED = ("trig_live.h", "error_log.txt", "paritok.md", "pip_install.log")
+"""Files of the audit, in the order of ours."""
 _CALLS = re.compile(r"\b(\w+)\.(?=\w)")
 
 
 @cache
 def own_files() -> dict[str, str]:
-    """Name -> text, of about 45,000 o200k tokens in all."""
+    """Name -> text, of about 45,000 o200k tokens in all; or the four of a published audit, where ATOM_FILES names their
+    folder (`corpus` of EazyHood/paritok-audit)."""
+    if folder := os.environ.get("ATOM_FILES"):
+        return {name: (Path(folder) / name).read_text(encoding="utf-8") for name in AUDITED}
     return {
         "C++-like source": source_file(),
         "tracebacks": tracebacks(),
