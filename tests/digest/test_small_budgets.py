@@ -121,3 +121,10 @@ def test_the_line_that_says_how_it_ended_stands_though_it_is_long(bench: Bench) 
     end = "ImportError: cannot import name 'resolver_of_graphs' from 'package.part'"
     digest = bench.digest(f"Traceback (most recent call last):\n{frames}\n{end}\n", share=0.25)
     assert end in digest.parts[0].text.split("\n")
+
+
+def test_a_small_batch_of_one_item_has_its_header_and_no_note_of_the_item(bench: Bench) -> None:
+    text = "\n".join(f"note {n}: part {n}a{n} of the whole was moved on" for n in range(120))
+    first, second = bench.digest(text, share=0.12).parts[0].lines[:2]
+    assert first.text.startswith("[left out ")
+    assert not second.text.startswith("[item 1")

@@ -11,7 +11,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .manifest import SHORTENED, header, is_brief, item_note
+from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note
 from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
@@ -256,7 +256,7 @@ class Attempt:
 
     def _note(self, number: int, pointer: PartCheck | None) -> DigestLine:
         source = self._request.sources[number]
-        brief = is_brief(self._request)
+        brief = has_short_notes(self._request)
         if pointer is None:
             return note_line(source, number + 1, brief=brief)
         own = counted([self._surveys[number]], [pointer], source.redacted)

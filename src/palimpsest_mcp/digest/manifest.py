@@ -50,6 +50,8 @@ _BRIEF = 110
 _BRIEF_HEADER, _BARE_HEADER = 800, 160
 """Tokens of a digest below which the header is short, and below which it names no class: it would take a tenth of it
 else."""
+_LONE = 400
+"""Tokens of a batch of one item below which its header is all that is said of it."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -97,6 +99,11 @@ def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:
 def is_brief(request: DigestRequest) -> bool:
     """Whether the budget is so small that our own lines must be short: the calls above the parts say what they were."""
     return request.budget_tokens < _BRIEF * len(request.sources)
+
+
+def has_short_notes(request: DigestRequest) -> bool:
+    """Whether items are named by the calls above their parts alone: in brief batches, and in small ones of one item."""
+    return is_brief(request) or (len(request.sources) == 1 and request.budget_tokens < _LONE)
 
 
 def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
@@ -178,6 +185,7 @@ __all__ = [
     "SHORTENED",
     "count_note",
     "escaped",
+    "has_short_notes",
     "header",
     "is_brief",
     "is_note",
