@@ -50,7 +50,7 @@ def test_what_all_lines_share_is_said_once_and_the_first_of_them_is_whole() -> N
         *(f"Requirement already satisfied: lib{i}>=1.{i} in /usr/lib/site-packages (2.{i}.7)" for i in range(5))
     )
     assert family.heading == "Requirement already satisfied: lib0>=1.0 in /usr/lib/site-packages (2.0.7)"
-    assert [row.text for row in family.rows] == [f"lib{i}>=1.{i} | 2.{i}.7" for i in range(1, 5)]
+    assert [row.text for row in family.rows] == [f"lib{i}>=1.{i}\t2.{i}.7" for i in range(1, 5)]
 
 
 def test_words_that_touch_in_the_line_touch_in_the_row() -> None:
@@ -67,7 +67,7 @@ def test_a_specific_of_several_words_stays_whole_where_some_of_them_are_the_same
 
 def test_brackets_quotes_and_keys_that_all_cells_have_are_said_once() -> None:
     texts = [f'downloading and unpacking name="pkg-{name}", (archive of {i}.4 MB)' for i, name in enumerate("abcd", 1)]
-    assert rows(*texts) == [f"pkg-{name} | {i}.4 MB" for i, name in enumerate("bcd", 2)]
+    assert rows(*texts) == [f"pkg-{name}\t{i}.4 MB" for i, name in enumerate("bcd", 2)]
 
 
 def test_a_bracket_that_was_opened_in_the_cell_stays_with_it() -> None:
@@ -90,7 +90,7 @@ def test_a_column_that_only_repeats_what_others_say_is_left_out_of_the_first_lin
     ]
     family = table(*texts)
     assert family.heading == "Requirement satisfied: librarya (from …) (0.2.3)"
-    assert family.rows[0].text == "libraryb | 1.2.3"
+    assert family.rows[0].text == "libraryb\t1.2.3"
 
 
 def test_prose_of_a_long_table_is_left_out_and_that_of_a_short_one_is_not() -> None:
@@ -99,7 +99,7 @@ def test_prose_of_a_long_table_is_left_out_and_that_of_a_short_one_is_not() -> N
         + " or not" * (i % 2)
         for i in range(20)
     ]
-    assert table(*texts).rows[0].text == "packageb | 1.1.0-1"
+    assert table(*texts).rows[0].text == "packageb\t1.1.0-1"
     assert table(*texts[:5]).rows[0].text.endswith("is good for or not")
 
 
@@ -147,7 +147,7 @@ def test_a_log_becomes_a_table_whose_rows_follow_its_first_line() -> None:
     assert reduced.tables[0].rows == 9
     assert [unit.text for unit in reduced.units] == [
         "",
-        *(f"2026-11-20 08:15:{i:02d} info | {i}41" for i in range(1, 9)),
+        *(f"2026-11-20 08:15:{i:02d} info\t{i}41" for i in range(1, 9)),
     ]
 
 
@@ -168,7 +168,7 @@ def test_rows_stay_in_the_order_of_their_lines_and_keep_a_word_that_tells_tables
     )
     assert units_of(text)[2] == "test beta"
     shown = units_of(frames)
-    rows = [shown.index(f"line {n}1 | run_{name}") for n, name in enumerate(names) if n]
+    rows = [shown.index(f"line {n}1\trun_{name}") for n, name in enumerate(names) if n]
     errors = [shown.index(f"{name.title()}Error: it is {name}") for name in names]
     assert sorted(rows + errors) == [errors[0], rows[0], errors[1], rows[1], errors[2], rows[2], errors[3]]
 
@@ -226,7 +226,7 @@ def test_every_cell_stands_whole_and_in_order_in_its_line(texts: list[str]) -> N
         assert re.fullmatch(rf"\s*{pattern}\s*", family.members[0]) or "…" in family.members[0]
         for row in family.rows:
             at = 0
-            for cell in row.text.split(" | "):
+            for cell in row.text.split("\t"):
                 at = row.line.find(cell, at)
                 assert at >= 0
                 at += len(cell)

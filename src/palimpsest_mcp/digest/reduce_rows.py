@@ -1,11 +1,11 @@
 """Lines of one skeleton as a table: the first one whole, of the others only what differs, in the same order.
 
     Requirement already satisfied: click>=8.0 in /usr/lib/site-packages (from …) (8.4.2)
-    httpx>=0.27.0 | 0.27.2
-    pyyaml>=6.0 | 6.0.3
+    httpx>=0.27.0   0.27.2
+    pyyaml>=6.0     6.0.3
 
 What stands in all of them is said once. A cell is a stretch of its line as it is written, cut only where the registry
-parts words too, never inside a specific; cells that were apart in the line stand apart behind ` | `. A column that is
+parts words too, never inside a specific; cells that were apart in the line stand a tab apart. A column that is
 left out of the rows is left out of the first line too: `…` stands there.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .long_lines import CUT
-from .skeletons import LEAST, Form, Skeleton, Span, parts_of, skeletons
+from .skeletons import LEAST, Skeleton, Span, parts_of, skeletons
 from .units import Line, Mark
 
 _SAID_ONCE = 0.2
@@ -43,7 +43,8 @@ _WORD = re.compile(r"[A-Za-z]{3,}")
 _PART = re.compile(r"\w(?:[\w.:/@+~-]*\w)?")
 _POSES = re.compile(r"[$\u276f] |[a-z][\w-]*: .*\w=")
 """What would be read as a command, or as a line of the ledger, where a key holds for all up to the next bar."""
-_SEPARATOR = " | "
+_SEPARATOR = "\t"
+"""A bar would take a token more before every number."""
 
 
 class Row(NamedTuple):
@@ -74,34 +75,8 @@ def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
     """
     found = skeletons(blocks)
     shared = Counter(word for skeleton in found for word in set(skeleton.words))
-    families = (_family(_of_one_place(skeleton), shared) for skeleton in found)
+    families = (_family(skeleton, shared) for skeleton in found)
     return [family for family in families if family]
-
-
-def _of_one_place(skeleton: Skeleton) -> Skeleton:
-    """Those lines of it that share a long value, where most do: the frames in one file."""
-    lines = skeleton.lines
-    size = sum(len(line.text) for line in lines)
-    for spans in _places(lines, skeleton.form):
-        cells = _cells(lines, spans)
-        if sum(map(len, cells)) < max(_LONG * len(cells), _MOST_OF_ROW * size):
-            continue
-        value, times = Counter(cells).most_common(1)[0]
-        if times < len(cells) and times >= max(LEAST, _MOSTLY * len(cells)):
-            chosen = [n for n, cell in enumerate(cells) if cell == value]
-            return Skeleton(
-                skeleton.words,
-                [lines[n] for n in chosen],
-                [skeleton.places[n] for n in chosen],
-                skeleton.form,
-                apart=True,
-            )
-    return skeleton
-
-
-def _places(lines: Sequence[Line], form: Form) -> list[tuple[Span, ...]]:
-    """Where the parts of the lines stand, part by part."""
-    return list(zip(*(parts_of(line, form) for line in lines), strict=True))
 
 
 def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
@@ -109,18 +84,24 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
 
     `shared`: how many skeletons have each word, to tell apart rows of several that stand among each other.
     """
-    lines = skeleton.lines
+    lines: Sequence[Line] = skeleton.lines
+    apart = skeleton.apart
     if _GUTTER.match(lines[0].text):
         return None
-    places = _places(lines, skeleton.form)
+    places = list(zip(*(parts_of(line, skeleton.form) for line in lines), strict=True))
+    chosen = _of_one_place(lines, places)
+    if chosen:
+        apart = True
+        lines = [lines[n] for n in chosen]
+        places = [tuple(spans[n] for n in chosen) for spans in places]
     differing = [spans for spans in places if len(set(_cells(lines, spans))) > 1]
     if not 0 < len(differing) < len(places):
         return None
     columns = _apart(list(map(_whole, lines, _trimmed(lines, spans))) for spans in differing)
     left_out = _dispensable([_cells(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
-    if skeleton.apart or 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
-        beside = _words_beside(lines, places, differing, shared, keys=not left_out and not skeleton.apart)
+    if apart or 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
+        beside = _words_beside(lines, places, differing, shared, keys=not left_out and not apart)
         kept += [list(map(_whole, lines, spans)) for spans in beside]
     rows: dict[str, Row] = {}
     saved = 0
@@ -132,6 +113,18 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
         return None
     heading, specs = _cut_out(lines[0], [columns[n][0] for n in left_out])
     return Family(heading, specs, tuple(line.text for line in lines), tuple(rows.values()))
+
+
+def _of_one_place(lines: Sequence[Line], places: Sequence[Sequence[Span]]) -> list[int]:
+    """Those lines that share a long value, where most do but not all: the frames in one file."""
+    size = sum(len(line.text) for line in lines)
+    for spans in places:
+        if sum(end - start for start, end in spans) >= max(_LONG * len(spans), _MOST_OF_ROW * size):
+            cells = _cells(lines, spans)
+            value, times = Counter(cells).most_common(1)[0]
+            if max(LEAST, _MOSTLY * len(cells)) <= times < len(cells):
+                return [n for n, cell in enumerate(cells) if cell == value]
+    return []
 
 
 def _cells(lines: Sequence[Line], spans: Sequence[Span]) -> list[str]:
