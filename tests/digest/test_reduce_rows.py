@@ -186,6 +186,32 @@ def test_the_frames_in_one_file_are_a_table_and_the_few_in_others_stay_whole() -
     assert family.members == tuple(frames)
 
 
+def test_hits_that_say_the_same_stand_together_below_the_first_of_them() -> None:
+    ends = ("except Exception:", "except Exception as error:")
+    text = "\n".join(f"src/pool/part_{name}.py:{n}7:    {ends[n % 2]}" for n, name in enumerate("abcdefgh", 1))
+    odd, even = (["", *(f"src/pool/part_{name}.py:{n}7" for name, n in rest)] for rest in (
+        (("c", 3), ("e", 5), ("g", 7)), (("d", 4), ("f", 6), ("h", 8))))  # fmt: skip
+    assert units_of(text) == odd + even
+
+
+def test_lines_that_differ_from_nearly_all_stay_whole() -> None:
+    lines = [f"the pool says info that worker {chr(97 + n)} has done {n}47 of its jobs" for n in range(10)]
+    lines[4] = lines[4].replace("info", "ERROR")
+    family = table(*lines)
+    assert lines[4] not in family.members
+    assert family.rows[0].text == "worker b\t147"
+
+
+def test_long_addresses_are_left_out_of_rows_that_have_a_name_without_them() -> None:
+    address = "https://files.example.org/packages/98/6c/876ca5c3804f5c2bd2a4a1b4/harbour-1.3.{}-{}.whl"
+    names = [f"harbour-cp3{n}-linux" for n in range(14)]
+    family = table(
+        *(f"Skipping link: {name} is not compatible here: {address.format(n, name)}" for n, name in enumerate(names))
+    )
+    assert family.heading == "Skipping link: harbour-cp30-linux is not compatible here: …"
+    assert family.rows[0].text == "harbour-cp31-linux"
+
+
 def units_of(text: str) -> list[str]:
     source = DigestSource(item_id="a", text=text, tokens=100, kind="tool_result")
     return [unit.text for unit in survey(source, REGISTRY).reduced.units]

@@ -28,10 +28,14 @@ _LONG, _MOST_OF_ROW = 10, 0.4
 """Characters of a cell, on average, and share of the rows' characters from which leaving a column out is worth it."""
 _SHORT = 20
 """Characters of a word that may stand beside values, at most."""
-_MOSTLY = 0.5
-"""From this share of rows with the same long value on, they are the table, and the others stay as they are."""
+_MOSTLY, _NEARLY_ALL = 0.5, 0.8
+"""From this share of lines with the same long value on, or any value, they are the table, without the others."""
+_TIMES = 3
+"""So often those others are looked at again."""
 _FRESH = 0.15
 """Share of its own characters that the words take that only it holds: where it is less, a column says little."""
+_DEAR = 60
+"""Characters of a cell, on average, that would keep the rest of the row from being shown."""
 _PROSE = 3
 """Words of a cell, on average, that make it prose."""
 _GUTTER = re.compile(r" *[0-9]+[\t\u2192]")
@@ -66,6 +70,8 @@ class Family(NamedTuple):
     """The lines it stands for, in order, the first one too."""
     rows: tuple[Row, ...]
     """In order; lines that differ in nothing shown share a row."""
+    together: bool
+    """The rows stand below the heading, whatever stood between their lines: hits that say the same."""
 
 
 def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
@@ -75,8 +81,31 @@ def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
     """
     found = skeletons(blocks)
     shared = Counter(word for skeleton in found for word in set(skeleton.words))
-    families = (_family(skeleton, shared) for skeleton in found)
-    return [family for family in families if family]
+    families: list[Family] = []
+    for _ in range(_TIMES):
+        parted = [_alike_in_most(skeleton) for skeleton in found]
+        families += [family for one, _ in parted if (family := _family(one, shared))]
+        found = [rest for _, rest in parted if rest is not None]
+    return families
+
+
+def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:
+    """Those of its lines that have the value that nearly all have in its place, or most where it is long: the lines of
+    one level, the frames in one file. And the others, where they are enough for a table of their own."""
+    lines = skeleton.lines
+    size = sum(len(line.text) for line in lines)
+    chosen = list(range(len(lines)))
+    if not _GUTTER.match(lines[0].text):
+        for spans in zip(*(parts_of(line, skeleton.form) for line in lines), strict=True):
+            cells = [lines[n].text[slice(*spans[n])] for n in chosen]
+            value, times = Counter(cells).most_common(1)[0]
+            long = len(value) >= _LONG and times * len(value) >= _MOST_OF_ROW * size * _MOSTLY
+            if max(LEAST, (_MOSTLY if long else _NEARLY_ALL) * len(cells)) <= times < len(cells):
+                chosen = [n for n, cell in zip(chosen, cells, strict=True) if cell == value]
+    if len(chosen) == len(lines):
+        return skeleton, None
+    others = sorted(set(range(len(lines))).difference(chosen))
+    return skeleton.of(chosen), skeleton.of(others) if len(others) >= LEAST else None
 
 
 def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
@@ -84,16 +113,10 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
 
     `shared`: how many skeletons have each word, to tell apart rows of several that stand among each other.
     """
-    lines: Sequence[Line] = skeleton.lines
-    apart = skeleton.apart
+    lines, apart = skeleton.lines, skeleton.apart
     if _GUTTER.match(lines[0].text):
         return None
     places = list(zip(*(parts_of(line, skeleton.form) for line in lines), strict=True))
-    chosen = _of_one_place(lines, places)
-    if chosen:
-        apart = True
-        lines = [lines[n] for n in chosen]
-        places = [tuple(spans[n] for n in chosen) for spans in places]
     differing = [spans for spans in places if len(set(_cells(lines, spans))) > 1]
     if not 0 < len(differing) < len(places):
         return None
@@ -112,19 +135,7 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
     if saved < _SAID_ONCE * sum(len(line.text) for line in lines[1:]) or any(map(_POSES.match, rows)):
         return None
     heading, specs = _cut_out(lines[0], [columns[n][0] for n in left_out])
-    return Family(heading, specs, tuple(line.text for line in lines), tuple(rows.values()))
-
-
-def _of_one_place(lines: Sequence[Line], places: Sequence[Sequence[Span]]) -> list[int]:
-    """Those lines that share a long value, where most do but not all: the frames in one file."""
-    size = sum(len(line.text) for line in lines)
-    for spans in places:
-        if sum(end - start for start, end in spans) >= max(_LONG * len(spans), _MOST_OF_ROW * size):
-            cells = _cells(lines, spans)
-            value, times = Counter(cells).most_common(1)[0]
-            if max(LEAST, _MOSTLY * len(cells)) <= times < len(cells):
-                return [n for n, cell in enumerate(cells) if cell == value]
-    return []
+    return Family(heading, specs, tuple(line.text for line in lines), tuple(rows.values()), skeleton.form == "hits")
 
 
 def _cells(lines: Sequence[Line], spans: Sequence[Span]) -> list[str]:
@@ -191,7 +202,7 @@ def _apart(columns: Iterable[list[Span]]) -> list[list[Span]]:
 
 def _dispensable(columns: Sequence[Sequence[str]]) -> list[int]:
     """Of a long table, the columns that take much and add little: values that stand in others too, or come again and
-    again, and prose."""
+    again, addresses, prose."""
     if len(columns) < 2 or len(columns[0]) < _MANY:
         return []
     words = [{word for cell in column for word in _PART.findall(cell)} for column in columns]
@@ -204,7 +215,8 @@ def _dispensable(columns: Sequence[Sequence[str]]) -> list[int]:
         fresh = words[number].difference(*(words[n] for n in rest))
         says_little = sum(map(len, fresh)) < _FRESH * sizes[number]
         is_prose = sum(cell.count(" ") for cell in column) >= (_PROSE - 1) * len(column)
-        if (says_little or is_prose) and 2 * _wordless([columns[n] for n in rest]) < len(column):
+        is_dear = sizes[number] >= _DEAR * len(column)
+        if (says_little or is_prose or is_dear) and 2 * _wordless([columns[n] for n in rest]) < len(column):
             found.append(number)
     return found
 

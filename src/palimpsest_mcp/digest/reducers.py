@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .long_lines import LONG
 from .placing import fitted, placed, shape_of
 from .reduce_logs import history_gists, log_gist, search_gists
-from .reduce_rows import families
+from .reduce_rows import Row, families
 from .reduce_runs import test_gist, trace_gists, without_errors
 from .reduce_text import head_of, listing_gist, prose_gist, table_gist
 from .routing import Stretch
@@ -31,6 +31,7 @@ _IN_CONTEXT: dict[Route, Callable[[Sequence[Line]], list[float]]] = {
 """Where what a line tells depends on the lines around it."""
 _IN_ROWS: frozenset[Route] = frozenset({"listing", "log", "prose", "search", "table", "test", "traceback"})
 """Where lines of one skeleton are no accident."""
+_HIT = 0.5
 _LETTER = re.compile(r"[^\W\d_]{2}")
 _FIRST = 0.6
 """The first line of a stretch often says what follows, the last how it ended."""
@@ -44,6 +45,8 @@ class _Place(NamedTuple):
     text: str
     """Its row; empty for the line that is the heading."""
     specs: tuple[int, ...]
+    below: tuple[Row, ...] = ()
+    """Rows that stand right below the heading, wherever their lines stood."""
 
 
 def reduce_lines(
@@ -72,8 +75,9 @@ def reduce_lines(
         count = sum(times[text] for text in family.members)
         reduced.tables.append(Table((family.heading,), family.specs, count))
         rows |= dict.fromkeys(family.members)
-        rows |= {row.line: _Place(number, row.text, row.specs) for row in family.rows}
-        rows[family.members[0]] = _Place(number, "", family.specs)
+        below = family.rows if family.together else ()
+        rows |= {row.line: _Place(number, row.text, row.specs) for row in family.rows if not below}
+        rows[family.members[0]] = _Place(number, "", family.specs, below)
     for part in parts:
         own = lines[part.start : part.end]
         if part in ready:
@@ -105,6 +109,7 @@ def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]
             if place is not None:
                 gist += 0 if place.text else _FIRST
                 units.append(Unit(place.text, "row", place.specs, gist, place.table))
+                units += [Unit(row.text, "row", row.specs, _HIT, place.table) for row in place.below]
             continue
         note = f"×{times} the next line" if times > 2 and gist > 0 else ""
         units.append(Unit(line.text, "quote", mark_numbers(line), gist, note=note))

@@ -51,8 +51,15 @@ class Skeleton:
     places: list[int]
     """Where they stand among all lines."""
     form: Form
-    apart: bool = False
-    """Other lines stand between them."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether other lines stand between them; the order of hits says nothing."""
+        return self.form != "hits" and self.places[-1] - self.places[0] >= _SPREAD * len(self.places)
+
+    def of(self, chosen: Sequence[int]) -> Skeleton:
+        """The same with some of its lines."""
+        return Skeleton(self.words, [self.lines[n] for n in chosen], [self.places[n] for n in chosen], self.form)
 
 
 def skeletons(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Skeleton]:
@@ -75,10 +82,7 @@ def skeletons(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Skeleton]:
             words = _words(line, form)
             if 1 < len(words) <= _WORDS:
                 _place(line, place, words, form, near.setdefault((form, len(words)), []), every)
-    large = [one for one in every if len(one.lines) >= LEAST]
-    for one in large:
-        one.apart = one.places[-1] - one.places[0] >= _SPREAD * len(one.places)
-    return large
+    return [one for one in every if len(one.lines) >= LEAST]
 
 
 def _words(line: Line, form: Form) -> list[str]:
