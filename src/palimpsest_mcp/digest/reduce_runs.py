@@ -88,9 +88,13 @@ def _weigh(lines: Sequence[Line], frames: Sequence[int], gists: list[float]) -> 
         nearest *= _FARTHER if own else 1.0
 
 
-def without_errors(lines: Sequence[Line]) -> list[Line]:
-    """Frames and code of a traceback, blank in place of the errors' own lines: those are no rows, each stays whole."""
-    return [Line("") if _EXCEPTION.match(line.text) else line for line in lines]
+def frames_of(lines: Sequence[Line]) -> list[Line]:
+    """A traceback with blanks in place of the errors' own lines and of code: those are no rows, each stays whole."""
+    blank = Line("")
+    return [
+        line if _FRAME.match(line.text) or not (line.text[:1].isspace() or _EXCEPTION.match(line.text)) else blank
+        for line in lines
+    ]
 
 
-__all__ = ["test_gist", "trace_gists", "without_errors"]
+__all__ = ["frames_of", "test_gist", "trace_gists"]

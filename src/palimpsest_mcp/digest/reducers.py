@@ -11,7 +11,7 @@ from .long_lines import LONG
 from .placing import fitted, placed, shape_of
 from .reduce_logs import history_gists, log_gist, search_gists
 from .reduce_rows import Row, families
-from .reduce_runs import test_gist, trace_gists, without_errors
+from .reduce_runs import frames_of, test_gist, trace_gists
 from .reduce_text import head_of, listing_gist, prose_gist, table_gist
 from .routing import Stretch
 from .units import Line, Reduced, Route, Table, Unit, mark_numbers
@@ -66,7 +66,7 @@ def reduce_lines(
         if part.route in _IN_ROWS and shape is None
     )
     found = families(
-        (without_errors(block) if route == "traceback" else block, route == "search") for route, block in blocks
+        (frames_of(block) if route == "traceback" else block, route == "search") for route, block in blocks
     )
     times = Counter(line.text for line in lines) if found else Counter[str]()
     reduced = Reduced()
