@@ -44,6 +44,8 @@ _BEFORE_TITLE = 12
 """Lines within which a title may follow what somebody says before it."""
 _LONGEST_LEAD = 4
 """Lines of the sentence that opens a section, where it is wrapped."""
+_HEADING = 0.25
+"""What a heading tells alone: too little to be shown for itself."""
 _COMMAND = 1.3
 _BEGINNING = 0.6
 """Of what a wrapped sentence tells, in its first line."""
@@ -187,7 +189,7 @@ class _Prose:
         title = not self._titled
         self._titled = True
         self._outcome = _OUTCOME.search(self._texts[n]) is not None
-        self._found.append(Place(2.6 if title else max(0.35, 0.75 - 0.1 * level)))
+        self._found.append(Place(2.6 if title else _HEADING))
         self._levels.append((level, n))
         self._heading, self._lead, self._head = n, -1, -1
         self._opening = True
