@@ -14,6 +14,8 @@ from .units import Survey
 _WORD = re.compile(r"[A-Za-z_]{3,40}")
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{0,11}")
 """What takes a single token as a rule: of equally rare words such a one stands beside values."""
+_TELLING = 7
+"""Letters of a word that says something: `This` and `for` do not."""
 _BETWEEN = " | "
 _APART = "  "
 _JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity", "score", "status"})
@@ -40,8 +42,8 @@ _LED = re.compile(r"[a-z][\w-]*: ")
 def label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     """What stands beside the values of a line: its rarest word, or the name that word is part of.
 
-    Of equals the one that costs least, then the first. Empty where that word stands in another value of the row, or
-    there is none. Looked for once, while the same of the line's values are in the ledger.
+    Of equals the one that costs least, then a longer one, then the first. Empty where that word stands in another value
+    of the row, or there is none. Looked for once, while the same of the line's values are in the ledger.
     """
     asked = home, tuple(mark.spec for mark in survey.lines[home].marks if mark.spec in entries)
     label = survey.labels.get(asked)
@@ -56,7 +58,7 @@ def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     frequency = word_frequency(survey)
     here = {spec for spec in entries if survey.home[spec] == home}
     alone = sum(survey.specs[spec].cls not in SPEAKING for spec in here) < 2
-    best, least, at = "", (0, 0), 0
+    best, least, at = "", (0, 0, 0), 0
     for word in _WORD.finditer(line.text):
         start = word.start()
         while at < len(marks) and marks[at].end <= start:
@@ -73,7 +75,8 @@ def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
                 continue
             else:
                 label = spec.text
-        rank = frequency[word.group()], 2 if not _ORDINARY.fullmatch(label) else 1 if label else 0
+        kind = 2 if not _ORDINARY.fullmatch(label) else 1 if label else 0
+        rank = frequency[word.group()], kind, -min(len(label), _TELLING)
         if not least[0] or rank < least:
             best, least = label, rank
     return best
