@@ -24,7 +24,8 @@ from .shapes import Changer
 KEPT = 3
 LEVELS = {"100k": (60, 70, 80), "100k23": (60, 70, 80), "1000k": (60, 70, 80, 90), "rows": (60, 70)}
 """Session -> per cent of its tokens that a point must save at least."""
-_ROWS = re.compile(r"\[×\d+ rows\]")
+_ROWS = re.compile(r"\[×(\d+) rows\]")
+_LEDGER = re.compile(r" .* … |[a-z]+: ")
 _NOTE = ("[palimpsest ", "[item ", "[×")
 
 
@@ -150,11 +151,12 @@ class Session:
             context = self.contexts[one]
             heading, rows = "", 0
             for line in parts[one].split("\n"):
-                rows = 3 if _ROWS.fullmatch(line) else rows
+                if begun := _ROWS.fullmatch(line):
+                    heading, rows = "", int(begun[1]) + 2
                 if line.startswith(_NOTE):
                     continue
-                heading = line if rows == 3 else heading if rows else ""
-                rows = 2 if rows == 3 else rows if " | " in line or line.startswith("unless said") else 0
+                rows = 0 if heading and _LEDGER.match(line) else max(0, rows - 1)
+                heading = (heading or line) if rows else ""
                 for values in specifics(line).values():
                     for value in values:
                         if context.knows(value):

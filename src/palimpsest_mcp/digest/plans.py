@@ -203,6 +203,11 @@ def group_of(plan: Plan, spec: int) -> str | int | None:
     return plan.survey.home[spec] if plan.labelled and plan.wants_word(spec) else plan.keys[spec] or None
 
 
+def is_bare(plan: Plan, unit: Unit) -> bool:
+    """Whether a line is nothing but one specific: a row of a table whose heading says all the words."""
+    return len(unit.specs) == 1 and len(unit.text.strip()) <= len(plan.survey.specs[unit.specs[0]].text)
+
+
 def batch_of(
     surveys: Sequence[tuple[Survey, int]],
     rated: Sequence[list[float]],
@@ -228,4 +233,4 @@ def batch_of(
     return Batch(plans, seen, count)
 
 
-__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of"]
+__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "is_bare"]
