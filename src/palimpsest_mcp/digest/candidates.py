@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from .coverage import Candidate
-from .plans import Batch, Plan, group_of, is_bare
+from .plans import Batch, Plan, group_of, lacks_word
 
 _LABEL = 3
 """Tokens of a word beside values with its break, about."""
@@ -54,7 +54,7 @@ def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
         if len(unit.text) > _CHARS * price:
             continue
         cost = batch.bare_cost(unit)
-        if cost > price or (plan.labelled and is_bare(plan, unit)):
+        if cost > price or (plan.labelled and lacks_word(plan, unit, here)):
             continue
         wanted.difference_update(here)
         in_table = unit.table >= 0 and unit.table not in plan.tables

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
-from .entries import SPEAKING
+from .entries import SPEAKING, label_of
 from .units import Survey, Unit
 
 NOTE_COST = 8
@@ -203,9 +203,12 @@ def group_of(plan: Plan, spec: int) -> str | int | None:
     return plan.survey.home[spec] if plan.labelled and plan.wants_word(spec) else plan.keys[spec] or None
 
 
-def is_bare(plan: Plan, unit: Unit) -> bool:
-    """Whether a line is nothing but one specific: a row of a table whose heading says all the words."""
-    return len(unit.specs) == 1 and len(unit.text.strip()) <= len(plan.survey.specs[unit.specs[0]].text)
+def lacks_word(plan: Plan, unit: Unit, specs: Sequence[int]) -> bool:
+    """Whether a row shows these specifics without the word of their line that says most: its heading alone has it."""
+    if unit.kind == "quote":
+        return False
+    homes = {plan.survey.home[spec] for spec in specs if plan.wants_word(spec)}
+    return any(label_of(plan.survey, home, specs) not in unit.text for home in homes)
 
 
 def batch_of(
@@ -233,4 +236,4 @@ def batch_of(
     return Batch(plans, seen, count)
 
 
-__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "is_bare"]
+__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "lacks_word"]

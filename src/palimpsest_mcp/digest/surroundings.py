@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 
 from .entries import SPEAKING, label_of
-from .plans import Batch, Plan, is_bare
+from .plans import Batch, Plan, lacks_word
 from .units import Unit
 
 _MOST_OF_ITEM = 0.2
@@ -64,8 +64,8 @@ def give_back_lines(batch: Batch, available: int) -> None:
     heap: list[tuple[float, int, int]] = []
     for number, plan in enumerate(batch.plans):
         for index, unit in enumerate(plan.survey.reduced.units):
-            gives = index not in plan.picked and not plan.entries.isdisjoint(unit.specs)
-            if gives and not is_bare(plan, unit):
+            held = () if index in plan.picked else [spec for spec in unit.specs if spec in plan.entries]
+            if held and not lacks_word(plan, unit, held):
                 heap.append((-_benefit(batch, plan, unit)[0], number, index))
     heapq.heapify(heap)
     room = [_MOST_OF_ITEM * plan.tokens for plan in batch.plans]
