@@ -10,6 +10,7 @@ from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
+from .loud import raise_loud
 from .numbered import unnumbered
 from .placing import fitted, placed_blocks
 from .plain import plain
@@ -148,6 +149,7 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
         reduced, routes, titles = _records(records, reader)
     else:
         reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
+    raise_loud(reduced.units)
     if source.binary:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):
