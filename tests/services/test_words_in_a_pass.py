@@ -35,3 +35,15 @@ async def test_in_a_pass_every_number_stands_beside_a_word_of_its_line(
     shown = [line for part in parts for line in part.split("\n") if " … " in line]
     assert done.report.batches and shown
     assert not lists
+
+
+async def test_where_one_result_is_all_there_is_to_digest_its_values_come_first(
+    p: Palimpsest, session: Callable[..., Messages]
+) -> None:
+    messages = session(4, lines=8)
+    messages[2]["content"][0]["content"] = "\n".join(_report(n) for n in range(3))
+    for n in (4, 6, 8):
+        messages[n]["content"][0]["content"] = "ok"
+    done = await p.compact_messages(messages, session_id="s", target=0.17, keep_last=3, force=True)
+    part = done.messages[2]["content"][0]["content"]
+    assert [line for line in part.split("\n") if line.startswith("number: ")]

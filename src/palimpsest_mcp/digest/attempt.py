@@ -26,6 +26,8 @@ _NEAR = 0.97
 _FOCUS_BONUS = 0.8
 """For each task word in a line."""
 _FOCUS_WORDS = 24
+_SMALL = 600
+"""Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
 _CARRIED = 1_000.0
 """Added to the worth of what must be shown."""
 
@@ -60,7 +62,10 @@ class Attempt:
         self._name = name
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
-        rated = [worth(one, ranks, values_first=request.values_first) for one in self._surveys]
+        self._source_tokens = sum(source.tokens for source in request.sources)
+        small = self._source_tokens < _SMALL * len(request.sources) and is_brief(request)
+        self._values_first = request.values_first or small
+        rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
         self._rated = rated
         self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
@@ -68,7 +73,6 @@ class Attempt:
         if request.carried:
             self._rated = [self._with_carried(one, of) for one, of in zip(self._surveys, rated, strict=True)]
         self._redacted = sum(source.redacted for source in request.sources)
-        self._source_tokens = sum(source.tokens for source in request.sources)
         self._add_focus()
 
     def run(self) -> Digest:
@@ -132,10 +136,10 @@ class Attempt:
             return None
         if self._fixed:
             values, words = batch.need()
-            need = values if request.values_first else values + words
+            need = values if self._values_first else values + words
             self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, need))
         selector = Selector(
-            batch, self._least, brief=is_brief(request), sparing=self._fixed, values_first=request.values_first
+            batch, self._least, brief=is_brief(request), sparing=self._fixed, values_first=self._values_first
         )
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)

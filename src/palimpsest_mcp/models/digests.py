@@ -97,7 +97,7 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Task words: a bonus for selection, never a need."""
     values_first: bool = True
     """Where not all values fit with their key or a word of their line: show more of them bare (True), or fewer of them,
-    each with its word (False, as a pass does: it chooses from a whole session)."""
+    each with its word (False, as a pass over several results does: it chooses among them)."""
     min_shown: float = 0.5
     """Least share of an item's specifics that must be in view; below it the item becomes a pointer."""
     pointer_only: bool = False
