@@ -169,6 +169,13 @@ async def test_under_70_percent_the_worst_items_stay_raw_and_the_rest_goes_on(tm
     assert (report.probes.score or 0) >= 0.7
 
 
+async def test_where_every_digest_fails_its_probes_nothing_is_replaced_and_the_reason_says_so(tmp_path: Path) -> None:
+    async with damaged(tmp_path, lambda _, text: text.replace("PartLostError", "an error")) as p:
+        report = await passed(p, tickets(4, failing=0), target=0.3)
+    assert report.status == "target_not_reached" and not report.batches
+    assert "failed their probes; name a higher target" in report.reason
+
+
 async def test_a_critical_failure_keeps_its_items_raw_and_the_rest_goes_on(tmp_path: Path) -> None:
     """The error is recent and nothing resolved it; its digest lost it."""
     failing = 4

@@ -65,7 +65,10 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
         for number, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
     ]
     if values_first:
-        return [one**_FLAT for one in found]
+        return [
+            one**_FLAT * (_IN_TITLE if titles and home < titles else 1.0)
+            for one, home in zip(found, survey.home, strict=True)
+        ]
     return [
         one * (_ALONE if crowd[family] == 1 and family[0] not in _COMMON else crowd[family] ** -_CROWD)
         for one, family in zip(found, families, strict=True)

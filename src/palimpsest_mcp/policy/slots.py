@@ -9,8 +9,9 @@ import msgspec
 
 from ..models.plans import ContextItem, Slot, Verdict
 
-MIN_BUDGET_TOKENS = 100
-"""Header and manifest alone take about this much; a smaller budget would only ever give a pointer."""
+MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 60, 16
+"""Header and manifest alone take about the first, and each further item the second; a smaller budget would only ever
+give a pointer."""
 POINTER_TOKENS, POINTER_NOTE = 50, 10
 """A pointer with its manifest, and what stands in the place of each of its items."""
 GROWTH = 2
@@ -108,9 +109,14 @@ def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> lis
     return [*done, _slot(waiting, sizing)] if waiting else done
 
 
+def least_budget(items: int) -> int:
+    """Tokens below which the digest of so many items is none."""
+    return MIN_BUDGET_TOKENS + MIN_ITEM_TOKENS * (items - 1)
+
+
 def budget_of(tokens: int, items: int, *, pointers: bool, share: float) -> int:
     """Tokens of the digest of a batch; always smaller than the batch."""
-    wanted = POINTER_TOKENS + POINTER_NOTE * items if pointers else max(MIN_BUDGET_TOKENS, math.ceil(tokens * share))
+    wanted = POINTER_TOKENS + POINTER_NOTE * items if pointers else max(least_budget(items), math.ceil(tokens * share))
     return max(0, min(wanted, tokens - 1))
 
 

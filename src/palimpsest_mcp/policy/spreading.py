@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from ..models.plans import Slot
-from .slots import MIN_BUDGET_TOKENS, gain_of
+from .slots import gain_of, least_budget
 
 _ROUNDS = 3
 
@@ -56,7 +56,7 @@ def room_of(slots: Sequence[Slot], *, excess: int) -> int:
 
 def least_of(slots: Sequence[Slot], least_share: float) -> int:
     """Tokens that the digests must have to be more than a count of what is gone."""
-    return sum(max(MIN_BUDGET_TOKENS, math.ceil(least_share * slot.tokens)) for slot in _digests(slots))
+    return sum(max(least_budget(len(slot.item_ids)), math.ceil(least_share * slot.tokens)) for slot in _digests(slots))
 
 
 def _digests(slots: Sequence[Slot]) -> list[Slot]:
@@ -73,7 +73,7 @@ def _shared(slots: Sequence[Slot], share: Share, room: int) -> list[Slot]:
         sized = _within(slots, share(slots, max(0, room - over)))
     over = sum(slot.budget_tokens for slot in sized) - room
     for at in sorted(range(len(sized)), key=lambda at: -sized[at].budget_tokens):
-        less = max(0, min(over, sized[at].budget_tokens - MIN_BUDGET_TOKENS))
+        less = max(0, min(over, sized[at].budget_tokens - least_budget(len(sized[at].item_ids))))
         over -= less
         sized[at] = _with_budget(sized[at], sized[at].budget_tokens - less)
     return sized
@@ -83,7 +83,7 @@ def _within(slots: Sequence[Slot], budgets: Sequence[int]) -> list[Slot]:
     """The slots with these budgets, none so small that it only gives a pointer, none as large as its batch."""
     sized: list[Slot] = []
     for slot, budget in zip(slots, budgets, strict=True):
-        budget = max(0, min(max(budget, MIN_BUDGET_TOKENS), slot.tokens - slot.overhead_tokens - 1))
+        budget = max(0, min(max(budget, least_budget(len(slot.item_ids))), slot.tokens - slot.overhead_tokens - 1))
         sized.append(_with_budget(slot, budget))
     return sized
 

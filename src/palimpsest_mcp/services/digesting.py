@@ -54,7 +54,7 @@ class Digesting:
         """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
-        self._alone = False
+        self._alone: bool | None = None
 
     @property
     def digester(self) -> str:
@@ -106,7 +106,8 @@ class Digesting:
     async def write_ahead(self, batches: Sequence[tuple[Slot, Sequence[ContextItem]]]) -> None:
         """Have the summaries of batches written before their digests are made: side by side, while those follow one
         another; and see whether one result is all there is to digest."""
-        self._alone = sum(len(items) for _, items in batches) == 1
+        if self._alone is None:
+            self._alone = sum(len(items) for _, items in batches) == 1
         wanted: list[tuple[Slot, tuple[DigestSource, ...]]] = []
         for slot, items in batches:
             ids = tuple(one.item.id for one in items)
@@ -200,7 +201,7 @@ class Digesting:
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
             focus=self._focus_of(items),
-            values_first=self._alone and above is None,
+            values_first=self._alone is True and above is None,
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),

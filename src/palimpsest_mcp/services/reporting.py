@@ -127,12 +127,18 @@ def _outcome(request: PassRequest, result: PassResult, after: Usage, target_toke
     if not result.made and not result.copies:
         if result.dropped:
             return "partial", "Nothing was replaced: every unit that was to leave changed while the pass worked."
-        return "target_not_reached", "Nothing was replaced: no digest was smaller than what it would stand for."
+        return "target_not_reached", f"Nothing was replaced: {_why_none(result)}."
     if result.dropped:
         return "partial", f"{result.dropped} batches were dropped because their units changed meanwhile."
     if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
         return "target_not_reached", _why_above(result)
     return "compacted", f"{len(result.made)} batches were archived and replaced by checked digests."
+
+
+def _why_none(result: PassResult) -> str:
+    if result.probes.kept_raw:
+        return "digests as small as the target asks for failed their probes; name a higher target"
+    return "no digest was smaller than what it would stand for"
 
 
 def _why_above(result: PassResult) -> str:
