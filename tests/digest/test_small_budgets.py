@@ -35,7 +35,7 @@ def test_a_tight_budget_holds_values_and_says_how_many_it_does_not(bench: Bench)
 
 
 def test_every_part_of_a_brief_batch_says_that_it_is_shortened(bench: Bench) -> None:
-    digest = bench.digest(*(json.dumps(_FLIGHTS[n:]) for n in range(3)), share=0.16)
+    digest = bench.digest(*(json.dumps(_FLIGHTS).replace("HAT", f"H{n}T") for n in range(3)), share=0.16)
     assert "left out " in digest.parts[0].text.split("\n")[0]
     assert [part.text.split("\n")[0] for part in digest.parts[1:]] == [SHORTENED] * 2
 
