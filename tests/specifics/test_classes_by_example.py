@@ -114,6 +114,7 @@ def test_it_is_nothing(text: str) -> None:
         ("|src/app/main.py:12|HAT069|48213|", {"src/app/main.py:12", "HAT069", "48213"}),
         ("ada@db-1:~/src$ git log -3", {"~/src", "$ git log -3"}),
         ("(venv) $ pytest -q", {"$ pytest -q"}),
+        ("checked\n$ npm run build", {"$ npm run build"}),
         (r"PS C:\src> dir", {r"C:\src", "> dir"}),
         ("# python is what we use: 12", {"# python is what we use: 12"}),
         ("foo==1.2.3 # via bar>=2.0", {"1.2.3", ">=2.0"}),
