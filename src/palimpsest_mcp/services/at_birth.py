@@ -59,6 +59,8 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     agent: str = ""
     """Empty for the main chain."""
+    touched: frozenset[str] = frozenset()
+    """Files that the session changed as far as hooks told; what its transcript tells comes on top."""
 
 
 class Born(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +166,7 @@ class _Birth:
                 target=self._result.target,
             ),
             above_tokens=self._given.at_birth_tokens,
-            touched=_touched(fold),
+            touched=_touched(fold) | self._answer.touched,
         )
         if not chosen.replace or item.id in fold.decided.replacements:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import defaultdict
 from typing import Any
 
 from ...errors import PalimpsestError
@@ -32,10 +33,14 @@ class ToolResults:
         self._given = given
         self._sessions = sessions
         self._conversations = conversations
+        self._touched: defaultdict[str, set[str]] = defaultdict(set)
+        """Files that each of the client's sessions changed while this process listened, sub-agents included: the
+        transcript gets the row of an edit only some time after the hook, and a file may be read in between."""
 
     async def take(self, call: HookCall) -> Born | None:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
+        self._note_change(call)
         async with self._conversations.turn(one):
             events = await self._conversations.news(one)
             born: Born | None = None
@@ -62,12 +67,18 @@ class ToolResults:
             response=tool_response(call),
             transcript_path=call.transcript_path,
             project=call.text("cwd"),
+            touched=frozenset(self._touched[call.session_id]),
         )
         try:
             return await shrink_at_birth(self._given, self._sessions, one.info, answer)
         except PalimpsestError as error:
             _log.warning("not replaced at birth (%s): %s", error.code, error.message)
             return None
+
+    def _note_change(self, call: HookCall) -> None:
+        field = _SHORT.get(call.text("tool_name"))
+        if field and (path := (call.mapping("tool_input") or {}).get(field)) and isinstance(path, str):
+            self._touched[call.session_id].add(path)
 
     async def _item(self, one: Conversation, call: HookCall) -> Item | None:
         """The result as an item; None where there is nothing to record, or it is known."""
