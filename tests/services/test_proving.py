@@ -28,7 +28,7 @@ Strike = Callable[[DigestRequest, str], str]
 TICKETS = 24
 
 
-def tickets(results: int = TICKETS, *, failing: int = -1) -> Messages:
+def tickets(results: int = TICKETS, *, failing: int = -1, everywhere: str = "") -> Messages:
     """Each result names a ticket, and the one before it, on top of a long log."""
     messages: Messages = [{"role": "user", "content": "Sort the tickets of the night import."}]
     for n in range(results):
@@ -38,6 +38,8 @@ def tickets(results: int = TICKETS, *, failing: int = -1) -> Messages:
             f"part {n}-{line} waits in the queue of the night, as it should, and nothing is wrong with it at all"
             for line in range(40)
         )
+        if everywhere:
+            text += f"\n{everywhere}"
         if n == failing:
             text += "\nloader.errors.PartLostError: part-90417 is gone\nexit code 3"
         messages.append(
@@ -160,6 +162,27 @@ async def test_a_weak_pass_that_nothing_mends_is_accepted_with_a_warning(tmp_pat
     assert report.probes.state == "passed with a warning" and 0.7 <= (report.probes.score or 0) < 0.9
     assert report.probes.retries >= 1 and report.batches
     assert {one.type for one in report.probes.failed} == {"recall"}
+
+
+async def test_a_retry_that_shows_no_more_makes_only_the_weak_batches_again(tmp_path: Path) -> None:
+    """Each later batch leaves a ticket to the one before it; made again without need, that takes long."""
+    made: dict[str, set[str]] = {}
+
+    def strike(request: DigestRequest, text: str) -> str:
+        for source in request.sources:
+            made.setdefault(source.item_id, set()).add(f"{request.batch_id} of {request.budget_tokens}")
+        return hide(*range(8))(text)
+
+    async with damaged(tmp_path, strike) as p:
+        report = await passed(
+            p, tickets(everywhere="see /srv/night/queue-88412.log, host db7.example.org, commit 3f9a8c1"), target=0.35
+        )
+    weak = {one.batch_id for one in report.probes.failed}
+    assert report.probes.retries >= 1 and weak
+    others = [batch for batch in report.batches if batch.batch_id not in weak]
+    assert any(batch.specifics.elsewhere for batch in others), "some left specifics to others"
+    assert all(len(made[name]) == 1 for batch in others for name in batch.item_ids)
+    assert any(len(made[name]) > 1 for batch in report.batches for name in batch.item_ids)
 
 
 async def test_under_70_percent_the_worst_items_stay_raw_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +38,8 @@ class Kept(NamedTuple):
     slots: dict[str, Slot]
     standing: dict[str, bool]
     held: dict[Specific, str]
+    copies: list[tuple[ContextItem, str]]
+    refused: list[str]
 
 
 class Batches:
@@ -126,8 +128,12 @@ class Batches:
             if one.digest_tokens is not None
         )
 
-    async def _take(self, slot: Slot) -> int | None:
-        """Tokens that stand for the slot's items from now on; None when they stay as they are."""
+    async def _take(self, slot: Slot, *, named: str = "") -> int | None:
+        """Tokens that stand for the slot's items from now on; None when they stay as they are.
+
+        Args:
+            named: the batch id; empty takes the next number.
+        """
         copies = [self._items[name] for name in slot.item_ids if self._items[name].copy_of]
         fresh = self._fresh(slot)
         tokens = 0
@@ -138,7 +144,7 @@ class Batches:
         if not fresh:
             return tokens
         try:
-            made = await self._digesting.make(slot, fresh, await self._numbers.next(), self._standing)
+            made = await self._digesting.make(slot, fresh, named or await self._numbers.next(), self._standing)
         except DigestRefused:
             self.refused += [one.item.id for one in fresh]
             return tokens + sum(one.tokens for one in fresh) if copies else None
@@ -246,7 +252,13 @@ class Batches:
     def kept(self) -> Kept:
         """What stands now, to come back to."""
         return Kept(
-            list(self.made), list(self._outcomes), dict(self._slots), dict(self._standing), self._digesting.held()
+            list(self.made),
+            list(self._outcomes),
+            dict(self._slots),
+            dict(self._standing),
+            self._digesting.held(),
+            list(self.copies),
+            list(self.refused),
         )
 
     def put_back(self, kept: Kept) -> None:
@@ -254,6 +266,22 @@ class Batches:
         self.made, self._outcomes = list(kept.made), list(kept.outcomes)
         self._slots, self._standing = dict(kept.slots), dict(kept.standing)
         self._digesting.hold_again(kept.held)
+        self.copies, self.refused = list(kept.copies), list(kept.refused)
+
+    async def tried(self, again: Mapping[str, Sequence[Slot]]) -> dict[str, Leaving]:
+        """What `leaving` would be with batches made again from other slots, and all others as they are.
+
+        Those that left specifics to them are not made again here, which is most of the work; nothing is changed.
+        """
+        kept = self.kept()
+        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in again]
+        self._digesting.forget(again.keys())
+        for batch, slots in again.items():
+            for slot in slots:
+                await self._take(slot, named=batch)
+        leaving = self.leaving()
+        self.put_back(kept)
+        return leaving
 
     def ask_for(self, item_id: str, words: Collection[str]) -> None:
         """What a digest of this item should say, where it is made again."""

@@ -119,6 +119,9 @@ async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, 
         slots = _roomier(batches, first, found, singly=step == "smaller batches")
         if not slots:
             return None
+        tried = await probing.ask(await batches.tried(slots))
+        if tried.graded.missed >= found.graded.missed:
+            return found  # seen before all that left specifics to them are made again too
         await batches.drop(set(slots), taken=False)
         await batches.add(first, [slot for group in slots.values() for slot in group])
     after = await probing.ask(batches.leaving())
