@@ -52,6 +52,8 @@ class Tail:
         """In the file's order; lines that are no whole row are not among them."""
         self.offset = 0
         """Bytes that were read; always the start of a line."""
+        self.answered: set[str] = set()
+        """Ids of the calls whose results stand in the rows."""
         self._open: dict[str, int] = {}
         self._newest = ""
         self._recent: set[str] = set()
@@ -103,6 +105,7 @@ class Tail:
                 self._open[call] = len(self.rows) - 1
             return goes_back
         results = list(block_ids(row, "tool_result", "tool_use_id"))
+        self.answered.update(results)
         for call in results:
             self._open.pop(call, None)
         return not results and bool(parent) and bool(self._newest) and parent != self._newest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -57,6 +57,7 @@ def align(
     agent: str = "",
     gone_why: str = "",
     tail_only: bool = False,
+    awaited: Collection[str] = (),
 ) -> Alignment:
     """Match a host's list with the ledger.
 
@@ -66,6 +67,7 @@ def align(
         inherited: the same of its parents: such a text is a digest, and nothing in this session stands behind it.
         gone_why: why known items may be absent, where the host says so.
         tail_only: it is the newest part: what is not in it is not gone.
+        awaited: known items that the host has, but did not write into its list yet: they are not gone either.
     """
     walk = _Walk(fold, parts, inherited or {}, agent, tail_only=tail_only)
     bounds = walk.next_known(items)
@@ -78,6 +80,7 @@ def align(
         and state.versions
         and state.present[1]
         and item_id not in walk.matched
+        and item_id not in awaited
         and state.current.agent == agent
     ]
     missing.sort(key=lambda item: (item.position, item.id))

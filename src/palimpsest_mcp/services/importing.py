@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +40,19 @@ class Imported:
 
 
 async def import_context(
-    given: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext, *, wrapper: str = ""
+    given: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    context: HostContext,
+    *,
+    wrapper: str = "",
+    awaited: Collection[str] = (),
 ) -> Imported:
-    """Bring the ledger up to what the host's list shows; writes nothing when it already is (L5)."""
+    """Bring the ledger up to what the host's list shows; writes nothing when it already is (L5).
+
+    Args:
+        awaited: items that somebody brought before the host wrote them down: their absence says nothing yet.
+    """
     if given.redact_archive:
         context = await asyncio.to_thread(_masked, given, context)
     fold = await sessions.fold(info)
@@ -54,6 +64,7 @@ async def import_context(
         parts=fold.decided.parts,
         inherited=inherited,
         gone_why=context.gone_why,
+        awaited=awaited,
     )
     counted = await asyncio.to_thread(_count, found.seen, counter)
     events = found.observations(counted, agent="", ts=given.now())

@@ -154,6 +154,21 @@ async def test_a_hook_that_does_not_get_its_turn_lets_the_original_through(p: Pa
     assert "toolu_late" in [item.item_id for item in (await p.show_context("main-session")).items]
 
 
+async def test_what_did_not_get_its_turn_is_recorded_before_a_compaction(p: Palimpsest, client: Open) -> None:
+    """The transcript may not have it by then, and afterwards it is gone."""
+    c = client()
+    c.answer("", ("toolu_late", "Bash", {"command": "ls"}))
+    conversations = Conversations(p.given, Sessions(p.given), HostFiles(p.settings.home))
+    results = ToolResults(p.given, Sessions(p.given), conversations)
+    fields = {"session_id": c.session_id, "transcript_path": str(c.path), "tool_name": "Bash"}
+    call = HookCall(event="PostToolUse", fields={**fields, "tool_use_id": "toolu_late", "tool_response": "late"})
+    async with conversations.turn(await conversations.of(call)):
+        with pytest.raises(LockTimeout):
+            await results.take(call)
+    await results.take_late(call, wait_s=5)
+    assert "toolu_late" in [item.item_id for item in (await p.show_context("main-session")).items]
+
+
 async def test_the_attached_server_says_what_happens_where_the_client_compacts(p: Palimpsest, client: Open) -> None:
     c = client()
     await long_session(c, 2, used=40_000)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.models.events import Event, Gone, Seen, SessionKey
 
-from .conftest import Open, log_of, long_session
+from .conftest import FakeClient, Open, log_of, long_session
 
 pytestmark = pytest.mark.anyio
 
@@ -269,3 +270,40 @@ async def test_a_file_elsewhere_is_not_read_as_a_spilled_result(p: Palimpsest, c
     await c.hook("PostToolUse", tool_name="Bash", tool_use_id="toolu_1", tool_input={}, tool_response=response)
     seen = [event.item.content for event in await events_of(p) if isinstance(event, Seen) and event.item.role == "tool"]
     assert seen == ["shown"]
+
+
+def bare(c: FakeClient, call: str, output: str) -> dict[str, Any]:
+    """PostToolUse of a result whose row is not written yet."""
+    c.answer("", (call, "Bash", {"command": "make"}))
+    return {
+        "tool_name": "Bash",
+        "tool_use_id": call,
+        "tool_input": {"command": "make"},
+        "tool_response": {"stdout": output, "stderr": "", "interrupted": False, "isImage": False},
+    }
+
+
+async def archived(p: Palimpsest) -> dict[str, str]:
+    return {
+        item: (await p.restore("main-session", batch.batch_id, item)).text
+        for batch in await p.list_offloaded("main-session")
+        for item in batch.item_ids
+    }
+
+
+async def test_a_compaction_before_the_row_of_a_result_is_written_still_finds_it_in_the_archive(
+    p: Palimpsest, client: Open
+) -> None:
+    c = client()
+    await long_session(c, 3)
+    done = bare(c, "toolu_last", log_of(77))
+    c.write(type="attachment", attachment={"type": "hook_success"})  # other rows may come first
+    await c.hook("PostToolUse", **done)
+    await c.hook("PreCompact", trigger="auto")
+    assert (await archived(p))["toolu_last"] == log_of(77)
+    gone = [name for event in await events_of(p) if isinstance(event, Gone) for name in event.item_ids]
+    assert "toolu_last" not in gone
+    c.result("toolu_last", log_of(77))
+    c.summarised("They looked at logs.")
+    await c.hook("UserPromptSubmit")
+    assert "toolu_last" not in [one.item_id for one in (await p.show_context("main-session")).items]

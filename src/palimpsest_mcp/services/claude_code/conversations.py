@@ -43,6 +43,11 @@ class Conversation:
     identity: tuple[int, int] = (0, 0)
     waiting_row: int = 0
     """First row behind everything known: results that are not on disk yet are numbered from here."""
+    awaited: dict[str, str] = field(default_factory=dict[str, str])
+    """Results that hooks brought before their rows were read: item -> call. The client writes its transcript a little
+    later, so that a result may be missing there that stands in the context."""
+    late: list[HookCall] = field(default_factory=list[HookCall])
+    """Results that did not get their turn; recorded before the next thing that happens."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     used: int = 0
     """Tokens that the last answer reported, and what came in since: near enough to tell that no zone was entered."""
@@ -193,10 +198,11 @@ class Conversations:
             return await self._as_recorded(one)
         one.quiet = None
         context = await asyncio.to_thread(self._reader.parse, one.tail.rows)
-        imported = await import_context(self._given, self._sessions, one.info, context)
+        awaited = set(one.awaited)
+        imported = await import_context(self._given, self._sessions, one.info, context, awaited=awaited)
         if counted := _counted_by_host(one.tail, imported):
             await self.write(one, [counted])
-            imported = await import_context(self._given, self._sessions, one.info, context)
+            imported = await import_context(self._given, self._sessions, one.info, context, awaited=awaited)
         return imported
 
     async def _as_recorded(self, one: Conversation) -> Imported:
@@ -217,6 +223,7 @@ class Conversations:
             one.forget()
             one.identity = identity
         news = await asyncio.to_thread(one.tail.feed, data)
+        one.awaited = {item: call for item, call in one.awaited.items() if call not in one.tail.answered}
         one.waiting_row = max(one.waiting_row, len(one.tail.rows))
         return news if news.rows else None
 

@@ -22,7 +22,7 @@ from .answers import hook_answer
 from .conversations import Conversations
 from .in_place import CompactingInPlace, InPlace
 from .losing import Losing
-from .preparing import Preparing
+from .preparing import TURN_S, Preparing
 from .saying import Saying
 from .starting import end, start
 from .tool_results import ToolResults
@@ -68,7 +68,7 @@ class HostEvents:
             "PostToolUse": self._post_tool_use,
             "PostToolUseFailure": self._follow,
             "PostToolBatch": self._saying.say,
-            "PreCompact": self._preparing.before_compaction,
+            "PreCompact": self._pre_compact,
             "PostCompact": self._post_compact,
             "Stop": self._follow,
             "SubagentStop": self._follow,
@@ -142,6 +142,10 @@ class HostEvents:
             async with self._conversations.turn(one):
                 await self._conversations.follow(one)
         return ""
+
+    async def _pre_compact(self, call: HookCall) -> str:
+        await self._results.take_late(call, wait_s=TURN_S)
+        return await self._preparing.before_compaction(call)
 
     async def _post_compact(self, call: HookCall) -> str:
         await self._losing.after_compaction(call)

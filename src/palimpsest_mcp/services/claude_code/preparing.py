@@ -24,7 +24,7 @@ from .catalogue import catalogue
 from .conversations import Conversations
 from .instructing import instructions
 
-_TURN_S = 20.0
+TURN_S = 20.0
 """A compaction waits for what is still at work; the client waits for it."""
 _SUMMARY_CHARACTERS = 6_500
 
@@ -61,7 +61,7 @@ class Preparing:
         one = await self._conversations.known(call)
         if one is None:
             return ""
-        async with self._conversations.turn(one, wait_s=_TURN_S):
+        async with self._conversations.turn(one, wait_s=TURN_S):
             imported = await self._conversations.whole(one)
             by_user = call.text("trigger") == "manual"
             return (await self.prepare(one.info, imported.view, imported.counter, by_user=by_user)).instructions
@@ -123,4 +123,4 @@ def _says_something(summary: AnchoredSummary) -> bool:
     )
 
 
-__all__ = ["Prepared", "Preparing"]
+__all__ = ["TURN_S", "Prepared", "Preparing"]

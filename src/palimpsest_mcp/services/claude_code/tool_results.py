@@ -41,17 +41,35 @@ class ToolResults:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
         self._note_change(call)
+        one.late.append(call)
         async with self._conversations.turn(one):
+            one.late.remove(call)
+            await self._take_late(one)
             events = await self._conversations.news(one)
             born: Born | None = None
             if self._given.at_birth:  # it must know what the session edited so far
                 await self._conversations.write(one, events)
                 events = []
                 born = await self._at_birth(one, call)
-            if born is None and (item := await self._item(one, call)) is not None:
+            if born is not None:
+                one.awaited[born.item_id] = call.text("tool_use_id")
+            elif (item := await self._item(one, call)) is not None:
                 events.append(Seen(item=item, ts=self._given.now()))
             await self._conversations.write(one, events)  # one flush: the client waits for it
             return born
+
+    async def take_late(self, call: HookCall, *, wait_s: float) -> None:
+        """Record what did not get its turn: a compaction may come before the transcript has it."""
+        one = await self._conversations.known(call)
+        if one is not None and one.late:
+            async with self._conversations.turn(one, wait_s=wait_s):
+                await self._take_late(one)
+
+    async def _take_late(self, one: Conversation) -> None:
+        while one.late:
+            item = await self._item(one, one.late.pop(0))
+            if item is not None:
+                await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
 
     async def take_failure(self, call: HookCall) -> None:
         """A call that failed: its error text is in the transcript soon, and read from there."""
@@ -95,6 +113,8 @@ class ToolResults:
         if self._given.redact_archive and isinstance(content, str):
             content = self._given.redactor.redact(content).text
         args = call.mapping("tool_input")
+        if call_id not in one.tail.answered:
+            one.awaited[name] = call_id
         row = max(one.waiting_row, len(one.tail.rows))
         one.waiting_row = row + 1
         counter = self._given.counter_for(_model(fold) or self._given.model)
