@@ -7,20 +7,40 @@ from collections.abc import Sequence
 
 from .units import Unit
 
-_LOUD = re.compile(
-    r"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|FAILURE|FIXME|XXX)\b|\b(?:[Ee]rror|[Ff]ailed|[Ff]atal|[Pp]anic): "
+_LOUD = (
+    re.compile(
+        r"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|FAILURE|FIXME|XXX)\b"
+        r"|(?:\b|\w)(?:[Ee]rror|[Ff]ailed|[Ff]atal|[Pp]anic|Exception): "
+    ),
+    re.compile(
+        r"\b(?:Exited|Restarting) \([1-9]"
+        r"|\b(?:unhealthy|CrashLoopBackOff|ImagePullBackOff|OOMKilled|Evicted|Killed|WARN|WARNING)\b"
+        r"|\b(?:[Nn]ot found|denied|refused|[Tt]imed out|[Cc]annot|[Aa]borted)\b"
+    ),
 )
+"""The loudest words, and those that stand out where none of the former does."""
 _FEW, _SHARE = 2, 0.03
 """Loud lines up to which they are few: so many, or this share of all."""
 _TELLS = 1.8
 
 
 def raise_loud(units: Sequence[Unit]) -> None:
-    """Let loud lines tell more where they are few; where every line is loud none of them stands out."""
-    loud = [unit for unit in units if _LOUD.search(unit.text)]
-    if len(loud) <= max(_FEW, _SHARE * len(units)):
-        for unit in loud:
-            unit.gist = max(unit.gist, _TELLS)
+    """Mark loud lines, and let them tell more, where they are few; where every line is loud none of them stands out."""
+    for words in _LOUD:
+        loud = [unit for unit in units if words.search(unit.text)]
+        if loud:
+            if len(loud) <= max(_FEW, _SHARE * len(units)):
+                for unit in loud:
+                    unit.loud = True
+                    unit.gist = max(unit.gist, _TELLS)
+            return
 
 
-__all__ = ["raise_loud"]
+def loudest_first(units: Sequence[Unit]) -> list[int]:
+    """Places of the loud units: those that tell the most, of equals the first, then the last, then those between."""
+    loud = [index for index, unit in enumerate(units) if unit.loud]
+    ordered = loud[:1] + loud[:0:-1][:1] + loud[1:-1]
+    return sorted(ordered, key=lambda index: -units[index].gist)
+
+
+__all__ = ["loudest_first", "raise_loud"]

@@ -35,6 +35,8 @@ _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
 _OUTCOME = 0.5
 """Of an item's share of the budget, at most, for the line that says how it ended."""
+_LOUD = 0.15
+"""Of an item's share, at most, for the few lines that cry out among many."""
 _MUTE = frozenset({"integer", "quantity", "score", "money"})
 _MUTE_WORTH = 0.5
 """What is left of the worth of such a value where nothing can stand beside it: it says nothing alone."""
@@ -98,13 +100,14 @@ class Selector:
             plan.in_rows = not flat and (labelled or credit >= _IN_ROWS)
             share = plan.tokens / total
             outcome = _OUTCOME * available * share
+            loud = _LOUD * available * share
             if flat:
-                tell(batch, plan, 0, credit, for_outcome=outcome)
+                tell(batch, plan, 0, credit, for_outcome=outcome, for_loud=loud)
                 continue
             if not plan.in_rows:
                 self._drop_dear_keys(plan)
             room = max(extra * share, min(_ITEM_LINES, available * share / 3))
-            tell(batch, plan, room, credit, for_outcome=outcome)
+            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._base = batch.spent
         self._base_seen = set(batch.seen)

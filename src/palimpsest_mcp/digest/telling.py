@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 
+from .loud import loudest_first
 from .plans import Batch, Plan
 from .units import FORCED, Unit
 
@@ -21,15 +22,23 @@ _LEAST = 0.3
 """A line that tells less says nothing: never padded (D11)."""
 
 
-def tell(batch: Batch, plan: Plan, budget: float, credit: float, *, for_outcome: float = 0.0) -> None:
+def tell(
+    batch: Batch, plan: Plan, budget: float, credit: float, *, for_outcome: float = 0.0, for_loud: float = 0.0
+) -> None:
     """Pick lines of one item for about `budget` tokens.
 
     Args:
         credit: the share of its price that a specific would be worth in the ledger anyway, 0.0-1.0: a line that shows
             specifics costs that much less.
         for_outcome: so many tokens the first line that says how it ended may take where the budget is too small for it.
+        for_loud: so many tokens lines that cry out may take together, before and beside the budget.
     """
     units = plan.survey.reduced.units
+    for index in [] if plan.no_lines else loudest_first(units):
+        extra = _extra(batch, plan, units[index], credit)
+        if extra <= for_loud and index not in plan.picked:
+            for_loud -= extra
+            batch.take(plan, index)
     heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
     heapq.heapify(heap)
     lines = 0

@@ -52,6 +52,8 @@ class Unit:
     """Which earlier unit says where it stands and is shown with it (a heading, the function it is in); -1 for none."""
     note: str = ""
     """A remark of ours to print before it, without brackets: `180 lines like`."""
+    loud: bool = False
+    """It cries out among many that do not (`loud.py`)."""
     words: float = 0.0
     """Task words in it."""
     cost: int = 0
