@@ -11,7 +11,7 @@ from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts, Verification
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note
+from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note, unit_of
 from .plans import Plan, batch_of
 from .ranking import Rank, worth
 from .selection import Selector
@@ -25,6 +25,8 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _FOCUS_BONUS = 0.8
 """For each task word in a line."""
+_FOCUS_VALUE = 10.0
+"""For a specific that is a task word."""
 _FOCUS_WORDS = 24
 _SMALL = 600
 """Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
@@ -63,7 +65,9 @@ class Attempt:
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
         self._source_tokens = sum(source.tokens for source in request.sources)
-        small = self._source_tokens < _SMALL * len(request.sources) and is_brief(request)
+        self._unit = unit_of(counter)
+        brief = is_brief(request, self._unit)
+        small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
         self._values_first = request.values_first or small
         rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
         self._rated = rated
@@ -139,7 +143,11 @@ class Attempt:
             need = values if self._values_first else values + words
             self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, need))
         selector = Selector(
-            batch, self._least, brief=is_brief(request), sparing=self._fixed, values_first=self._values_first
+            batch,
+            self._least,
+            brief=is_brief(request, self._unit),
+            sparing=self._fixed,
+            values_first=self._values_first,
         )
         selector.lines(room)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
@@ -243,13 +251,13 @@ class Attempt:
         said = 0
         for guess in range(4):
             said = said if guess else sum(1 for _ in rest) + others
-            head = DigestLine("note", header(self._request, counts, said))
+            head = DigestLine("note", header(self._request, counts, said, self._unit))
             tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
             if tokens == said:
                 break
             said = tokens
         else:
-            head = DigestLine("note", header(self._request, counts, 0))
+            head = DigestLine("note", header(self._request, counts, 0, self._unit))
             tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
         rest[0] = [head, *rest[0]]
         parts = tuple(
@@ -260,7 +268,7 @@ class Attempt:
 
     def _note(self, number: int, pointer: PartCheck | None) -> DigestLine:
         source = self._request.sources[number]
-        brief = has_short_notes(self._request)
+        brief = has_short_notes(self._request, self._unit)
         if pointer is None:
             return note_line(source, number + 1, brief=brief)
         own = counted([self._surveys[number]], [pointer], source.redacted)
@@ -304,10 +312,15 @@ class Attempt:
         ]
 
     def _add_focus(self) -> None:
-        """Lines with task words get a bonus; nothing needs one."""
-        words = sorted({word.lower() for word in self._request.focus if len(word) > 2})[:_FOCUS_WORDS]
+        """Lines with task words, and the specifics that are one, get a bonus; nothing needs one."""
+        asked = {word.lower() for word in self._request.focus if len(word) > 2}
+        words = sorted(asked)[:_FOCUS_WORDS]
         if not words:
             return
+        self._rated = [
+            [gain + _FOCUS_VALUE * (spec.text.lower() in asked) for spec, gain in zip(one.specs, rated, strict=True)]
+            for one, rated in zip(self._surveys, self._rated, strict=True)
+        ]
         pattern = re.compile("|".join(re.escape(word) for word in words))
         for one in self._surveys:
             for unit in one.reduced.units:

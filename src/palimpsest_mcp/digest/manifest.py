@@ -5,7 +5,8 @@
     [item 2 Bash git log --stat: 340 lines]
     [item 2 Bash git log --stat: 340 lines; pointer, left out 52 of 52 specifics: 50 numbers, 2 paths]
     [left out 17 of 92 specifics: 12 numbers, 5 others · restore_batch s7f3k offload_0007]
-    […]                                                    (the last two where the budget is very small)
+    [left out 90 of 92 specifics · 8 masked · restore_batch s7f3k offload_0007]
+    […]                                                  (the last three where the budget is very small)
     [×120 rows]  [×14 the next line]  [×180 lines like]
     [summary by MODEL, wording not verified: 3 lines]        (the next three lines are its own wording)
 
@@ -20,6 +21,7 @@ import msgspec
 
 from ..models.digests import DigestRequest, DigestSource
 from ..models.records import SpecificCounts
+from ..ports.text import TokenCounter
 from .plain import plain
 
 ESCAPE = "» "
@@ -52,6 +54,9 @@ _BRIEF_HEADER, _BARE_HEADER = 800, 160
 else."""
 _LONE = 400
 """Tokens of a batch of one item below which its header is all that is said of it."""
+_SAMPLE = "[left out 17 of 92 specifics: 12 numbers, 3 paths, 2 ids · restore_batch s7f3k offload_0007]"
+_SAMPLE_TOKENS = 34
+"""Of that, by o200k."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -96,26 +101,36 @@ def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:
     return text
 
 
-def is_brief(request: DigestRequest) -> bool:
-    """Whether the budget is so small that our own lines must be short: the calls above the parts say what they were."""
-    return request.budget_tokens < _BRIEF * len(request.sources)
+def unit_of(counter: TokenCounter) -> float:
+    """Tokens of this counter for one of o200k, in which the limits of this room are; some models count half more."""
+    return counter.count(_SAMPLE) / _SAMPLE_TOKENS
 
 
-def has_short_notes(request: DigestRequest) -> bool:
+def is_brief(request: DigestRequest, unit: float = 1.0) -> bool:
+    """Whether the budget is so small that our own lines must be short: the calls above the parts say what they were.
+
+    Args:
+        unit: of the budget, by `unit_of`.
+    """
+    return request.budget_tokens < _BRIEF * unit * len(request.sources)
+
+
+def has_short_notes(request: DigestRequest, unit: float = 1.0) -> bool:
     """Whether items are named by the calls above their parts alone: in brief batches, and in small ones of one item."""
-    return is_brief(request) or (len(request.sources) == 1 and request.budget_tokens < _LONE)
+    return is_brief(request, unit) or (len(request.sources) == 1 and request.budget_tokens < _LONE * unit)
 
 
-def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
+def header(request: DigestRequest, counts: SpecificCounts, tokens: int, unit: float = 1.0) -> str:
     """The first line of a batch's first part. `tokens`: of the whole digest, 0 where it is not said."""
     n = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     restore = f"restore_batch {request.handle} {request.batch_id}"
-    if request.budget_tokens < _BRIEF_HEADER or is_brief(request):
+    if request.budget_tokens < _BRIEF_HEADER * unit or is_brief(request, unit):
         holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
         counts = msgspec.structs.replace(counts, holders=holders)
-        classes = _CLASSES_BRIEF if request.budget_tokens >= _BARE_HEADER else 0
-        manifest = f"{left_out(counts, classes=classes)} · {restore}"
+        classes = _CLASSES_BRIEF if request.budget_tokens >= _BARE_HEADER * unit else 0
+        masked = f" · {counts.redacted} masked" if counts.redacted else ""
+        manifest = f"{left_out(counts, classes=classes)}{masked} · {restore}"
         return f"[palimpsest {request.batch_id}: {said[0]}; {manifest}]" if said else f"[{manifest}]"
     size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
     said += [f"{n} result{'s' if n > 1 else ''}{size}", f"{left_out(counts)} · {restore}"]
@@ -129,10 +144,11 @@ def item_note(
 
     Args:
         pointer: its counts, where it is one and others of the batch are not.
-        brief: leave out what the call above the part says, and the counts that the header says for all.
+        brief: leave out what the call above the part says, and the counts that the header says for all, of masked
+            spans too.
     """
     name = f"item {number}"
-    if brief and pointer is None and not source.is_error and not source.redacted:
+    if brief and pointer is None and not source.is_error:
         return SHORTENED
     if not brief:
         target = source.action.target if source.action else ""
@@ -140,7 +156,7 @@ def item_note(
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [] if brief else [f"{lines:,} lines"] if lines > 1 else [f"{source.tokens:,} tokens"]
     facts += ["error"] if source.is_error else []
-    facts += [f"{source.redacted} masked"] if source.redacted else []
+    facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
     said = [", ".join(facts)] if facts else []
     if pointer is not None:
         said.append("pointer" if brief else f"pointer, {left_out(pointer)}")
@@ -193,4 +209,5 @@ __all__ = [
     "left_out",
     "prose_lines",
     "prose_note",
+    "unit_of",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import msgspec
@@ -16,6 +17,8 @@ class Compressed(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None
     """1 - after/before over the replaced items; None when nothing but pointers took their place."""
     refused: bool = False
+    missing: int = 0
+    """Tokens by which digests would have to be larger not to be refused."""
     note: str = ""
 
 
@@ -43,10 +46,12 @@ def compression(
     before = sum(size for size, _ in sizes)
     if before <= 0:
         return Compressed(share=None)
-    share = 1 - sum(size for _, size in sizes) / before
+    after = sum(size for _, size in sizes)
+    share = 1 - after / before
     limit = limit_of(policy, STRATEGIES[strategy], lossless=not left_out)
     if limit is not None and share > limit:
-        return Compressed(share=share, refused=True, note=f"{share:.1%} compression is above the limit of {limit:.0%}")
+        note = f"{share:.1%} compression is above the limit of {limit:.0%}"
+        return Compressed(share=share, refused=True, missing=math.ceil((1 - limit) * before) - after, note=note)
     usual = policy.expected_compression
     if usual is not None and share < usual[0]:
         return Compressed(share=share, note=f"{share:.1%} compression is below the usual {usual[0]:.0%}")

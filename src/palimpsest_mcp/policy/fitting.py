@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -11,14 +11,13 @@ from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
 from .importance import scores
 from .judging import gates_of, judge, newest_kept
 from .slots import Sizing, batches, gain_of, units_of
-from .spreading import Share, least_of, room_of, spread
+from .spreading import Share, room_of, spread
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
 
-PRESSED_ITEMS = 9
-"""Items a batch, where an explicit target gives digests less than the policy's share: one header for more of them, and
-what little there is goes to the best of more results. One restore brings more back, too."""
-WITHIN_LIMIT = 1.1
-"""Times the least share that the limit of compression allows: a digest may come out smaller than its budget."""
+PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
+"""Items a batch, where an explicit target gives digests less than the policy's share, and more of small ones up to so
+many tokens: one header for more of them, and what little there is goes to the best of more results. One restore brings
+more back, too."""
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,47 +135,26 @@ def _spread(
     sizing: Sizing,
     known: _Known,
 ) -> Fit:
+    """All that may leave, with what the target leaves its digests; or the first that suffice with what they need.
+
+    A target below the least that digests must have is missed rather than met by pointers: these would show nothing.
+    """
+
     def all_of_it(sizing: Sizing) -> Fit:
         return _at(items, policy, wish, best.keep_last, sizing, known, everything=True)
 
     every, excess = all_of_it(sizing), wish.used - wish.goal
     leaving = sum(slot.tokens for slot in every.slots if not (slot.pointer or slot.copies))
     if room_of(every.slots, excess=excess) < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
-        sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS)
+        sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
         every = all_of_it(sizing)
     limit = limit_of(policy, wish.strategy)
-    least = max(policy.min_budget_share, 0.0 if limit is None else WITHIN_LIMIT * (1 - limit))
-    notes = best.notes
-
-    def spread_over(found: Fit) -> list[Slot]:
-        return spread(found.slots, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
-
-    slots = spread_over(every)
-    if _predicted(wish, slots) > wish.goal:
-        pressed = _pointed(every, all_of_it, sizing, excess, least)
-        if pressed is not None:
-            every = pressed
-            slots = spread_over(every)
-            count = sum(len(slot.item_ids) for slot in slots if slot.pointer)
-            notes += (f"{count} results become pointers: the target leaves no room for digests of all",)
-    return msgspec.structs.replace(every, slots=tuple(slots), predicted=_predicted(wish, slots), notes=notes)
-
-
-def _pointed(every: Fit, all_of_it: Callable[[Sizing], Fit], sizing: Sizing, excess: int, least: float) -> Fit | None:
-    """The fewest of the first units as pointers, so that the digests of the others have the least that they must; None
-    where even pointers alone do not meet the target."""
-    low, high = 0, sum(len(slot.item_ids) for slot in every.slots)
-    best: Fit | None = None
-    while high - low > 1 or best is None:
-        middle = (low + high) // 2 if best is not None else high
-        found = all_of_it(msgspec.structs.replace(sizing, pointed=middle))
-        if room_of(found.slots, excess=excess) >= least_of(found.slots, least):
-            best, high = found, middle
-        elif best is None:
-            return None
-        else:
-            low = middle
-    return best
+    least = max(policy.min_budget_share, 0.0 if limit is None else 1 - limit)
+    slots = spread(every.slots, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
+    predicted, notes = _predicted(wish, slots), best.notes
+    if predicted > wish.goal:
+        notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
+    return msgspec.structs.replace(every, slots=tuple(slots), predicted=predicted, notes=notes)
 
 
 def _shrink_share(

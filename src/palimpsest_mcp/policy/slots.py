@@ -9,9 +9,9 @@ import msgspec
 
 from ..models.plans import ContextItem, Slot, Verdict
 
-MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 60, 16
-"""Header and manifest alone take about the first, and each further item the second; a smaller budget would only ever
-give a pointer."""
+MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 42, 10
+"""The shortest header with a value or two takes about the first, and each further item with one the second; a smaller
+budget would only ever give a pointer."""
 POINTER_TOKENS, POINTER_NOTE = 50, 10
 """A pointer with its manifest, and what stands in the place of each of its items."""
 GROWTH = 2
@@ -28,7 +28,7 @@ class Unit(msgspec.Struct, frozen=True):
     copy: bool
     """A fetched copy of what the archive has: it becomes a pointer and is never mixed with originals."""
     forget: bool = False
-    """It leaves as a pointer: all of it may be forgotten (then it goes first), or the target has no room for more."""
+    """All of it may be forgotten: it goes first, and leaves a pointer."""
 
     @property
     def kind(self) -> tuple[bool, bool]:
@@ -45,8 +45,8 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     pointers: bool
     """The policy leaves pointers in the place of digests."""
     batch_items: int
-    pointed: int = 0
-    """So many of the first units become pointers, whatever they hold."""
+    batch_tokens: int = 0
+    """A batch may have more items while it has fewer tokens than this."""
 
 
 def units_of(
@@ -96,12 +96,10 @@ def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> lis
     done: list[Slot] = []
     gained = 0
     waiting: list[Unit] = []
-    for number, unit in enumerate(units):
-        if number < sizing.pointed and not unit.copy:
-            unit = msgspec.structs.replace(unit, forget=True)
+    for unit in units:
         if excess is not None and gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
             break
-        if waiting and (waiting[0].kind != unit.kind or _count(waiting) >= sizing.batch_items):
+        if waiting and (waiting[0].kind != unit.kind or _is_full(waiting, sizing)):
             gained += _gain(waiting, sizing)
             done.append(_slot(waiting, sizing))
             waiting = []
@@ -145,6 +143,10 @@ def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
 
 def _gain(units: Sequence[Unit], sizing: Sizing) -> int:
     return gain_of(_slot(units, sizing))
+
+
+def _is_full(units: Sequence[Unit], sizing: Sizing) -> bool:
+    return _count(units) >= sizing.batch_items and sum(unit.tokens for unit in units) >= sizing.batch_tokens
 
 
 def _count(units: Sequence[Unit]) -> int:

@@ -44,7 +44,7 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
     sharing = [slot for slot in chosen if slot in wanted]
     room = room_of(chosen, excess=excess)
     if gained < excess:
-        room = max(room, least_of(chosen, least_share))
+        room = max(room, _least_of(chosen, least_share))
     sized = dict(zip(sharing, _shared(sharing, share, room), strict=True))
     return [sized.get(slot, slot) for slot in chosen]
 
@@ -54,7 +54,7 @@ def room_of(slots: Sequence[Slot], *, excess: int) -> int:
     return sum(gain_of(one) + (0 if one.pointer or one.copies else one.budget_tokens) for one in slots) - excess
 
 
-def least_of(slots: Sequence[Slot], least_share: float) -> int:
+def _least_of(slots: Sequence[Slot], least_share: float) -> int:
     """Tokens that the digests must have to be more than a count of what is gone."""
     return sum(max(least_budget(len(slot.item_ids)), math.ceil(least_share * slot.tokens)) for slot in _digests(slots))
 
@@ -92,4 +92,4 @@ def _with_budget(slot: Slot, budget: int) -> Slot:
     return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
 
 
-__all__ = ["Share", "least_of", "room_of", "spread"]
+__all__ = ["Share", "room_of", "spread"]

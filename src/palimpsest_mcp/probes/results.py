@@ -52,6 +52,7 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
     distinct = {one.item.sha256 or one.item.id: one.item.id for one in originals}
     holders = Counter(value for name in distinct.values() for value in held[name])
     most = max(3, EVERYWHERE * len(originals))
+    asked: set[str] = set()
     for one in results:
         if not one.leaves or one.forgotten:
             continue
@@ -60,7 +61,9 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
         recurring = (value for value in held[one.item.id] if 2 <= holders[value] <= most)
         ranked = sorted(recurring, key=lambda value: -holders[value])
         for value in islice((value for value in ranked if stands_whole(one.text, value)), A_RESULT):
-            yield probe("recall", "Which value that came up again does this result give?", (value,), one.item)
+            if value not in asked:  # any passage may answer: asked once more, one loss would count for many
+                asked.add(value)
+                yield probe("recall", "Which value that came up again does this result give?", (value,), one.item)
 
 
 class _Outputs:

@@ -12,7 +12,7 @@ from ..errors import DigestRefused
 from ..models.events import SessionInfo
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.specifics import Specific
-from ..policy.compression import compression
+from ..policy.compression import Compressed, compression
 from ..policy.levels import level2_groups
 from ..policy.planning import Outcome
 from ..policy.slots import GROWTH
@@ -28,6 +28,9 @@ from .sessions import Sessions
 from .wording import Wording
 
 Batch = tuple[Made, list[ContextItem]]
+GROWN, MOST_GROWTH = 3, 0.1
+"""How often a digest is made again because all of them together came out below the least size, and by what share of its
+budget at most: beyond that the pass is too much, and not the rounding."""
 
 
 class Kept(NamedTuple):
@@ -98,7 +101,7 @@ class Batches:
         """Digest what the plan says, until the real counts meet the target."""
         await self._fill(first, first.slots)
         await self._raise_level(first)
-        self._refuse_too_much()
+        await self._refuse_too_much(first)
 
     # -- making ------------------------------------------------------------------------------------------------------
 
@@ -193,13 +196,34 @@ class Batches:
             self.made.append((made, [self._items[name] for name in group.item_ids]))
             above -= group.tokens - made.record.digest_token_count
 
-    def _refuse_too_much(self) -> None:
-        """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""
-        sizes = [m.sizes(self._counter.per_result_overhead) for m, _ in self.made if m.record.level == 1]
-        left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
-        pressed = compression(sizes, self._request.rules, strategy=self._request.how.name, left_out=left_out)
+    async def _refuse_too_much(self, first: Plan) -> None:
+        """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003); not where
+        a digest only came out a little smaller than it might be."""
+        pressed = self._compressed()
+        for _ in range(GROWN):
+            largest = max(self._digests(), key=lambda made: made.record.original_token_count, default=None)
+            if not pressed.missing or largest is None:
+                return
+            slot = self._slots[largest.record.batch_id]
+            budget = slot.budget_tokens + pressed.missing
+            if pressed.missing > MOST_GROWTH * slot.budget_tokens or budget >= slot.tokens:
+                break
+            roomier = msgspec.structs.replace(
+                slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
+            )
+            await self.drop({largest.record.batch_id}, taken=False)
+            await self.add(first, [roomier])
+            pressed = self._compressed()
         if pressed.refused:
             self.made, self.refusal = [], pressed.note
+
+    def _digests(self) -> list[Made]:
+        return [made for made, _ in self.made if made.record.mode == "digest" and made.record.level == 1]
+
+    def _compressed(self) -> Compressed:
+        sizes = [m.sizes(self._counter.per_result_overhead) for m, _ in self.made if m.record.level == 1]
+        left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
+        return compression(sizes, self._request.rules, strategy=self._request.how.name, left_out=left_out)
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
 

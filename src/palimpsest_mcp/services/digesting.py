@@ -214,8 +214,9 @@ class Digesting:
         return Made(record=record, shown=digest.shown, texts=texts, notes=digest.notes)
 
     def ask_for(self, item_id: str, words: Iterable[str]) -> None:
-        """From now on, lines with these words count for more in the digest of an item."""
-        self._asked_for[item_id] = tuple(word.lower() for word in words)
+        """From now on, these words, and lines with them, count for more in the digest of an item."""
+        known = self._asked_for.get(item_id, ())
+        self._asked_for[item_id] = tuple(dict.fromkeys((*known, *(word.lower() for word in words))))
 
     def _focus_of(self, items: Sequence[ContextItem]) -> tuple[str, ...]:
         asked = (word for one in items for word in self._asked_for.get(one.item.id, ()))

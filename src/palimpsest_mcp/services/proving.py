@@ -31,8 +31,9 @@ async def prove(
 ) -> ProbeReport:
     """Ask the probes, and do what they say until nothing is left to do: at most every one of `RETRIES`, and `REFILLS`.
 
-    A critical failure: the unit concerned gets a batch of its own, once, with room to say it. Where it fails still, or
-    less than 70 % pass: the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more
+    A critical failure: the unit concerned gets a batch of its own, once, with room to say it. Less than 70 %: weak
+    batches are made again, once, as large as before, with what the probes missed put first. Where either fails still:
+    the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more
     room, then stay raw while others can leave for them, then are made one unit a batch; each as far as the target
     allows. A round that shows no more, or costs the target, is taken back; in the end the pass is accepted with a
     warning.
@@ -45,6 +46,7 @@ async def prove(
     )
     retries = kept_raw = refills = 0
     steps = list(RETRIES)
+    told = False
     found = await probing.ask(batches.leaving())
     while True:
         if alone := _alone(batches, found):
@@ -52,6 +54,11 @@ async def prove(
             await batches.drop(set(alone), taken=False)
             await batches.add(first, [slot for group in alone.values() for slot in group])
             found = await probing.ask(batches.leaving())
+        elif found.graded.red and not told:
+            told = True
+            if (again := await _with_answers(probing, batches, first, found)) is not None:
+                retries += 1
+                found = again
         elif bad := found.untrusted:
             kept_raw += len(bad)
             await batches.drop(bad)
@@ -71,11 +78,10 @@ async def prove(
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:
-    """Items that leave as pointers by choice: the forget gate, a target without room for more, or all (`opaque`)."""
+    """Items that leave as pointers by choice: the forget gate, or all (`opaque`)."""
     if not request.rules.prefer_compact_over_drop:
         return frozenset(one.item.id for one in items)
-    pressed = {name for slot in first.slots if slot.pointer for name in slot.item_ids}
-    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget") | pressed
+    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget")
 
 
 def _alone(batches: Batches, found: Round) -> dict[str, list[Slot]]:
@@ -104,6 +110,25 @@ def _joined(units: Sequence[Slot]) -> Slot:
 def _sized(slot: Slot, budget: int) -> Slot:
     budget = min(budget, slot.tokens - 1)
     return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
+
+
+async def _with_answers(probing: Probing, batches: Batches, first: Plan, found: Round) -> Round | None:
+    """The round after weak batches were made again, as large as before, with what the probes missed put first; None
+    where that shows no more."""
+    before, met = batches.kept(), batches.meets(first)
+    slots = [slot for name in sorted(found.weak) if (slot := batches.slot_of(name)) is not None and not slot.pointer]
+    if not slots:
+        return None
+    for one in found.graded.failed:
+        if one.item_id in found.batch_of:
+            batches.ask_for(one.item_id, one.expected)
+    await batches.drop({found.batch_of[slot.item_ids[0]] for slot in slots}, taken=False)
+    await batches.add(first, slots)
+    after = await probing.ask(batches.leaving())
+    if after.graded.missed >= found.graded.missed or (met and not batches.meets(first)):
+        batches.put_back(before)
+        return None
+    return after
 
 
 async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
