@@ -11,10 +11,12 @@ from palimpsest_mcp.digest.manifest import (
     count_note,
     escaped,
     header,
+    is_brief,
     is_note,
     item_note,
     left_out,
     prose_note,
+    unit_of,
 )
 from palimpsest_mcp.models.digests import DigestRequest, DigestSource
 from palimpsest_mcp.models.items import Action
@@ -134,3 +136,34 @@ def test_a_long_path_keeps_its_end_and_a_long_command_its_beginning() -> None:
 
 def test_a_summary_is_labelled_as_somebody_elses_wording() -> None:
     assert "summary by haiku, wording not verified" in prose_note("haiku", 2)
+
+
+def test_what_was_masked_is_counted_in_the_header_where_notes_are_short() -> None:
+    masked = msgspec.structs.replace(counts(number=12), redacted=8, holders={})
+    small = header(msgspec.structs.replace(request(), budget_tokens=100), masked, 90)
+    assert small == "[left out 12 of 92 specifics · 8 masked · restore_batch s7f3k offload_0007]" and is_note(small)
+    source = msgspec.structs.replace(SOURCE, redacted=8)
+    assert item_note(source, 1, 340, brief=True) == SHORTENED
+    assert "8 masked" in item_note(source, 1, 340)
+
+
+def test_what_is_a_small_budget_is_measured_in_tokens_of_o200k() -> None:
+    class Half:
+        name = "each twice"
+
+        def count(self, text: str) -> int:
+            return 2 * len(text)
+
+    class One(Half):
+        def count(self, text: str) -> int:
+            return len(text)
+
+    assert unit_of(Half()) == 2 * unit_of(One())
+    asked = msgspec.structs.replace(request(), budget_tokens=400)
+    assert not is_brief(asked) and is_brief(asked, 1.55)
+    assert (
+        header(asked, counts(number=1), 9)
+        == "[left out 1 of 92 specifics: 1 number · 9 more in offload_0003 · restore_batch s7f3k offload_0007]"
+    )
+    assert header(msgspec.structs.replace(asked, budget_tokens=1_000), counts(), 9).startswith("[palimpsest ")
+    assert header(msgspec.structs.replace(asked, budget_tokens=1_000), counts(), 9, 1.55).startswith("[left out")

@@ -128,3 +128,10 @@ def test_a_small_batch_of_one_item_has_its_header_and_no_note_of_the_item(bench:
     first, second = bench.digest(text, share=0.12).parts[0].lines[:2]
     assert first.text.startswith("[left out ")
     assert not second.text.startswith("[item 1")
+
+
+def test_a_value_that_is_a_task_word_comes_first_where_few_fit(bench: Bench) -> None:
+    flights = json.dumps(_FLIGHTS)
+    without = bench.digest(flights, share=0.1).parts[0].text
+    assert "credit_card_4400015" not in without
+    assert "credit_card_4400015" in bench.digest(flights, share=0.1, focus=("credit_card_4400015",)).parts[0].text

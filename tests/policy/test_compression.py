@@ -30,3 +30,8 @@ def test_outside_the_usual_range_there_is_a_note() -> None:
 def test_nothing_but_pointers_has_no_compression() -> None:
     assert compression([(1000, 60, "pointer")], RESEARCH).share is None
     assert compression([], RESEARCH).share is None
+
+
+def test_a_refusal_says_how_many_tokens_are_missing() -> None:
+    assert compression([(1000, 40, "digest"), (1000, 50, "digest")], ANCHORED).missing == 10
+    assert compression([(1000, 50, "digest")], ANCHORED).missing == 0

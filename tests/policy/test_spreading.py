@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Sequence
 
 from hypothesis import given, settings
@@ -13,6 +13,7 @@ from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot
 from palimpsest_mcp.policy.planning import plan
 from palimpsest_mcp.policy.presets import RESEARCH
+from palimpsest_mcp.policy.slots import least_budget
 from palimpsest_mcp.policy.spreading import Share
 
 
@@ -64,21 +65,29 @@ def test_a_target_that_presses_digests_makes_larger_batches_of_them() -> None:
     assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.reaches_target
 
 
-def test_a_target_below_the_least_digests_is_met_by_pointers_for_the_oldest_and_no_more_than_it_needs() -> None:
+def test_below_the_least_digests_a_target_is_missed_and_nothing_becomes_a_pointer_for_it() -> None:
     needs = {f"r{row}": 5_000.0 for row in range(30)}
-    found = plan(results([10_000] * 30), RESEARCH, window_tokens=300_000, target=0.13, keep_last=3, share_by=by(needs))
-    pointed = [name for slot in found.slots if slot.pointer for name in slot.item_ids]
-    assert found.reaches_target and len(left(found)) == 27
-    assert pointed == [f"r{row}" for row in range(len(pointed))] and len(pointed) == 12
-    assert all(slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots if not slot.pointer)
-    assert found.notes == (f"{len(pointed)} results become pointers: the target leaves no room for digests of all",)
+    for target in (0.13, 0.05):
+        found = plan(
+            results([10_000] * 30), RESEARCH, window_tokens=300_000, target=target, keep_last=3, share_by=by(needs)
+        )
+        assert not found.reaches_target and len(left(found)) == 27
+        assert all(not slot.pointer and slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots)
+        assert found.predicted_tokens <= 30_000 + 0.0501 * 270_000, "and no more than the least"
+        assert found.notes == ("digests keep at least 5% of what they stand for; the strategy opaque leaves pointers",)
 
 
-def test_a_target_that_even_pointers_miss_keeps_the_least_digests() -> None:
-    needs = {f"r{row}": 5_000.0 for row in range(30)}
-    found = plan(results([10_000] * 30), RESEARCH, window_tokens=300_000, target=0.05, keep_last=3, share_by=by(needs))
-    assert not found.reaches_target and len(left(found)) == 27
-    assert all(not slot.pointer and slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots)
+def test_a_lone_result_keeps_a_digest_however_low_the_target() -> None:
+    found = plan(results([10_000, 10, 10, 10]), RESEARCH, force=True, target=0.01, keep_last=3, share_by=by({}))
+    assert [(slot.pointer, slot.budget_tokens) for slot in found.slots] == [(False, 500)]
+
+
+def test_small_results_share_one_header_under_a_target_that_presses_them() -> None:
+    needs = {f"r{row}": 1_000.0 for row in range(23)}
+    small = plan(results([300] * 23), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
+    large = plan(results([3_000] * 23), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
+    assert [len(slot.item_ids) for slot in small.slots] == [20]
+    assert [len(slot.item_ids) for slot in large.slots] == [9, 9, 2]
 
 
 def test_what_needs_little_is_no_pointer_however_low_the_target() -> None:
@@ -119,6 +128,22 @@ def test_a_target_is_met_by_the_first_units_or_missed_only_where_no_budget_could
         assert 0 < slot.budget_tokens == slot.ceiling_tokens < slot.tokens
     if found.slots and not found.reaches_target:
         assert len(left(found)) == len(items) - 3
-        batches = math.ceil((len(items) - 3) / 9)
-        pointers = sum(entry.tokens for entry in items[-3:]) + len(items[:-3]) * (overhead + 10) + batches * 50
-        assert pointers > 0.98 * found.target_tokens - 50, "not even pointers would meet it"
+        least = sum(max(0.05 * slot.tokens, least_budget(len(slot.item_ids))) for slot in found.slots)
+        kept = sum(entry.tokens for entry in items[-3:]) + overhead * len(items[:-3])
+        assert kept + least > found.target_tokens - len(items), "not even the least digests would meet it"
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(200, 30_000), st.floats(0, 4_000)), min_size=4, max_size=40),
+    st.lists(st.floats(0.02, 0.95), min_size=2, max_size=6),
+)
+def test_a_tighter_target_never_plans_for_more_tokens(sizes: list[tuple[int, float]], targets: list[float]) -> None:
+    items = results([size for size, _ in sizes])
+    needs = {f"r{row}": need for row, (_, need) in enumerate(sizes)}
+    found = [
+        plan(items, RESEARCH, force=True, target=target, keep_last=3, share_by=by(needs))
+        for target in sorted(targets, reverse=True)
+    ]
+    for looser, tighter in itertools.pairwise(found):
+        assert tighter.predicted_tokens <= max(looser.predicted_tokens, tighter.target_tokens)

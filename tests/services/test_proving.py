@@ -126,10 +126,10 @@ async def test_a_weak_pass_is_retried_with_more_budget_first(tmp_path: Path) -> 
 
 
 async def test_what_more_budget_does_not_mend_stays_raw_while_others_can_leave(tmp_path: Path) -> None:
-    async with damaged(tmp_path, lambda _, text: hide(*range(6))(text)) as p:
+    async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(40))
     assert report.status == "compacted" and report.probes.state == "passed" and report.probes.kept_raw >= 1
-    assert report.probes.retries == 2 and report.probes.line.endswith(", 2 retries, 1 batch kept raw")
+    assert report.probes.retries == 2 and report.probes.line.endswith(", 2 retries, 2 batches kept raw")
     assert {"toolu_037", "toolu_038", "toolu_039"}.isdisjoint(digested(report)), "the newest three never leave"
 
 
@@ -190,6 +190,17 @@ async def test_under_70_percent_the_worst_items_stay_raw_and_the_rest_goes_on(tm
         report = await passed(p, tickets(40), target=0.3)
     assert report.probes.kept_raw >= 1 and report.batches
     assert (report.probes.score or 0) >= 0.7
+
+
+async def test_under_70_percent_what_the_probes_missed_is_put_first_before_anything_stays_raw(tmp_path: Path) -> None:
+    def strike(request: DigestRequest, text: str) -> str:
+        return text if request.focus else re.sub(r"NIGHT-\d+", "NIGHT", text)
+
+    async with damaged(tmp_path, strike) as p:
+        report = await passed(p, tickets(40), target=0.3)
+    assert report.status == "compacted" and report.probes.state == "passed"
+    assert report.probes.retries == 1 and not report.probes.kept_raw
+    assert len(digested(report)) == 37
 
 
 async def test_where_every_digest_fails_its_probes_nothing_is_replaced_and_the_reason_says_so(tmp_path: Path) -> None:

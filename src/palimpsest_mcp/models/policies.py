@@ -48,7 +48,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     budget_share: float = 0.2
     """Tokens of a digest, as a share of its batch."""
     min_budget_share: float = 0.05
-    """How far an explicit target may press the share; beyond it the first results become pointers."""
+    """How far an explicit target may press the share; a target below that is missed."""
     min_shown: float = 0.5
     """Least share of an item's specifics in view (D11)."""
     max_break_even_turns: float = 20.0

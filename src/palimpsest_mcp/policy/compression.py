@@ -51,7 +51,9 @@ def compression(
     limit = limit_of(policy, STRATEGIES[strategy], lossless=not left_out)
     if limit is not None and share > limit:
         note = f"{share:.1%} compression is above the limit of {limit:.0%}"
-        return Compressed(share=share, refused=True, missing=math.ceil((1 - limit) * before) - after, note=note)
+        return Compressed(
+            share=share, refused=True, missing=math.ceil(round((1 - limit) * before, 6)) - after, note=note
+        )
     usual = policy.expected_compression
     if usual is not None and share < usual[0]:
         return Compressed(share=share, note=f"{share:.1%} compression is below the usual {usual[0]:.0%}")

@@ -149,7 +149,7 @@ def _spread(
         sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
         every = all_of_it(sizing)
     limit = limit_of(policy, wish.strategy)
-    least = max(policy.min_budget_share, 0.0 if limit is None else 1 - limit)
+    least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
     slots = spread(every.slots, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
     if predicted > wish.goal:

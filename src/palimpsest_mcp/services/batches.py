@@ -200,12 +200,12 @@ class Batches:
         """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003); not where
         a digest only came out a little smaller than it might be."""
         pressed = self._compressed()
-        for _ in range(GROWN):
+        for again in range(GROWN):
             largest = max(self._digests(), key=lambda made: made.record.original_token_count, default=None)
             if not pressed.missing or largest is None:
                 return
             slot = self._slots[largest.record.batch_id]
-            budget = slot.budget_tokens + pressed.missing
+            budget = slot.budget_tokens + pressed.missing + again * slot.budget_tokens // 200
             if pressed.missing > MOST_GROWTH * slot.budget_tokens or budget >= slot.tokens:
                 break
             roomier = msgspec.structs.replace(
