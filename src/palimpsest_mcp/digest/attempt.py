@@ -65,13 +65,13 @@ class Attempt:
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
         self._source_tokens = sum(source.tokens for source in request.sources)
-        self._unit = unit_of(counter)
+        self._fixed = request.ceiling_tokens <= request.budget_tokens
+        self._unit = unit_of(counter) if self._fixed else 1.0  # what may grow is not that small
         brief = is_brief(request, self._unit)
         small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
         self._values_first = request.values_first or small
         rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
         self._rated = rated
-        self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
         self._least = request.min_shown
         if request.carried:
