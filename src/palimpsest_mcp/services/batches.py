@@ -357,4 +357,4 @@ class Batches:
             await self._request.progress(done, total, what)
 
 
-__all__ = ["Batch", "Batches"]
+__all__ = ["Batch", "Batches", "Kept"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.probes import ProbeReport
 from ..policy.slots import MIN_BUDGET_TOKENS
-from .batches import Batches
+from .batches import Batches, Kept
 from .dependencies import Dependencies
 from .pass_request import PassRequest
 from .probing import Probing, Round
@@ -113,45 +113,47 @@ def _sized(slot: Slot, budget: int) -> Slot:
 
 
 async def _with_answers(probing: Probing, batches: Batches, first: Plan, found: Round) -> Round | None:
-    """The round after weak batches were made again, as large as before, with what the probes missed put first; None
-    where that shows no more."""
-    before, met = batches.kept(), batches.meets(first)
-    slots = [slot for name in sorted(found.weak) if (slot := batches.slot_of(name)) is not None and not slot.pointer]
-    if not slots:
-        return None
+    """The round after weak batches were made again, as large as before, with what the probes missed put first."""
+    weak = {name: [slot] for name in found.weak if (slot := batches.slot_of(name)) is not None and not slot.pointer}
     for one in found.graded.failed:
-        if one.item_id in found.batch_of:
+        if found.batch_of.get(one.item_id) in weak:
             batches.ask_for(one.item_id, one.expected)
-    await batches.drop({found.batch_of[slot.item_ids[0]] for slot in slots}, taken=False)
-    await batches.add(first, slots)
-    after = await probing.ask(batches.leaving())
-    if after.graded.missed >= found.graded.missed or (met and not batches.meets(first)):
-        batches.put_back(before)
-        return None
-    return after
+    return await _remade(probing, batches, first, found, weak)
 
 
 async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
-    """The round after one more try; the one before where that shows no more, or costs the target; None where there is
-    nothing to try."""
-    before, met = batches.kept(), batches.meets(first)
-    if step == "more raw":
-        if not met or not found.worst or batches.saved_by(found.worst) > batches.room(first):
-            return None  # nobody else could leave for them
-        await batches.drop(found.worst)
-        await batches.refill(first)
-    else:
+    """The round after one more try; None where there is nothing to try."""
+    if step != "more raw":
         slots = _roomier(batches, first, found, singly=step == "smaller batches")
-        if not slots:
-            return None
-        tried = await probing.ask(await batches.tried(slots))
-        if tried.graded.missed >= found.graded.missed:
-            return found  # seen before all that left specifics to them are made again too
-        await batches.drop(set(slots), taken=False)
-        await batches.add(first, [slot for group in slots.values() for slot in group])
+        return await _remade(probing, batches, first, found, slots)
+    before, met = batches.kept(), batches.meets(first)
+    if not met or not found.worst or batches.saved_by(found.worst) > batches.room(first):
+        return None  # nobody else could leave for them
+    await batches.drop(found.worst)
+    await batches.refill(first)
+    return await _better(probing, batches, first, found, before, met)
+
+
+async def _remade(
+    probing: Probing, batches: Batches, first: Plan, found: Round, slots: Mapping[str, Sequence[Slot]]
+) -> Round | None:
+    """The round after batches were made again from other slots; None where there are none."""
+    if not slots:
+        return None
+    tried = await probing.ask(await batches.tried(slots))
+    if tried.graded.missed >= found.graded.missed:
+        return found  # seen before all that left specifics to them are made again too
+    before, met = batches.kept(), batches.meets(first)
+    await batches.drop(set(slots), taken=False)
+    await batches.add(first, [slot for group in slots.values() for slot in group])
+    return await _better(probing, batches, first, found, before, met)
+
+
+async def _better(probing: Probing, batches: Batches, first: Plan, found: Round, before: Kept, met: bool) -> Round:
+    """The round after a try; the one before, and what stood then, where it shows no more, or costs the target."""
     after = await probing.ask(batches.leaving())
     # Failures are counted, not shares: others that leave meanwhile bring probes of their own.
-    worse = after.graded.missed >= found.graded.missed or bool(after.untrusted)
+    worse = after.graded.missed >= found.graded.missed or (after.untrusted and not found.untrusted)
     if worse or (met and not batches.meets(first)):
         batches.put_back(before)
         return found
