@@ -72,11 +72,13 @@ def choose(
         items_of: number in the batch -> (item, weight there) of every open specific.
     """
     order = sorted(candidates, key=lambda c: (-c.worth / c.cost, c.item, c.specs))
-    by_item = [[c for c in order if c.item == n] for n in range(len(wanted))]
+    by_item: dict[int, list[Candidate]] = {}
 
     def run(needy: Iterable[int], pressure: float) -> _Choice:
         choice = _Choice(items_of, len(wanted), room)
         for item in needy:
+            if item not in by_item:
+                by_item[item] = [c for c in order if c.item == item]
             for candidate in sorted(by_item[item], key=lambda c: (-(c.worth + pressure * c.weight) / c.cost, c.specs)):
                 if choice.covered[item] >= wanted[item]:
                     break

@@ -60,10 +60,13 @@ def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
     alone = sum(survey.specs[spec].cls not in SPEAKING for spec in here) < 2
     best, least, at = "", (0, 0, 0), 0
     for word in _WORD.finditer(line.text):
+        label = word.group()
+        often = frequency[label]
+        if least[0] and often > least[0]:
+            continue
         start = word.start()
         while at < len(marks) and marks[at].end <= start:
             at += 1
-        label = word.group()
         if at < len(marks) and marks[at].start < word.end():
             inside = marks[at].spec
             spec = survey.specs[inside]
@@ -76,7 +79,7 @@ def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
             else:
                 label = spec.text
         kind = 2 if not _ORDINARY.fullmatch(label) else 1 if label else 0
-        rank = frequency[word.group()], kind, -min(len(label), _TELLING)
+        rank = often, kind, -min(len(label), _TELLING)
         if not least[0] or rank < least:
             best, least = label, rank
     return best
@@ -85,7 +88,7 @@ def _label_of(survey: Survey, home: int, entries: Collection[int]) -> str:
 def word_frequency(survey: Survey) -> Counter[str]:
     """How often each word stands in the source; counted once, on first use."""
     if survey.frequency is None:
-        survey.frequency = Counter(word for line in survey.lines for word in _WORD.findall(line.text))
+        survey.frequency = Counter(_WORD.findall("\n".join([line.text for line in survey.lines])))
     return survey.frequency
 
 

@@ -10,9 +10,14 @@ _NEAR = 40
 """Longer ones with the same rarest word that are looked at; so the time stays linear, whatever the values are."""
 
 
-def inside_longer(texts: Mapping[int, str]) -> set[int]:
-    """Which of these texts stand in a longer one of them, between characters of no word."""
-    words = {number: set(_WORD.findall(text)) for number, text in texts.items()}
+def inside_longer(texts: Mapping[int, str], words: dict[int, set[str]]) -> set[int]:
+    """Which of these texts stand in a longer one of them, between characters of no word.
+
+    Args:
+        words: of each number, as far as it was asked for before; filled here.
+    """
+    for number in texts.keys() - words.keys():
+        words[number] = set(_WORD.findall(texts[number]))
     holders: dict[str, list[str]] = {}
     for number, text in texts.items():
         for word in words[number]:

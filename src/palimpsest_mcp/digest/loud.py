@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .units import Unit
 
-_LOUD = (
+LOUD = (
     re.compile(
         r"\b(?:ERROR|FATAL|CRITICAL|PANIC|FAILED|FAILURE|FIXME|XXX)\b"
         r"|(?:\b|\w)(?:[Ee]rror|[Ff]ailed|[Ff]atal|[Pp]anic|Exception): "
@@ -19,6 +19,12 @@ _LOUD = (
     ),
 )
 """The loudest words, and those that stand out where none of the former does."""
+STEMS = (
+    ("ERROR", "FATAL", "CRITICAL", "PANIC", "FAIL", "FIXME", "XXX", "rror: ", "ailed: ", "atal: ", "anic: ", "ption: "),
+    ("Exited (", "Restarting (", "unhealthy", "BackOff", "Killed", "Evicted", "WARN", "ot found", "denied", "refused")
+    + ("imed out", "annot", "borted"),
+)
+"""One of these stands in whatever such a pattern finds: looked for first, since that is many times quicker."""
 _FEW, _SHARE = 2, 0.03
 """Loud lines up to which they are few: so many, or this share of all."""
 _TELLS = 1.8
@@ -26,8 +32,10 @@ _TELLS = 1.8
 
 def raise_loud(units: Sequence[Unit]) -> None:
     """Mark loud lines, and let them tell more, where they are few; where every line is loud none of them stands out."""
-    for words in _LOUD:
-        loud = [unit for unit in units if words.search(unit.text)]
+    whole = "\n".join([unit.text for unit in units])
+    for words, stems in zip(LOUD, STEMS, strict=True):
+        maybe = {id(unit): unit for stem in stems if stem in whole for unit in units if stem in unit.text}
+        loud = [unit for unit in maybe.values() if words.search(unit.text)]
         if loud:
             if len(loud) <= max(_FEW, _SHARE * len(units)):
                 for unit in loud:
@@ -43,4 +51,4 @@ def loudest_first(units: Sequence[Unit]) -> list[int]:
     return sorted(ordered, key=lambda index: -units[index].gist)
 
 
-__all__ = ["loudest_first", "raise_loud"]
+__all__ = ["LOUD", "STEMS", "loudest_first", "raise_loud"]

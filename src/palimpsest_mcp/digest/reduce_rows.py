@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .long_lines import CUT
-from .skeletons import LEAST, Skeleton, Span, parts_of, skeletons
+from .skeletons import LEAST, Skeleton, Span, skeletons
 from .units import Line, Mark
 
 _SAID_ONCE = 0.2
@@ -96,7 +96,7 @@ def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:
     size = sum(len(line.text) for line in lines)
     chosen = list(range(len(lines)))
     if not _GUTTER.match(lines[0].text):
-        for spans in zip(*(parts_of(line, skeleton.form) for line in lines), strict=True):
+        for spans in zip(*skeleton.columns(), strict=True):
             cells = [lines[n].text[slice(*spans[n])] for n in chosen]
             value, times = Counter(cells).most_common(1)[0]
             long = len(value) >= _LONG and times * len(value) >= _MOST_OF_ROW * size * _MOSTLY
@@ -116,7 +116,7 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
     lines, apart = skeleton.lines, skeleton.apart
     if _GUTTER.match(lines[0].text):
         return None
-    places = list(zip(*(parts_of(line, skeleton.form) for line in lines), strict=True))
+    places = list(zip(*skeleton.columns(), strict=True))
     differing = [spans for spans in places if len(set(_cells(lines, spans))) > 1]
     if not 0 < len(differing) < len(places):
         return None

@@ -35,9 +35,11 @@ def is_tree(texts: Sequence[str]) -> bool:
     step = max(1, len(lines) // 200)
     sample = [line[:300] for line in lines[::step]]
     named = sum(bool(_PAIR.match(line)) and not line.rstrip().endswith((";", "(")) for line in sample)
+    if named < 0.3 * len(sample):
+        return False
     others = sum(any(form.match(line) for form in (_SECTION, _DASH, _CLOSING, _MEMBER)) for line in sample)
     talk = sum(bool(_SENTENCE.search(line)) for line in sample)
-    return named >= 0.3 * len(sample) and named + others >= _MOST * len(sample) and talk <= 0.15 * len(sample)
+    return named + others >= _MOST * len(sample) and talk <= 0.15 * len(sample)
 
 
 def tree_places(texts: Sequence[str]) -> list[Place]:

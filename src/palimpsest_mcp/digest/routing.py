@@ -125,9 +125,25 @@ def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     if not sample:
         return "prose"
     for route, pattern, share in _TESTS:
-        if sum(1 for line in sample if pattern(line)) >= share * len(sample):
+        if _fits(sample, pattern, share):
             return route
     return "prose"
+
+
+def _fits(sample: Sequence[str], pattern: Callable[[str], object], share: float) -> bool:
+    """Whether a pattern fits so many of the lines; no longer looked at than until that is known."""
+    left = share * len(sample)
+    spare = len(sample) - left
+    for line in sample:
+        if pattern(line):
+            left -= 1
+            if left <= 0:
+                return True
+        else:
+            spare -= 1
+            if spare < 0:
+                return False
+    return False
 
 
 def _is_test(line: str) -> object:

@@ -51,6 +51,18 @@ class _Kept(NamedTuple):
     tables: set[int]
 
 
+class _Offers(NamedTuple):
+    """What step 2 chooses from."""
+
+    candidates: list[Candidate]
+    wanted: list[float]
+    """Per item: the weight of its open specifics that must at least be covered."""
+    items_of: dict[int, list[tuple[int, float]]]
+    """Number in the batch -> (item, weight there) of every open specific."""
+    labels: list[dict[int, str]]
+    """Per item: the words that stand beside values."""
+
+
 class Selector:
     """Selects for one batch."""
 
@@ -73,6 +85,10 @@ class Selector:
         self._kept: list[_Kept] = []
         self._base = 0
         self._base_seen: set[int] = set()
+        self._offers: _Offers | None = None
+        """What there is to choose from after step 1, whatever the room; None until it was looked for."""
+        self._words: dict[int, set[str]] = {}
+        """Of specifics, by their numbers in the batch."""
 
     @property
     def spent(self) -> int:
@@ -126,6 +142,7 @@ class Selector:
         if self._short() and any(plan.labelled for plan in self._batch.plans):
             for plan in self._batch.plans:
                 plan.labelled = plan.in_rows = False
+            self._offers = None
             self._reset()
             self._cover(available)
         if all(plan.in_rows for plan in self._batch.plans):
@@ -164,6 +181,34 @@ class Selector:
 
     def _cover(self, available: int, classes: frozenset[str] | None = None) -> None:
         batch = self._batch
+        candidates, wanted, items_of, _ = self._offered() if classes is None else self._looked_for(classes)
+        chosen = choose(candidates, available - batch.spent, wanted, items_of)
+        if self._sparing and sum(len(one.specs) for one in candidates) > sum(len(one.specs) for one in chosen):
+            inside = self._inside(chosen)
+            covered = [0.0] * len(wanted)
+            for one in chosen:
+                if inside.issuperset(one.shared):
+                    covered[one.item] += one.weight
+            wanted = [need - weight for need, weight in zip(wanted, covered, strict=True)]
+            rest = [one for one in candidates if one.unit >= 0 or not inside.issuperset(one.shared)]
+            chosen = choose(rest, available - batch.spent, wanted, items_of)
+        for one in chosen:
+            if one.unit >= 0:
+                batch.show(batch.plans[one.item], one.unit)
+        for one in chosen:
+            if one.unit < 0:
+                batch.add_entry(batch.plans[one.item], one.specs[0])
+
+    def _offered(self) -> _Offers:
+        """What there is to choose from where step 1 ended: the same for every number of tokens."""
+        if self._offers is None:
+            self._offers = self._looked_for(None)
+        for plan, labels in zip(self._batch.plans, self._offers.labels, strict=True):
+            plan.labels = dict(labels)
+        return self._offers
+
+    def _looked_for(self, classes: frozenset[str] | None) -> _Offers:
+        batch = self._batch
         candidates: list[Candidate] = []
         wanted: list[float] = []
         items_of: dict[int, list[tuple[int, float]]] = {}
@@ -179,21 +224,7 @@ class Selector:
                 items_of.setdefault(plan.shared[spec], []).append((n, plan.weight[spec]))
             seen = sum(w for w, shared in zip(plan.weight, plan.shared, strict=True) if shared in batch.seen)
             wanted.append(0.0 if classes else self._least * sum(plan.weight) - seen)
-        chosen = choose(candidates, available - batch.spent, wanted, items_of)
-        if self._sparing and sum(len(one.specs) for one in candidates) > sum(len(one.specs) for one in chosen):
-            inside = self._inside(chosen)
-            wanted = [
-                need - sum(one.weight for one in chosen if one.item == n and inside.issuperset(one.shared))
-                for n, need in enumerate(wanted)
-            ]
-            rest = [one for one in candidates if one.unit >= 0 or not inside.issuperset(one.shared)]
-            chosen = choose(rest, available - batch.spent, wanted, items_of)
-        for one in chosen:
-            if one.unit >= 0:
-                batch.show(batch.plans[one.item], one.unit)
-        for one in chosen:
-            if one.unit < 0:
-                batch.add_entry(batch.plans[one.item], one.specs[0])
+        return _Offers(candidates, wanted, items_of, [dict(plan.labels) for plan in batch.plans])
 
     def _inside(self, chosen: Sequence[Candidate]) -> set[int]:
         """Of the entries chosen, what stands whole inside a longer one: read there too, so others go first.
@@ -201,7 +232,7 @@ class Selector:
         It counts as left out all the same, since nobody can say that the longer one names it.
         """
         texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}
-        return inside_longer(texts)
+        return inside_longer(texts, self._words)
 
     def _label(self, plan: Plan, specs: Sequence[int]) -> None:
         """A word for each line that holds open specifics without a key, before they are chosen: what the best of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import eq
 from typing import Literal, TypeAlias
 
@@ -51,6 +51,8 @@ class Skeleton:
     places: list[int]
     """Where they stand among all lines."""
     form: Form
+    parts: list[list[Span]] = field(default_factory=list[list[Span]])
+    """Line by line, where the parts stand that the skeleton is made of; empty until asked for."""
 
     @property
     def apart(self) -> bool:
@@ -59,7 +61,20 @@ class Skeleton:
 
     def of(self, chosen: Sequence[int]) -> Skeleton:
         """The same with some of its lines."""
-        return Skeleton(self.words, [self.lines[n] for n in chosen], [self.places[n] for n in chosen], self.form)
+        lines, places, parts = self.lines, self.places, self.columns()
+        return Skeleton(
+            self.words,
+            [lines[n] for n in chosen],
+            [places[n] for n in chosen],
+            self.form,
+            [parts[n] for n in chosen],
+        )
+
+    def columns(self) -> list[list[Span]]:
+        """`parts`, looked for on first use."""
+        if not self.parts:
+            self.parts = [parts_of(line, self.form) for line in self.lines]
+        return self.parts
 
 
 def skeletons(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Skeleton]:
@@ -135,7 +150,8 @@ def _share_a_word(words: Sequence[str], others: Sequence[str]) -> bool:
 def _are_columns(lines: Sequence[Line]) -> bool:
     """Whether rows are better told by columns, whose cells may hold any number of words, than by words."""
     filled = [line.text for line in lines if line.text.strip()]
-    if sum(_WIDE_GAP.search(text) is not None for text in filled) < max(_COLUMNS * len(filled), LEAST):
+    wide = (text for text in filled if "  " in text or "\t" in text)  # the pattern needs one of them, and is slower
+    if sum(_WIDE_GAP.search(text) is not None for text in wide) < max(_COLUMNS * len(filled), LEAST):
         return False
     if Counter(len(text.split()) for text in filled).most_common(1)[0][1] >= _UNIFORM * len(filled):
         return False

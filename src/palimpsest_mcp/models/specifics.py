@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Specific(msgspec.Struct, frozen=True, order=True, gc=False):
+class Specific(msgspec.Struct, frozen=True, order=True, gc=False, cache_hash=True):
     """One thing that must survive, as found in one piece of text."""
 
     cls: str
