@@ -12,21 +12,21 @@ _VALUE = st.text(alphabet="ab1_.-/", min_size=1, max_size=8)
 
 def test_a_version_inside_a_file_name_stands_inside() -> None:
     values = {1: "2.7.0", 2: "urllib3-2.7.0.tar.gz", 3: "7.0", 4: "https://example.org/urllib3-2.7.0.tar.gz#9f8e7d6"}
-    assert inside_longer(values) == {1, 2, 3}
+    assert inside_longer(values, {}) == {1, 2, 3}
 
 
 def test_a_number_inside_a_longer_number_or_a_name_is_another_value() -> None:
-    assert inside_longer({1: "48", 2: "1482", 3: "v48x", 4: "id_48"}) == set()
+    assert inside_longer({1: "48", 2: "1482", 3: "v48x", 4: "id_48"}, {}) == set()
 
 
 def test_equal_values_of_two_classes_do_not_stand_inside_each_other() -> None:
-    assert inside_longer({1: "1.10", 2: "1.10"}) == set()
+    assert inside_longer({1: "1.10", 2: "1.10"}, {}) == set()
 
 
 @given(st.lists(_VALUE, max_size=12))
 def test_what_is_found_really_is_part_of_a_longer_one_and_the_longest_never_is(values: list[str]) -> None:
     texts = dict(enumerate(values))
-    found = inside_longer(texts)
+    found = inside_longer(texts, {})
     for number in found:
         assert any(texts[number] in other and len(other) > len(texts[number]) for other in values)
     assert not values or max(texts, key=lambda n: len(texts[n])) not in found

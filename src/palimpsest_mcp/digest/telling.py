@@ -51,8 +51,6 @@ def tell(
         value = _value(batch, plan, unit)
         if value < _LEAST or rows.get(unit.table, 0) >= _TABLE_ROWS:
             continue
-        if unit.gist < FORCED and (plan.no_lines or (budget < 1 and (unit.gist < _OUTCOME or for_outcome < 1))):
-            continue  # no line costs less than one token: it need not be counted
         extra = _extra(batch, plan, unit, credit)
         gain = value / (extra + _SMOOTH)
         if heap and gain < -heap[0][0] - 1e-9:
