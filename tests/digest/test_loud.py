@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from palimpsest_mcp.digest.loud import loudest_first, raise_loud
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.digest.loud import LOUD, STEMS, loudest_first, raise_loud
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Unit
 
@@ -65,3 +69,12 @@ def test_where_every_line_is_loud_none_stands_out() -> None:
     assert {unit.gist for unit in units} == {0.3}
     raise_loud(units[:2])
     assert [unit.gist > 0.3 for unit in units[:3]] == [True, True, False]
+
+
+@given(st.sampled_from(list(zip(LOUD, STEMS, strict=True))), st.data())
+def test_what_is_loud_holds_one_of_the_stems_that_are_looked_for_first(
+    pair: tuple[re.Pattern[str], tuple[str, ...]], data: st.DataObject
+) -> None:
+    words, stems = pair
+    text = data.draw(st.from_regex(words))
+    assert any(stem in text for stem in stems)
