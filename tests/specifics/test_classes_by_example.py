@@ -14,22 +14,23 @@ FOUND = {
         |PARSE_ERROR|ETIMEDOUT|SIGSEGV|AccessDenied|subprocess.TimeoutExpired|OOMKilled|CrashLoopBackOff
         |RecordNotFound|KeyError: 'user_id'|StopIteration|UserWarning""",
     "status": """exit code 2|exit status 127|exited with code 137|exit 1|HTTP 503|HTTP/1.1 404|status 404
-        |status code: 500|Errno 13|error code 1045|signal 9|return code -11""",
+        |status code: 500|Errno 13|error code 1045|signal 9|return code -11|404 Not Found|500 Internal Server Error
+        |HTTP Error 403|HTTP response code: 503""",
     "url": """https://example.org/a?b=1&c=2|http://localhost:8080/x|https://en.wikipedia.org/wiki/Foo_(bar)
         |git+ssh://git@host/x.git|postgres://db.internal:5432/orders|https://x.org/a,b;c#frag|s3://bucket/key
         |https://api.x.io/users/{id}/repos|git@github.com:owner/repo.git|deploy@db-1.acme.io:backups/nightly""",
     "path": r"""/usr/lib/x.so|./a/b|../c.txt|~/.ssh/config|src/app/main.py:12|src/a.ts:12:5|README.md|docs/x.md#L12
         |main.rs:7|C:\Users\me\x.txt|src/a/mode.ts(1110,8)|app/[slug]/page.tsx|$HOME/.config/x.toml|lib/a_%3a1.deb
         |Makefile|.env.local|go.mod|tests\unit\test_a.py:12|src\\app\\notes.yaml|C:\Program Files\x\y.exe
-        |node_modules/@types/node/index.d.ts|foo/bar/baz|x.tar.gz|trace.json:3-9|.github/workflows""",
-    "issue": "#123|owner/repo#12|ABC-123|CVE-2024-1234|GHSA-8r3f-844c-mc37|PROJ-7",
+        |/users/:id/orders|/users/{id}/orders|src/表/main.py|/tmp/报告.pdf|node_modules/@types/node/index.d.ts|foo/bar/baz|x.tar.gz|trace.json:3-9|.github/workflows""",
+    "issue": "#123|owner/repo#12|ABC-123|CVE-2024-1234|GHSA-8r3f-844c-mc37|PROJ-7|PR 77|MR !42|issue 123",
     "uuid": "6f1e2c4a-0b7d-4c1e-9a55-2f6f0c3d9b10|6F1E2C4A-0B7D-4C1E-9A55-2F6F0C3D9B10",
     "hash": """6e62183|0x7ffe12ab|d41d8cd98f00b204e9800998ecf8427e|sha256:9f86d081884c7d65
         |sha512-MTKKkWB7pABCDEFGHIJKLMNOP/x+y==""",
     "date": """2026-11-20|2026-11-20T10:00:00.123Z|2026-11-20T10:00:00+02:00|2026-11-20 10:00:00,123
         |2026-11-20 08:15:47 +0000|08:15:47|10:30|Nov 20 2026|November 20, 2026|20 Nov 2026|20/11/2026|20.11.2026
         |2026/11/20|20261120T101500Z|2026-11|03:00:00+1|Nov 20|Nov  3 09:15|November 2026|20 Nov 2026 09:15
-        |31-12-2026|12/31/26
+        |31-12-2026|12/31/26|05/2024|22 Nov|20 Nov 10:15
         |2026-11-20_09-15-00|T09:15:00|2026年11月20日|11月20日""",
     "host": """10.0.0.7|10.0.0.7:5432|10.0.0.0/8|fe80::1|::1|fe80::1%eth0|cart.shop.svc.cluster.local
         |2001:db8::8a2e:370:7334|localhost:8080
@@ -37,16 +38,19 @@ FOUND = {
     "version": """v1.2.3|1.2.3|1.2.3rc1|2.0.0-beta.1|1.2.3+build.5|>=1.2|~=3.11|^18.2.0|@types/node@20.1.0|foo@1.2.3
         |nginx/1.18.0|1:2.66-4+deb12u1|20230710~deb12u1|1.0b2""",
     "money": """$12.50|$1,234.00|-$20|€12|12€|12 €|EUR 3|12.50 USD|US$15|$46B|£5|£1.2m|$3M|€1.299,00|1.299,00€
-        |C$1,000|₹500|99¢|$19.99/month|$3/MTok|$.50""",
-    "score": "4.5/5|85%|92.2 %|0.958|3.25%|308/308|-0.12|12 %",
+        |C$1,000|₹500|₹1,00,000|$52 billion|US$5 million|$5 million|€ 99|€ 1.234,56|1.234,56 €|12,50 €
+        |99¢|$19.99/month|$3/MTok|$.50""",
+    "score": "4.5/5|85%|92.2 %|80-90%|12,5 %|87,5%|0.958|3.25%|308/308|-0.12|12 %",
     "quantity": """12 ms|12ms|3.4GB|3.4 GB|5 days|3 failed|1,200 tokens|1h30m|250kB/s|80 MB/s|16 GiB|1 error|2.4×
+        |12,5 °C|2,5GB|3,87 m
         |1920×1080|1920x1080|90°|1.4 pp|16 cores|1.5 million""",
-    "number": "48213|1.10|-3.14|1,234,567|12345678901234567890|1.5e-3|1_000_000|2508.21433|0.5f|0x1.8p-3f|0b1011|0o755",
+    "number": """48213|1.10|-3.14|1,234,567|12345678901234567890|1.5e-3|1_000_000|2508.21433|1,00,000|0.5f|0x1.8p-3f
+        |0b1011|0o755""",
     "integer": "12|1593|-40|007",
     "id": """HAT069|#W4923227|credit_card_8897086|toolu_01AbCdEf|UDMOP1|JG7FMM|mia_li_3668|gpt-4-0613|TS2554
-        |us-east-1a-042|claude-3-5-sonnet-20241022|i-0abc12de34f|worker-3|gpt-4""",
+        |EHGLP3|10.1145/3292500.3330701|10.1016/S0140-6736(20)30183-5|arXiv:2310.06770v2|us-east-1a-042|claude-3-5-sonnet-20241022|i-0abc12de34f|worker-3|gpt-4""",
     "constant": "MAX_RETRIES|A_B|PHASE_2_NAME|_PRIVATE_FLAG",
-    "name": """os.path.join|A::B|std::vec::Vec|foo_bar_baz|foo_bar|getUserName|camelCase|DefaultHttpClient
+    "name": """os.path.join|A::B|A::B#each|std::vec::Vec|foo_bar_baz|foo_bar|getUserName|camelCase|DefaultHttpClient
         |self.lock.acquire|json.loads|ElementTree.fromstring|self.raw_decode
         |test_zip.Tests.test_a1|p.name|s.first_name|v_if|xAxis|row.is-active|my-svc.default.svc|@babel/core""",
     "handle": "@octocat|@ada-lovelace|@ada_l",

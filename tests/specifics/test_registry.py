@@ -209,6 +209,15 @@ HOSTILE = {
     "times": "1:1:1:",
     "scoped": "@a/",
     "hyphens": "a-1",
+    "Indian": "1,11",
+    "decimal commas": "1,1 ",
+    "steps of eastern paths": "/\u8868",
+    "eastern files": "\u8868/a.",
+    "amounts": "$5 ",
+    "articles": "10.1000/a(b)",
+    "reasons": "404 ",
+    "routes": "/:a",
+    "templates": "{a}/",
 }
 
 

@@ -29,6 +29,9 @@ REACH_DATE: Final = 3
 REACH_WORD: Final = 4
 REACH_ERROR: Final = 5
 REACH_PATH: Final = 6
+REACH_MONEY: Final = 7
+REACH_COMMA: Final = 8
+REACH_DOI: Final = 9
 
 PROMPT = re.compile(
     r"[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z_.-]{1,60}:[^\s:]{1,200}[$#]|(?:ba|z)?sh-\d\.\d[$#]|[A-Z]:\\[^\s:]{0,200}>"
@@ -45,21 +48,26 @@ _SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|[0-9A-Za-z]_[^_]|[a-z][A-Z]|[A
 _REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
-_LAST_WORD = re.compile(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?)$")
+_LAST_WORD = re.compile(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?|[\u20ac\u00a3\u20b9])$")
 _LAST_LETTERS = frozenset("".join(trigger[-1:] for trigger in TRIGGERS))
 _IN_WORD = re.compile(f"[{WORD}]")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
 _URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+")
 _JOINED = re.compile(
-    rf"(?<![{WORD}.])[-+~]?(?:{shapes.DOLLARS}(?=\$))?(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?"
+    rf"(?<![{WORD}.])[-+~]?(?:{shapes.DOLLARS}(?=\$))?"
+    rf"(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:(?:,[0-9]{{3}})+|(?:,[0-9][0-9]){{1,4}},[0-9]{{3}})(?:\.[0-9]+)?"
     rf"(?:[%{shapes.SIGNS[1:]}]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?"
-    rf"|[{shapes.SIGNS}][0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9]|[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9][{shapes.SIGNS[1:]}])"
+    rf"|[{shapes.SIGNS}]?[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9][{shapes.SIGNS[1:]}]?"
+    rf"|(?<!,)(?P<comma>[0-9]{{1,4}},[0-9]{{1,2}}(?:[%{shapes.SIGNS[1:]}]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}}|$)))"
     rf"(?![{WORD}])"
     "|(?<![0-9])(?:[0-9]{2,4}\u5e74)?[0-9]{1,2}\u6708(?:[0-9]{1,2}[\u65e5\u53f7])?"
 )
 _ATOM = re.compile(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
+_EAST = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_ATOM_EAST = re.compile(rf"(?:{_ATOM.pattern}(?:(?<=/)[{_EAST}{WORD}-]{{1,80}}(?=[/.][{WORD}{_EAST}]))?)+")
+"""East Asian script belongs to an atom as a step of a path only."""
 _KEY = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,60}")
 _COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
 _LEVELS = (
@@ -145,8 +153,13 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
     done = 0
     if "," in run or "\u6708" in run:
         for found in _JOINED.finditer(run):
-            cls = whole(found[0]) if found.end() - found.start() <= LONGEST else None
-            if cls:
+            decimal = found["comma"]
+            cls = whole(found[0].replace(",", ".") if decimal else found[0]) if len(found[0]) <= LONGEST else None
+            if decimal and decimal[-1].isdigit():  # its unit may follow; else these are two numbers
+                _atoms(run[done : found.start()], at + done, out)
+                out.append((at + found.start(), at + found.end(), "", REACH_COMMA))
+                done = found.start()
+            elif cls and not (decimal and cls == "id"):
                 _atoms(run[done : found.start()], at + done, out)
                 out.append((at + found.start(), at + found.end(), cls, _REACH.get(cls, NO_REACH)))
                 done = found.end()
@@ -154,7 +167,7 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
 
 
 def _atoms(run: str, at: int, out: list[Hit]) -> None:
-    for found in _ATOM.finditer(run):
+    for found in (_ATOM if run.isascii() else _ATOM_EAST).finditer(run):
         if found.end() - found.start() <= LONGEST:
             _atom(found[0], at + found.start(), out)
 
@@ -211,7 +224,8 @@ def _take(text: str, at: int, out: list[Hit]) -> bool:
     if cls is None:
         return False
     if cls != _HIDDEN:
-        out.append((at, at + len(text), cls, _REACH.get(cls, NO_REACH)))
+        reach = _REACH.get(cls, NO_REACH) if cls or text[0].isdigit() else REACH_MONEY
+        out.append((at, at + len(text), cls, REACH_DOI if reach == NO_REACH and text.startswith("10.") else reach))
     return True
 
 
@@ -223,6 +237,7 @@ _REACH = {
     "date": REACH_DATE,
     "error": REACH_ERROR,
     "path": REACH_PATH,
+    "money": REACH_MONEY,
 }
 _BY_PATTERN = re.compile(
     "|".join(
@@ -254,6 +269,8 @@ def whole(text: str) -> str | None:
         return ("", "integer", "integer", "integer", "number")[min(len(text), 5) - 1]
     if len(text) == 1:
         return None
+    if text[-2] == "$" and shapes.LONE_MONEY.fullmatch(text):
+        return ""
     if "@" in text and text[0] != "@":
         if shapes.EMAIL.fullmatch(text):
             return "email"
@@ -261,8 +278,11 @@ def whole(text: str) -> str | None:
             return "url"
     if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
         return _HIDDEN
-    if "/" in text and path(text):
-        return "path"
+    if "/" in text:
+        if text.startswith("10.") and shapes.DOI.fullmatch(text):
+            return "id"
+        if path(text):
+            return "path"
     if not _SPEAKING.search(text) and "file" not in text:
         return None
     digit = _DIGIT.search(text)

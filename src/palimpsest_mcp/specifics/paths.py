@@ -13,6 +13,8 @@ _WINDOWS = re.compile(
 )
 _CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
 _ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
+_PARAMETER = re.compile(r"/:(?=[A-Za-z_])")
+"""Of a route: `/users/:id`."""
 _VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
 _HOSTED = re.compile(r"//[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+/")
 _ENV = re.compile(r"\.env(?:\.[0-9A-Za-z_-]{1,40}){1,3}")
@@ -40,6 +42,8 @@ def is_file(s: str) -> bool:
 
 def path(s: str) -> bool:
     """True for a string that is a path as a whole. `and/or`, `application/json`, `12/15` are none."""
+    if "/:" in s:
+        s = _PARAMETER.sub("/", s)
     body, colon, place = s.partition(":")
     if colon and _PLACE.fullmatch(colon + place) is None:
         return False

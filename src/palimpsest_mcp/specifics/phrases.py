@@ -14,13 +14,24 @@ from .vocabulary import PROGRAMS, PROMPTS
 
 _STATUS = re.compile(
     r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
-    r"|[Ss]tatus(?: code)?|HTTP(?:/[123](?:\.[01])?)?(?: status| error)?(?: code)?"
+    r"|[Ss]tatus(?: code)?|HTTP(?:/[123](?:\.[01])?)?(?: [Ss]tatus| [Ee]rror| [Rr]esponse)?(?: [Cc]ode)?"
     r"|[Ee]rrno|[Ee]rror(?: code)?|[Ss]ignal)"
     rf":? -?\d{{1,10}}(?![{WORD}/%-]|[.,:]\d)"
 )
 _CURRENCY = re.compile(
-    rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN) {shapes.PLAIN_NUMBER.pattern}(?![{WORD}])"
+    rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|[\u20ac\u00a3\u20b9]) {shapes.PLAIN_NUMBER.pattern}"
+    rf"(?:{shapes.SCALE_AFTER.pattern})?(?![{WORD}])"
 )
+_ISSUE = re.compile(rf"(?:PR \d{{1,7}}|MR !?\d{{1,7}}|(?:[Ii]ssue|[Tt]icket|[Bb]ug) \d{{2,8}})(?![{WORD}/%-]|[.,:]\d)")
+_SHORT_UNIT = re.compile(rf" [mshglt](?![{WORD}/=-]|[.:][{WORD}])")
+"""Behind a number with a decimal comma; behind another, a letter may be a column of its own."""
+_REASON = re.compile(
+    rf" (?:OK|Created|Accepted|No Content|Moved Permanently|Bad Request|Unauthorized|Forbidden|Not Found|Gone|Conflict"
+    r"|Method Not Allowed|Request Timeout|Payload Too Large|Unprocessable (?:Entity|Content)|Too Many Requests"
+    r"|Internal Server Error|Not Implemented|Bad Gateway|Service Unavailable|Gateway Time-?out"
+    rf"|(?:Client|Server) Error)(?![{WORD}])"
+)
+"""What HTTP says behind a status."""
 _PROGRAM = re.compile(
     rf"(?:sudo )?(?:{'|'.join(sorted(map(re.escape, PROGRAMS)))}|go (?:build|get|install|mod|run|test|vet))"
     r"(?= [^=:,]| *(?:\n|$))"
@@ -41,10 +52,13 @@ _SPACE_HEAD, _SPACED = ":\\Program", " Files"
 _SPACED_REST = re.compile(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]*[0-9A-Za-z_@~+-])*")
 """The one folder with a blank in its name that everybody has."""
 _PLACE = re.compile(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
-_BRACKETED = r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\))"
+_BRACKETED = (
+    r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\)|\{[0-9A-Za-z_.-]{1,40}\})"
+)
 _THROUGH = re.compile(
     rf"{_BRACKETED}(?:[0-9A-Za-z_./-]{{0,80}}/{_BRACKETED}){{0,8}}[0-9A-Za-z_./-]{{0,80}}(?<![./])(?::\d{{1,7}}){{0,2}}"
 )
+_DOI_REST = re.compile(r"(?:\([0-9A-Za-z.-]{1,30}\)[0-9A-Za-z._;/:-]{0,60}(?<![.;:-])){1,3}")
 _DEEPEST = 8
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _MONTH_INITIALS = frozenset("JFMASOND")
@@ -54,7 +68,8 @@ def after_word(text: str, start: int, word: str) -> tuple[int, str]:
     """End and class of the phrase that begins at a trigger word, or `(-1, "")`."""
     if word in PROMPTS:
         return _command(text, start)
-    for pattern, cls in ((_STATUS, "status"), (shapes.MONTH_FIRST, "date"), (_CURRENCY, "money")):
+    kinds = ((_STATUS, "status"), (shapes.MONTH_FIRST, "date"), (_CURRENCY, "money"), (_ISSUE, "issue"))
+    for pattern, cls in kinds:
         found = pattern.match(text, start)
         if found:
             return (after_date(text, start, found.end()) if cls == "date" else found.end()), cls
@@ -76,7 +91,7 @@ def _command(text: str, start: int) -> tuple[int, str]:
 
 
 def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
-    """A number may go on with a space and its unit, per cent sign, currency, or a month and year."""
+    """A number may go on with a space and its unit, per cent sign, currency, month and year, or a reason of HTTP."""
     if text[end : end + 1] != " " or text[end - 1] == "%":
         return end, cls
     next_char = text[end + 1 : end + 2]
@@ -90,7 +105,28 @@ def after_number(text: str, end: int, cls: str) -> tuple[int, str]:
             found, grown = shapes.MONTH_AFTER.match(text, end), "date"
             if found:
                 return after_date(text, end, found.end()), grown
+        if found is None and cls == "integer" and text[end - 3] in "12345" and not text[end - 4 : end - 3].isdigit():
+            found, grown = _REASON.match(text, end), "status"
     return (found.end(), grown) if found else (end, cls)
+
+
+def after_money(text: str, end: int, cls: str) -> tuple[int, str]:
+    """An amount may go on with its scale; a lone digit behind a dollar sign is one only then."""
+    found = shapes.SCALE_AFTER.match(text, end)
+    return (found.end(), "money") if found else (end, cls)
+
+
+def after_comma(text: str, end: int) -> tuple[int, str]:
+    """`12,5` is one number where its unit follows, else two of a list."""
+    far, cls = after_number(text, end, "")
+    found = _SHORT_UNIT.match(text, end) if cls == "" else None
+    return (found.end(), "quantity") if found else (far, cls)
+
+
+def after_doi(text: str, end: int) -> int:
+    """The name of an article may go on with brackets."""
+    found = _DOI_REST.match(text, end)
+    return found.end() if found else end
 
 
 def after_date(text: str, start: int, end: int) -> int:
@@ -109,7 +145,7 @@ def after_error(text: str, end: int) -> int:
 
 
 def after_path(text: str, start: int, end: int) -> tuple[int, str]:
-    """A path may go on with `(line,column)`, or through a folder in brackets: `app/[slug]/page.tsx`.
+    """A path may go on with `(line,column)`, or through a step in brackets: `app/[slug]/page.tsx`, `/users/{id}`.
 
     What begins with a slash right behind a bracket is the rest of a template and no path.
     """
@@ -118,7 +154,7 @@ def after_path(text: str, start: int, end: int) -> tuple[int, str]:
     if text.startswith(_SPACED, end) and text[end - len(_SPACE_HEAD) : end] == _SPACE_HEAD:
         found = _SPACED_REST.match(text, end)
         return (found.end() if found else end), "path"
-    if text[end : end + 1] not in ("(", "["):
+    if text[end : end + 1] not in ("(", "[", "{"):
         return end, "path"
     found = (_THROUGH if text[end - 1] == "/" else _PLACE).match(text, end)
     return (found.end() if found else end), "path"

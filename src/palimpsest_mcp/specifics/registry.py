@@ -15,7 +15,7 @@ from .keys import key_before
 from .lexer import Hit, lex
 from .user import UserPattern, compiled
 
-RULES: Final = "2"
+RULES: Final = "3"
 """Counts up with every change of what the built-in classes find."""
 
 _LAYOUT = "\n\t\r\"'`()[]{}|"
@@ -130,6 +130,12 @@ def _reach(text: str, start: int, end: int, cls: str, reach: int) -> tuple[int, 
             return phrases.after_path(text, start, end)
         case lexer.REACH_URL:
             return phrases.after_scheme(text, start, end)
+        case lexer.REACH_MONEY:
+            return phrases.after_money(text, end, cls)
+        case lexer.REACH_COMMA:
+            return phrases.after_comma(text, end)
+        case lexer.REACH_DOI:
+            return phrases.after_doi(text, end), cls
         case lexer.REACH_DATE:
             return phrases.after_date(text, start, end), cls
         case lexer.REACH_ERROR:

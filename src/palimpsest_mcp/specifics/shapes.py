@@ -26,7 +26,7 @@ _TROUBLE_ENDS = (
     "Killed",
     "BackOff",
 )
-_ERRNO = re.compile(r"E[A-Z][A-Z0-9]{3,}")
+_ERRNO = re.compile(r"E[A-Z]{4,}")
 _ERR_CODE = re.compile(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
 _DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
 
@@ -68,7 +68,7 @@ _ZONE = r"(?:Z|[+-]\d\d:?\d\d|\+\d)"  # +1: on the next day, as timetables say i
 _ZONE_NAME = r"(?:AM|PM|am|pm|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|BST|IST|JST)"
 DATE = re.compile(
     rf"\d{{4}}-\d\d-\d\d(?:[T_]{_TIME}{_ZONE}?|[T_-]\d\d-\d\d-\d\d)?|(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])"
-    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}-\d{1,2}-(?:1[89]|2[01])\d\d|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
+    r"|(?:0[1-9]|1[0-2])/(?:19|20)\d\d|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}-\d{1,2}-(?:1[89]|2[01])\d\d|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
     rf"|\d{{1,2}}[-/]{MONTH}[-/]\d{{4}}(?::\d\d:\d\d:\d\d)?"
     rf"|\d{{8}}T\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|T?{_TIME}{_ZONE}?"
     r"|(?:\d{2,4}\u5e74)?\d{1,2}\u6708(?:\d{1,2}[\u65e5\u53f7])?"
@@ -80,7 +80,10 @@ MONTH_FIRST = re.compile(
     rf"{MONTH}\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_STAMPED}| ?\d{{1,2}}(?:st|nd|rd|th)?|(?:1[89]|2[01])\d\d)"
     rf"(?![{WORD}/%-]|[.,:]\d)"
 )
-MONTH_AFTER = re.compile(rf" {MONTH}\.? \d{{4}}(?![{WORD}])")
+MONTH_AFTER = re.compile(
+    rf" {MONTH}(?:\.? \d{{4}}(?![{WORD}])|(?![{WORD}/=-]|[.:][{WORD}]| {{1,2}}\d{{1,2}}(?!\d?:)| {{1,2}}\d{{3}}))"
+)
+"""Before a day, a month belongs to what follows: `4096 Nov 20`."""
 IP = re.compile(
     r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5}){0,2}|(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
     r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:%[0-9a-z]{1,15})?(?:/\d{1,3})?"
@@ -105,7 +108,8 @@ VERSION = re.compile(
     rf"(?=[0-9a-z]*[./-])[0-9a-z][0-9a-z.-]{{0,60}}(?:/[0-9a-z._-]{{1,60}}){{0,5}}:v?\d{{1,4}}(?:\.\d{{1,8}}){{1,5}}{_PRE_TAIL}"
     rf"|[0-9a-z]{{1,60}}:v?\d{{1,4}}(?:(?:\.\d{{1,8}}){{2,5}}{_PRE_TAIL}|\.\d{{1,8}}-[a-z][0-9a-z.-]{{0,60}}))"
 )
-_NUM = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d{3})*)(?:\.\d+)?"
+_INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}"
+_NUM = rf"(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN}|\d+(?:_\d{{3}})*)(?:\.\d+)?"
 SIGNS = "$\u20ac\u00a3\u00a5\u20b9\u20a9\u20bd\u20ba\u20ab\u20b4\u20a6\u0e3f\u20bf"
 """Of currencies. A lone digit behind a dollar sign is a placeholder of SQL, shells and templates."""
 DOLLARS = "(?:US|CA|AU|NZ|HK|[ACRS])?"
@@ -113,10 +117,15 @@ DOLLARS = "(?:US|CA|AU|NZ|HK|[ACRS])?"
 _EURO = r"\d{1,3}(?:\.\d{3})+,\d\d"
 _SCALE = "(?:[kKmMBT]|bn|mn)"
 MONEY = re.compile(
-    rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
+    rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN}|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
     rf"(?:/[A-Za-z0-9]{{1,12}})?|[-+~]?[{SIGNS[1:]}]\d|(?:{_EURO}|{_NUM})[{SIGNS[1:]}\u00a2]"
 )
-SCORE = re.compile(rf"[-+~]?{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}(?:\.\d{{1,2}})?/\d{{1,7}}")
+LONE_MONEY = re.compile(rf"{DOLLARS}\$\d")
+"""An amount only where a scale follows: `$5 million`."""
+SCALE_AFTER = re.compile(rf" (?:thousand|million|billion|trillion)(?![{WORD}])")
+SCORE = re.compile(
+    rf"[-+~]?{_NUM}%|\d{{1,3}}(?:\.\d{{1,3}})?-{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}(?:\.\d{{1,2}})?/\d{{1,7}}"
+)
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
 QUANTITY = re.compile(
     rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})|PT(?:\d{{1,6}}[HMS]){{1,3}}"
@@ -131,14 +140,15 @@ PERCENT_AFTER = re.compile(rf" %(?![{WORD}])")
 CURRENCY_AFTER = re.compile(
     rf" (?:[{SIGNS[1:]}](?![{WORD}])|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)(?![{WORD}]))"
 )
-PLAIN_NUMBER = re.compile(rf"[-+]?{_NUM}")
+PLAIN_NUMBER = re.compile(rf"[-+]?(?:{_EURO}|{_NUM})(?![.,]\d)")
 NUMBER = re.compile(
-    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+[fFdD]?)"
+    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN})(?:\.\d+)?|{_EURO}|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+[fFdD]?)"
     r"|[-+]?0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]*)?[pP][-+]?\d{1,5}[fF]?|0[bB][01]{2,64}|0[oO][0-7]{2,22}"
     r"|\d+\.\d+-\d+\.\d+|\d{5,}-\d+|\d+-\d{5,}"
 )
 INTEGER = re.compile(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
-DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}")
+DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}|arXiv:\d{4}\.\d{4,5}(?:v\d{1,2})?")
+DOI = re.compile(r"10\.\d{4,9}/[0-9A-Za-z._;/:+-]{1,100}")
 RESOURCE = re.compile(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
 CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
 _CAMEL = re.compile(
@@ -147,7 +157,8 @@ _CAMEL = re.compile(
 )
 _SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+_{0,2}")
 _QUALIFIED = re.compile(
-    r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+"
+    r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}"
+    r"|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+(?:#[A-Za-z_][0-9A-Za-z_]*)?"
     r"|_?[A-Za-z][0-9A-Za-z_]+\.[A-Za-z_][0-9A-Za-z_]+|[a-z]\.[a-z_][0-9A-Za-z_]{2,}"
 )
 _KEBAB = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*(?:\.[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*)+")

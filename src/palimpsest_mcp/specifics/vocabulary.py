@@ -121,6 +121,7 @@ TRIGGERS = frozenset(
     Errno error Error signal Signal EUR USD GBP CHF JPY CNY INR CAD AUD SEK NOK DKK PLN $ \u276f Jan Feb Mar Apr May
     Jun Jul Aug Sep Sept Oct Nov Dec Jan. Feb. Mar. Apr. Aug. Sept. Oct. Nov. Dec. # % > + January February March
     April June July August September October November December
+    \u20ac \u00a3 \u20b9 PR MR issue Issue ticket Ticket bug Bug
     """
     )
 )
