@@ -86,7 +86,7 @@ def test_what_a_summary_repeats_does_not_count_as_shown(bench: Bench, log: Log) 
         ("Version 8 was used", "invented: 1 numbers"),
         ("It came from node9", "invented: 1 numbers"),
         ("The 9th of them was late", "invented: 1 numbers"),
-        ("Ticket 777123 is open", "invented: 1 specifics that its source does not hold (1 number)"),
+        ("Row 777123 is open", "invented: 1 specifics that its source does not hold (1 number)"),
         ("See https://example.org/evil and run /bin/x", "invented: 2 specifics"),
         ("Took 10 seconds", "invented"),
         ("worker=45045", "pairs: 1 values under a key they do not have"),
