@@ -25,8 +25,9 @@ def inside_longer(texts: Mapping[int, str], words: dict[int, set[str]]) -> set[i
     found: set[int] = set()
     for number, text in texts.items():
         if words[number]:
-            near = min((holders[word] for word in words[number]), key=len)
-            if any(len(other) > len(text) and _stands(other, text) for other in near[:_NEAR]):
+            near = min((holders[word] for word in words[number]), key=len)[:_NEAR]
+            longer = [other for other in near if text in other and len(other) > len(text)]
+            if any(_stands(other, text) for other in longer):
                 found.add(number)
     return found
 

@@ -63,7 +63,7 @@ def give_back_lines(batch: Batch, available: int) -> None:
     """Whole lines in place of entries: the most worth for the fewest extra tokens first."""
     heap: list[tuple[float, int, int]] = []
     for number, plan in enumerate(batch.plans):
-        for index, unit in enumerate(plan.survey.reduced.units):
+        for index, unit in enumerate(plan.survey.reduced.units if plan.entries else ()):
             held = () if index in plan.picked else [spec for spec in unit.specs if spec in plan.entries]
             if held and not lacks_word(plan, unit, held):
                 heap.append((-_benefit(batch, plan, unit)[0], number, index))

@@ -51,18 +51,18 @@ class _Reader:
         spans = self._registry.spans("\n".join(texts)) if known is None else known
         lines: list[Line] = []
         position = 0
-        at = 0
+        coming = iter(spans)
+        span = next(coming, None)
         for index, text in enumerate(texts):
             end = position + len(text)
             marks: list[Mark] = []
-            while at < len(spans) and spans[at].start < end:
-                span = spans[at]
-                at += 1
+            while span is not None and span.start < end:
                 if span.end <= end:
                     key = keys[index] if keys else ""
                     whole = span.end - span.start == len(text)
                     number = self._number(span, key, len(self.lines) + index, whole=whole)
                     marks.append(Mark(span.start - position, span.end - position, number))
+                span = next(coming, None)
             lines.append(Line(text.rstrip(), tuple(marks)))
             position = end + 1
         self.lines += lines

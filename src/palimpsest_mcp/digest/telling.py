@@ -43,6 +43,7 @@ def tell(
     heapq.heapify(heap)
     lines = 0
     rows: dict[int, int] = {}
+    extras: dict[int, float] = {}  # of lines, as long as nothing more is taken
     while heap and lines < LINES:
         _, index = heapq.heappop(heap)
         unit = units[index]
@@ -51,7 +52,9 @@ def tell(
         value = _value(batch, plan, unit)
         if value < _LEAST or rows.get(unit.table, 0) >= _TABLE_ROWS:
             continue
-        extra = _extra(batch, plan, unit, credit)
+        if index not in extras:
+            extras[index] = _extra(batch, plan, unit, credit)
+        extra = extras[index]
         gain = value / (extra + _SMOOTH)
         if heap and gain < -heap[0][0] - 1e-9:
             heapq.heappush(heap, (-gain, index))
@@ -66,6 +69,7 @@ def tell(
         if unit.kind == "row" and unit.table >= 0:
             rows[unit.table] = rows.get(unit.table, 0) + 1
         batch.take(plan, index)
+        extras.clear()
 
 
 def _value(batch: Batch, plan: Plan, unit: Unit) -> float:
