@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.inside import inside_longer
 
+from .conftest import Bench
+
 _VALUE = st.text(alphabet="ab1_.-/", min_size=1, max_size=8)
 
 
@@ -30,3 +32,12 @@ def test_what_is_found_really_is_part_of_a_longer_one_and_the_longest_never_is(v
     for number in found:
         assert any(texts[number] in other and len(other) > len(texts[number]) for other in values)
     assert not values or max(texts, key=lambda n: len(texts[n])) not in found
+
+
+def test_what_must_be_shown_does_not_yield_to_a_longer_value_that_holds_it(bench: Bench) -> None:
+    rows = [f"Row {n} of the table, which nobody had opened before, was read in {n} minutes." for n in range(10, 70)]
+    bound = frozenset({("integer", "41"), ("integer", "14")})
+    for share in (0.15, 0.2, 0.3):
+        digest = bench.digest("\n".join(rows), share=share, carried=bound)
+        lines = [line.text for part in digest.parts for line in part.lines if line.kind != "note"]
+        assert bound <= {found for line in lines for found in bench.registry.set_of(line)}, share

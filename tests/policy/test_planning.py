@@ -13,6 +13,7 @@ from palimpsest_mcp.models.plans import ContextItem, Plan
 from palimpsest_mcp.policy.economics import Prices
 from palimpsest_mcp.policy.planning import Outcome, goal_tokens, plan, replan
 from palimpsest_mcp.policy.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.policy.strategies import STRATEGIES
 
 
 def result(row: int, tokens: int = 1000, **state: Any) -> ContextItem:
@@ -100,6 +101,29 @@ def test_a_met_target_leaves_nothing_to_do_even_when_forced() -> None:
     found = plan(results(20), RESEARCH, window_tokens=50_000, force=True)
     assert found.status == "nothing_to_do"
     assert "already within the target" in found.reason
+
+
+def digests(batches: int, tokens: int = 2_000) -> list[ContextItem]:
+    return [result(row, tokens, state="replaced", level=1, batch_id=f"offload_{row:04d}") for row in range(batches)]
+
+
+def test_where_digests_alone_crowd_the_window_they_become_one_of_a_higher_level() -> None:
+    items = [*digests(4), *(result(row, 100) for row in range(4, 7))]
+    found = plan(items, RESEARCH, window_tokens=25_000, target=0.2, force=True)
+    assert (found.status, found.slots, found.reaches_target) == ("planned", (), True)
+    assert "4 digests, told again in 1 of a higher level" in found.reason
+    assert found.predicted_tokens == 300 + 3_200
+    batches = [one.batch_id for one in items[:4]]
+    again = plan(items, RESEARCH, window_tokens=25_000, target=0.2, force=True, stuck=batches)
+    assert again.status == "nothing_to_do" and "regenerative" not in again.reason
+
+
+def test_digests_that_do_not_crowd_the_window_are_told_again_only_by_a_strategy_that_remakes() -> None:
+    items = [*digests(4), *(result(row, 100) for row in range(4, 7))]
+    same = plan(items, RESEARCH, window_tokens=100_000, target=0.04, force=True)
+    assert same.status == "nothing_to_do" and "regenerative" in same.reason
+    remade = plan(items, RESEARCH, window_tokens=100_000, target=0.04, force=True, strategy=STRATEGIES["regenerative"])
+    assert remade.status == "planned"
 
 
 def test_when_everything_is_protected_the_answer_says_by_what() -> None:

@@ -251,6 +251,22 @@ async def test_an_endless_session_stays_possible_by_digests_of_level_two(p: Pali
     assert (await p.verify()).ok
 
 
+async def test_a_session_of_nothing_but_digests_is_told_again_by_the_strategy_for_that(
+    p: Palimpsest, session: MakeSession
+) -> None:
+    messages = session(30, lines=40)
+    first = await p.compact_messages(messages, session_id="s1", target=0.3, force=True)
+    again = await p.compact_messages(first.messages, session_id="s1", window_tokens=81_000, target=0.25, force=True)
+    assert again.messages == first.messages and "strategy regenerative" in again.report.reason
+    told = await p.compact_messages(
+        first.messages, session_id="s1", window_tokens=81_000, target=0.25, strategy="regenerative", force=True
+    )
+    assert told.report.status == "compacted"
+    assert check_messages(told.messages, "anthropic") == []
+    assert await p.expand_messages(told.messages, session_id="s1") == messages
+    assert (await p.verify()).ok
+
+
 async def test_a_keep_last_under_the_floor_is_raised_and_said(p: Palimpsest, session: MakeSession) -> None:
     messages = session()
     done = await p.compact_messages(messages, session_id="s1", target=0.1, keep_last=1, force=True)

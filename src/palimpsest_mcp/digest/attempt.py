@@ -13,7 +13,7 @@ from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
 from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note, unit_of
 from .plans import Plan, batch_of
-from .ranking import Rank, worth
+from .ranking import CARRIED, Rank, worth
 from .selection import Selector
 from .survey import survey
 from .units import Survey
@@ -30,8 +30,6 @@ _FOCUS_VALUE = 10.0
 _FOCUS_WORDS = 24
 _SMALL = 600
 """Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
-_CARRIED = 1_000.0
-"""Added to the worth of what must be shown."""
 
 
 @dataclass(slots=True)
@@ -307,7 +305,7 @@ class Attempt:
         """What other digests rely on comes first (D9)."""
         carried = self._request.carried
         return [
-            gain + _CARRIED if (spec.cls, spec.text) in carried else gain
+            gain + CARRIED if (spec.cls, spec.text) in carried else gain
             for spec, gain in zip(one.specs, rated, strict=True)
         ]
 

@@ -31,19 +31,9 @@ def entries(batch: Batch, number: int, specs: Sequence[int]) -> Iterator[Candida
     plan = batch.plans[number]
     for spec in specs:
         group = group_of(plan, spec)
-        cost = 0 if group is None or group in plan.groups else batch.group_cost(group)
-        word = plan.labels.get(group, "") if isinstance(group, int) else ""
+        cost = 0 if group is None or group in plan.groups else batch.group_cost(plan, group)
         yield Candidate(
-            number,
-            (spec,),
-            (plan.shared[spec],),
-            plan.worth[spec],
-            plan.weight[spec],
-            plan.bare[spec],
-            group,
-            cost,
-            word=word,
-            word_cost=batch.word_cost(plan, word),
+            number, (spec,), (plan.shared[spec],), plan.worth[spec], plan.weight[spec], plan.bare[spec], group, cost
         )
 
 

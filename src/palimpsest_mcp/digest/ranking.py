@@ -11,6 +11,8 @@ from ..models.specifics import Specific
 from ..specifics.classes import CLASSES, SpecificClass
 from .units import Survey
 
+CARRIED = 1_000.0
+"""Added to the worth of what must be shown (D9)."""
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
@@ -87,4 +89,4 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
     return weight
 
 
-__all__ = ["Rank", "ranks_of", "worth"]
+__all__ = ["CARRIED", "Rank", "ranks_of", "worth"]

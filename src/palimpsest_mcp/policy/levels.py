@@ -55,8 +55,6 @@ def level2_groups(
         all_of_them: the strategy remakes digests (`regenerative`): whoever chose it wants them rewritten, whatever the
             rule.
     """
-    total = sum(one.tokens for one in items if one.state == "replaced")
-    crowded = window_tokens is not None and total > policy.level2_share * window_tokens
     if excess <= 0 and not all_of_them:
         return ()
     groups: list[Group] = []
@@ -78,7 +76,13 @@ def level2_groups(
                 )
             )
             gained += tokens - budget
-    return tuple(groups) if all_of_them or crowded or gained >= excess else ()
+    return tuple(groups) if all_of_them or gained >= excess or crowded(items, policy, window_tokens) else ()
+
+
+def crowded(items: Sequence[ContextItem], policy: Policy, window_tokens: int | None) -> bool:
+    """Whether digests take more than `level2_share` of the window."""
+    total = sum(one.tokens for one in items if one.state == "replaced")
+    return window_tokens is not None and total > policy.level2_share * window_tokens
 
 
 def _by_level(items: Sequence[ContextItem], policy: Policy) -> dict[int, dict[str, list[ContextItem]]]:

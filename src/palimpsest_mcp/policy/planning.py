@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from ..models.policies import Policy
 from .economics import DEFAULT_PRICES, Prices, cache_cost
 from .fitting import Fit, Wish, fit
 from .judging import judge
-from .levels import level2_groups
+from .levels import Group, crowded, level2_groups
 from .occasion import Occasion, messages_since, why_not
 from .spreading import Share
 from .strategies import DEFAULT, STRATEGIES, Strategy
@@ -46,6 +46,7 @@ def plan(
     strategy: Strategy = STRATEGIES[DEFAULT],
     result_overhead: int = 0,
     share_by: Share | None = None,
+    stuck: Collection[str] = (),
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -73,6 +74,7 @@ def plan(
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
         result_overhead: tokens that a tool result takes beside its text, its digest too.
         share_by: how a target that was given is shared out; None gives each batch the same part of its tokens.
+        stuck: batches that could not go up a level before (`level2_groups`).
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
@@ -103,15 +105,17 @@ def plan(
     if refusal is not None:
         return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
     found = fit(items, policy, wish)
-    if not found.slots:
-        return _nothing(_all_stays(found), wish, found.verdicts, policy)
+    rising = _rising(items, policy, found, wish, occasion, stuck)
+    # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
+    if not found.slots and not (rising and (strategy.remakes or crowded(items, policy, window))):
+        return _nothing(_all_stays(found, rising), wish, found.verdicts, policy)
     if requested and not force and not triggers(occasion.ratio, policy):
         late = _pays_late(items, policy, found.slots, prices)
         if late is not None:
             return _nothing(late, wish, found.verdicts, policy)
-    if not force and target is None and (drip := _drips(items, found, wish, occasion, policy)) is not None:
+    if not force and target is None and (drip := _drips(items, found, wish, occasion, policy, rising)) is not None:
         return _nothing(drip, wish, found.verdicts, policy)
-    return _planned(found, wish, window)
+    return _planned(found, wish, window, rising=() if found.slots else rising)
 
 
 def replan(
@@ -205,16 +209,40 @@ def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slo
     )
 
 
-def _drips(items: Sequence[ContextItem], found: Fit, wish: Wish, occasion: Occasion, policy: Policy) -> str | None:
+def _rising(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    found: Fit,
+    wish: Wish,
+    occasion: Occasion,
+    stuck: Collection[str],
+) -> tuple[Group, ...]:
+    """Digests that may go up a level once everything else has left (L16); a pass may consist of these alone."""
+    return level2_groups(
+        items,
+        policy,
+        window_tokens=occasion.window,
+        excess=found.predicted - wish.goal,
+        result_overhead=wish.result_overhead,
+        stuck=stuck,
+        all_of_them=wish.strategy.remakes,
+    )
+
+
+def _drips(
+    items: Sequence[ContextItem],
+    found: Fit,
+    wish: Wish,
+    occasion: Occasion,
+    policy: Policy,
+    rising: Sequence[Group],
+) -> str | None:
     """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
     one that frees little is soon followed by the next."""
     excess, ratio = found.predicted - wish.goal, occasion.ratio
     if excess <= 0 or not any(entry.state == "replaced" for entry in items):
         return None
-    raised = level2_groups(
-        items, policy, window_tokens=occasion.window, excess=excess, result_overhead=wish.result_overhead
-    )
-    freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in raised)
+    freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in rising)
     urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
     least = math.ceil(urgency * policy.min_gain_share * occasion.window)
     if freed >= least:
@@ -226,11 +254,16 @@ def _drips(items: Sequence[ContextItem], found: Fit, wish: Wish, occasion: Occas
     )
 
 
-def _planned(found: Fit, wish: Wish, window: int) -> Plan:
-    reached = found.predicted <= wish.goal
+def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = ()) -> Plan:
+    predicted = found.predicted - sum(group.tokens - group.budget_tokens for group in rising)
+    reached = predicted <= wish.goal
     count = sum(len(slot.item_ids) for slot in found.slots)
-    words = f"{len(found.slots)} batches of {count} items take {wish.used:,} tokens to about {found.predicted:,}"
-    share = f" ({found.predicted / window:.1%})" if window else ""
+    what = f"{len(found.slots)} batches of {count} items"
+    if rising:
+        count = sum(len(group.batch_ids) for group in rising)
+        what = f"{count} digests, told again in {len(rising)} of a higher level,"
+    words = f"{what} take {wish.used:,} tokens to about {predicted:,}"
+    share = f" ({predicted / window:.1%})" if window else ""
     if not reached:
         words = f"target_not_reached: {words}{share}, above {wish.goal:,}; {_held(found.verdicts)}"
     return Plan(
@@ -239,7 +272,7 @@ def _planned(found: Fit, wish: Wish, window: int) -> Plan:
         verdicts=found.verdicts,
         slots=found.slots,
         before_tokens=wish.used,
-        predicted_tokens=found.predicted,
+        predicted_tokens=predicted,
         target_tokens=wish.goal,
         reaches_target=reached,
         keep_last=found.keep_last,
@@ -261,8 +294,9 @@ def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Pol
     )
 
 
-def _all_stays(found: Fit) -> str:
-    return f"Nothing may leave: {_held(found.verdicts)}."
+def _all_stays(found: Fit, rising: Sequence[Group]) -> str:
+    further = "; the strategy regenerative tells digests again, shorter" if rising else ""
+    return f"Nothing may leave: {_held(found.verdicts)}{further}."
 
 
 def _held(verdicts: Sequence[Verdict]) -> str:

@@ -74,6 +74,7 @@ class Planning:
             messages_since_pass=_since_pass(situation),
             ratio=ratio_of(situation.view_used, situation.window_tokens),
             prices=prices_of(situation.usage.model),
+            stuck=situation.fold.unshrinkable.get(self.digesting.digester, ()),
         )
 
     def again(self, outcomes: Sequence[Outcome], **changes: Any) -> tuple[Slot, ...]:

@@ -122,7 +122,7 @@ def _outcome(request: PassRequest, result: PassResult, after: Usage, target_toke
         return result.plan.status, result.plan.reason
     if result.refusal:
         return "nothing_to_do", result.refusal
-    if not result.plan.slots:
+    if result.plan.status != "planned":
         return "nothing_to_do", result.plan.reason
     if not result.made and not result.copies:
         if result.dropped:
