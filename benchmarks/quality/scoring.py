@@ -9,7 +9,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 CLASSES = {
@@ -51,13 +51,17 @@ def _trimmed(name: str, value: str) -> str:
 
 def stands(text: str, value: str) -> bool:
     """Whether a value stands in a text as a whole: not inside a longer word or number."""
+    return next(places(text, value), -1) >= 0
+
+
+def places(text: str, value: str) -> Iterator[int]:
+    """Where a value stands in a text as a whole."""
     at = text.find(value)
     while at >= 0:
         before, after = text[at - 1 : at] if at else "", text[at + len(value) : at + len(value) + 1]
         if not (before.isalnum() and value[0].isalnum()) and not (after.isalnum() and value[-1].isalnum()):
-            return True
+            yield at
         at = text.find(value, at + 1)
-    return False
 
 
 _RUN = re.compile(r"[^\W_]+")
@@ -134,15 +138,21 @@ class Context:
         return value in self._homes
 
     def has(self, line: str, value: str) -> bool:
-        """Whether the key, or the rarest word (any of the rarest) of one of its source pieces, stands in this line."""
+        """Whether the key, or the rarest word (any of the rarest) of one of its source pieces, stands in this line.
+
+        Where the piece holds the value several times, that of any place where it stands as a whole: `version: 13.8.0`
+        behind an address with `rich-13.8.0` in it has its key.
+        """
         return any(self._fits(line, value, piece) for piece in self._homes[value][:50])
 
     def _fits(self, line: str, value: str, piece: str) -> bool:
-        at = piece.find(value)
+        return any(self._fits_at(line, piece, at, at + len(value)) for at in places(piece, value))
+
+    def _fits_at(self, line: str, piece: str, at: int, end: int) -> bool:
         key = _KEY.search(piece[max(0, at - 60) : at])
         if key and key.group(1) in line:
             return True
-        outside = _WORD.findall(piece[:at] + " " + piece[at + len(value) :])
+        outside = _WORD.findall(piece[:at] + " " + piece[end:])
         if not outside:
             return True  # a piece that is nothing but the value has no context to lose
         rarest = min(self._words[word] for word in outside)

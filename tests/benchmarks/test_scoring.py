@@ -77,6 +77,15 @@ def test_key_or_rarest_word_must_stand_in_the_line_itself() -> None:
     assert not context.has("worker 90210", "90210"), "a word of every line tells nothing"
 
 
+def test_the_key_is_the_one_before_any_place_where_the_value_stands_whole() -> None:
+    link = "Found link https://files.example.net/rich-13.8.0-py3.whl (from the index), version: 13.8.0"
+    context = Context(
+        f"{link}\nFound link from version the index files example net https whl any rich\nversion\nversion"
+    )
+    assert context.has("version=13.8.0", "13.8.0")
+    assert not context.has("number: 13.8.0", "13.8.0")
+
+
 def test_a_class_with_few_values_does_not_sway_the_mean() -> None:
     assert macro({"url": (5, 10), "ip": (0, 1)}) == 50.0
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from palimpsest_mcp.digest.entries import entry_groups, entry_lines, label_of
+from palimpsest_mcp.digest.entries import SPEAKING, entry_groups, entry_lines
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Survey
+from palimpsest_mcp.digest.words import label_of
 from palimpsest_mcp.models.digests import DigestSource
 from palimpsest_mcp.specifics.registry import DefaultRegistry
 
@@ -16,7 +17,11 @@ def surveyed(text: str) -> Survey:
 def ledger(text: str, *, in_rows: bool = True) -> list[str]:
     found = surveyed(text)
     every = set(range(len(found.specs)))
-    labels = {home: label_of(found, home, every) for home in set(found.home)}
+    rows: dict[int, list[int]] = {}
+    for n, (spec, home) in enumerate(zip(found.specs, found.home, strict=True)):
+        if not found.keys[n] and spec.cls not in SPEAKING:
+            rows.setdefault(home, []).append(n)
+    labels = {home: label_of(found, home, row) for home, row in rows.items()}
     return entry_lines(found, every, labels if in_rows else {}, found.keys, in_rows=in_rows)
 
 
@@ -71,7 +76,39 @@ def test_groups_are_read_back_from_the_text() -> None:
 def test_a_value_alone_in_its_row_stands_beside_a_word_from_outside_itself_or_the_name_in_its_line() -> None:
     found = surveyed("src/app/zebra.py:17: raise boom\nsrc/app/zebra.py:18: call zebra_stripes")
     numbers = {spec.text: n for n, spec in enumerate(found.specs)}
-    entries = set(numbers.values())
     first, second = numbers["src/app/zebra.py:17"], numbers["src/app/zebra.py:18"]
-    assert label_of(found, found.home[first], entries) == "raise"
-    assert label_of(found, found.home[second], entries) in ("zebra_stripes", "call")
+    assert label_of(found, found.home[first], [first]) == "raise"
+    assert label_of(found, found.home[second], [second]) in ("zebra_stripes", "call")
+
+
+def test_a_common_word_gives_way_to_a_rarer_part_of_a_name() -> None:
+    text = "\n".join(f"src/play.py:{n}1: def {one}_loop(self):" for n, one in enumerate(("open", "wait", "shut"), 1))
+    found = surveyed(text)
+    wait = next(n for n, spec in enumerate(found.specs) if spec.text == "src/play.py:21")
+    assert label_of(found, found.home[wait], [wait]) == "wait_loop"
+
+
+def test_a_word_may_come_from_a_value_of_the_line_that_stands_elsewhere() -> None:
+    found = surveyed("src/routing/first.py:50: https://kb.example.com/42\nsrc/other.py:7: nothing")
+    place, address = (
+        next(n for n, spec in enumerate(found.specs) if spec.cls == cls and "kb" in found.lines[found.home[n]].text)
+        for cls in ("path", "url")
+    )
+    assert label_of(found, found.home[address], [address]) in ("routing", "first")
+    assert label_of(found, found.home[place], [place]) in ("https", "example", "com")
+
+
+def test_each_value_of_a_row_counts_and_not_one_of_them_for_all() -> None:
+    text = "the rarely used https://kb.example.com/42 on 10.0.0.7\nused on used on used on the the"
+    found = surveyed(text)
+    both = [n for n, spec in enumerate(found.specs) if spec.cls in ("url", "host")]
+    assert label_of(found, found.home[both[0]], both) == "rarely"
+
+
+def test_lines_with_the_same_word_are_one_row() -> None:
+    places = [f"src/part_{c}.py:{n}7" for n, c in enumerate("abc", 1)]
+    text = "\n".join(f"{place}: frozen and strict" for place in places) + "\nstrict or not, strict"
+    assert ledger(text) == [f" frozen … {' … '.join(places)}"]
+    groups = entry_groups(ledger(text)[0])
+    assert [(g.key, g.together) for g in groups] == [("frozen", True)] * 3
+    assert [ledger(text)[0][g.start : g.end].strip(" …") for g in groups] == places

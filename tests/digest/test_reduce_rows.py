@@ -136,6 +136,17 @@ def test_rows_of_values_alone_keep_their_keys() -> None:
     assert rows(*texts)[0] == "size=11 count=21"
 
 
+def test_rows_keep_the_key_of_their_values() -> None:
+    address = "https://files.example.org/{}/harbour.zip"
+    texts = [f"Found a link {address.format(i)} (from the index of all), version: 1.{i}.0" for i in range(5)]
+    assert rows(*texts) == [f"{address.format(i)}\tversion: 1.{i}.0" for i in range(1, 5)]
+
+
+def test_a_value_that_no_key_says_what_it_is_keeps_a_rarest_word_of_its_line() -> None:
+    texts = [f"so it was that 10.0.0.{i} was so that it was unreachable" for i in range(5)]
+    assert rows(*texts) == [f"10.0.0.{i}\tunreachable" for i in range(1, 5)]
+
+
 def test_numbered_lines_of_a_file_are_no_table() -> None:
     assert not families_of(lines_of(*(f"   {i}\tvalue = compute(this, that, {i}4)" for i in range(10, 20))))
 
@@ -147,7 +158,7 @@ def test_a_log_becomes_a_table_whose_rows_follow_its_first_line() -> None:
     assert reduced.tables[0].rows == 9
     assert [unit.text for unit in reduced.units] == [
         "",
-        *(f"2026-11-20 08:15:{i:02d} info\t{i}41" for i in range(1, 9)),
+        *(f"2026-11-20 08:15:{i:02d}\tworker {i}41" for i in range(1, 9)),
     ]
 
 
@@ -199,7 +210,7 @@ def test_lines_that_differ_from_nearly_all_stay_whole() -> None:
     lines[4] = lines[4].replace("info", "ERROR")
     family = table(*lines)
     assert lines[4] not in family.members
-    assert family.rows[0].text == "worker b\t147"
+    assert family.rows[0].text == "info\tb\t147"
 
 
 def test_long_addresses_are_left_out_of_rows_that_have_a_name_without_them() -> None:

@@ -58,6 +58,16 @@ def test_what_the_source_says_is_shown(line: DigestLine) -> None:
     assert not found.bad_lines and found.shown
 
 
+def test_each_part_of_a_row_is_checked_to_stand_with_its_word() -> None:
+    one = survey(
+        DigestSource(item_id="a", kind="tool_result", text="frozen 48213\nfrozen 51007\nmelted 61007", tokens=9),
+        DefaultRegistry(),
+    )
+    good, bad = " frozen … 48213 … 51007", " frozen … 48213 … 61007"
+    assert not check_part(one, [DigestLine("entry", good)], DefaultRegistry()).bad_lines
+    assert check_part(one, [DigestLine("entry", bad)], DefaultRegistry()).bad_lines
+
+
 def test_notes_and_prose_show_nothing() -> None:
     assert not checked(DigestLine("note", "[×48213 rows]"), DigestLine("prose", "It was order 48213.")).shown
 

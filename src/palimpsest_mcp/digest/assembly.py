@@ -23,7 +23,9 @@ def body_lines(plan: Plan) -> list[DigestLine]:
             lines += [DigestLine("row", escaped(text)) for text in table.lines]
         if unit.note:
             lines.append(DigestLine("note", count_note(unit.note)))
-        if unit.text:  # else the heading is all of it
+        if unit.text and unit.table >= 0 and reduced.tables[unit.table].inline:
+            lines[-1] = DigestLine("row", f"{lines[-1].text}\t{unit.text}")
+        elif unit.text:  # else the heading is all of it
             lines.append(DigestLine(unit.kind, escaped(unit.text)))
     ledger = (
         flat_lines(plan.survey, plan.entries)

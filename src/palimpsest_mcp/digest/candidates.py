@@ -31,9 +31,19 @@ def entries(batch: Batch, number: int, specs: Sequence[int]) -> Iterator[Candida
     plan = batch.plans[number]
     for spec in specs:
         group = group_of(plan, spec)
-        cost = 0 if group is None or group in plan.groups else batch.group_cost(plan, group)
+        cost = 0 if group is None or group in plan.groups else batch.group_cost(group)
+        word = plan.labels.get(group, "") if isinstance(group, int) else ""
         yield Candidate(
-            number, (spec,), (plan.shared[spec],), plan.worth[spec], plan.weight[spec], plan.bare[spec], group, cost
+            number,
+            (spec,),
+            (plan.shared[spec],),
+            plan.worth[spec],
+            plan.weight[spec],
+            plan.bare[spec],
+            group,
+            cost,
+            word=word,
+            word_cost=batch.word_cost(plan, word),
         )
 
 

@@ -28,6 +28,10 @@ class Candidate(NamedTuple):
     """Paid once by the first of its group."""
     unit: int = -1
     """The line that it is; -1 for an entry."""
+    word: str = ""
+    """What stands beside it, and beside the values of other lines."""
+    word_cost: int = 0
+    """Paid once by the first beside that word."""
 
 
 class _Choice:
@@ -36,6 +40,7 @@ class _Choice:
     def __init__(self, items_of: dict[int, list[tuple[int, float]]], items: int, room: int) -> None:
         self._items_of = items_of
         self._groups: set[tuple[int, str | int | tuple[int]]] = set()
+        self._words: set[tuple[int, str]] = set()
         self.taken: set[int] = set()
         self.room = room
         self.covered = [0.0] * items
@@ -47,8 +52,12 @@ class _Choice:
             return
         group = None if candidate.group is None else (candidate.item, candidate.group)
         cost = candidate.cost + (candidate.group_cost if group not in self._groups else 0)
+        if candidate.word and (candidate.item, candidate.word) not in self._words:
+            cost += candidate.word_cost
         if cost > self.room and not even_over:
             return
+        if candidate.word:
+            self._words.add((candidate.item, candidate.word))
         self.room -= cost
         if group is not None:
             self._groups.add(group)

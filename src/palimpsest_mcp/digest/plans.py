@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
-from .entries import SPEAKING, label_of
+from .entries import SPEAKING
 from .units import Survey, Unit
+from .words import label_of
 
 NOTE_COST = 8
 """Tokens of a remark of ours before a line, about."""
-_KEY_EXTRA, _LABEL_EXTRA = 2, 2
-"""Tokens beside a key or a word: its mark, and the break before it."""
+_KEY_EXTRA, _LABEL_EXTRA, _ROW = 2, 1, 1
+"""Tokens beside a key, beside a word, and beside the values of a line: a mark, the break before it."""
 _WORD = 3
 """Tokens of such a word with what is beside it, about."""
 
@@ -47,6 +49,8 @@ class Plan:
     """Home line -> the word of it that stands before its values; empty where none is needed."""
     groups: dict[str | int, int] = field(default_factory=dict[str | int, int])
     """Keys, and with `labelled` home lines, in the ledger: how many values each has there."""
+    words: Counter[str] = field(default_factory=Counter[str])
+    """Words in the ledger: how many lines have their values beside each."""
     labelled: bool = False
     """Every value without a key is charged with the word beside it."""
     flat: bool = False
@@ -161,16 +165,19 @@ class Batch:
         group = group_of(plan, spec)
         if group is not None:
             if group not in plan.groups:
-                self.spent += self.group_cost(plan, group)
-                self._show_name(plan, group)
+                self.spent += self.group_cost(group)
+                if isinstance(group, str):
+                    self._show_name(plan, group)
+                else:
+                    self.add_word(plan, plan.labels.get(group, ""))
             plan.groups[group] = plan.groups.get(group, 0) + 1
         plan.entries.add(spec)
         self.seen.add(plan.shared[spec])
         self.spent += plan.bare[spec]
 
-    def _show_name(self, plan: Plan, group: str | int) -> None:
+    def _show_name(self, plan: Plan, key: str) -> None:
         """A key in the ledger shows the name that it is: no entry of its own for that."""
-        name = plan.named.get(group) if isinstance(group, str) else None
+        name = plan.named.get(key)
         if name is not None:
             self.seen.add(plan.shared[name])
             if name in plan.entries:
@@ -185,17 +192,31 @@ class Batch:
             plan.groups[group] -= 1
             if not plan.groups[group]:
                 del plan.groups[group]
-                self.spent -= self.group_cost(plan, group)
+                self.spent -= self.group_cost(group)
+                if not isinstance(group, str):
+                    self.drop_word(plan, plan.labels.get(group, ""))
 
-    def group_cost(self, plan: Plan, group: str | int) -> int:
-        """Tokens of a key, or of the word that stands beside the values of a line."""
-        if isinstance(group, str):
-            return self.count(group) + _KEY_EXTRA
-        return self.label_cost(plan.labels.get(group, ""))
+    def group_cost(self, group: str | int) -> int:
+        """Tokens of a key, or of what keeps the values of a line apart from those of others."""
+        return self.count(group) + _KEY_EXTRA if isinstance(group, str) else _ROW
 
-    def label_cost(self, label: str) -> int:
-        """Tokens of a word beside values; a line that needs none still begins anew."""
-        return self.count(label) + _LABEL_EXTRA if label else 1
+    def word_cost(self, plan: Plan, word: str) -> int:
+        """Tokens of a word beside the values of one more line: none where it stands there already."""
+        return self.count(word) + _LABEL_EXTRA if word and word not in plan.words else 0
+
+    def add_word(self, plan: Plan, word: str) -> None:
+        """Put the values of one more line beside a word; for those that need none it is empty."""
+        self.spent += self.word_cost(plan, word)
+        if word:
+            plan.words[word] += 1
+
+    def drop_word(self, plan: Plan, word: str) -> None:
+        """Of the lines with their values beside a word, one less."""
+        if word in plan.words:
+            plan.words[word] -= 1
+            if not plan.words[word]:
+                del plan.words[word]
+                self.spent -= self.word_cost(plan, word)
 
 
 def group_of(plan: Plan, spec: int) -> str | int | None:
@@ -205,10 +226,13 @@ def group_of(plan: Plan, spec: int) -> str | int | None:
 
 def lacks_word(plan: Plan, unit: Unit, specs: Sequence[int]) -> bool:
     """Whether a row shows these specifics without the word of their line that says most: its heading alone has it."""
-    if unit.kind == "quote":
-        return False
-    homes = {plan.survey.home[spec] for spec in specs if plan.wants_word(spec)}
-    return any(label_of(plan.survey, home, specs) not in unit.text for home in homes)
+    if unit.kind == "quote" or unit.says is not None:
+        return unit.says is False
+    homes: dict[int, list[int]] = {}
+    for spec in specs:
+        if plan.wants_word(spec):
+            homes.setdefault(plan.survey.home[spec], []).append(spec)
+    return any(label_of(plan.survey, home, here) not in unit.text for home, here in homes.items())
 
 
 def batch_of(

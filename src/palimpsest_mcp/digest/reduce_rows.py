@@ -16,9 +16,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from .cells import Row, cells_of, row_of, whole, wholes
 from .long_lines import CUT
+from .row_words import columns_that_say, mostly_wordless, word_beside, wordless
 from .skeletons import LEAST, Skeleton, Span, skeletons
 from .units import Line, Mark
+from .words import count_words, sayings
 
 _SAID_ONCE = 0.2
 """Share of the characters of the rows that must be the same in all: else the lines stay as they are."""
@@ -26,8 +29,6 @@ _MANY = 12
 """Rows from which a column that says nothing more is left out."""
 _LONG, _MOST_OF_ROW = 10, 0.4
 """Characters of a cell, on average, and share of the rows' characters from which leaving a column out is worth it."""
-_SHORT = 20
-"""Characters of a word that may stand beside values, at most."""
 _MOSTLY, _NEARLY_ALL = 0.5, 0.8
 """From this share of lines with the same long value on, or any value, they are the table, without the others."""
 _TIMES = 3
@@ -43,21 +44,9 @@ _OPENS = re.compile(r"(?:[^\s(\[{<\"'`]*[=,;|])?[(\[{<\"'`]*")
 _JOINT = re.compile(r"::?(?=[^:]*\Z)")
 _OPENER = {")": "(", "]": "[", "}": "{", ">": "<", '"': '"', "'": "'", "`": "`"}
 _AFTER = ",;:"
-_WORD = re.compile(r"[A-Za-z]{3,}")
 _PART = re.compile(r"\w(?:[\w.:/@+~-]*\w)?")
 _POSES = re.compile(r"[$\u276f] |[a-z][\w-]*: .*\w=")
 """What would be read as a command, or as a line of the ledger, where a key holds for all up to the next bar."""
-_SEPARATOR = "\t"
-"""A bar would take a token more before every number."""
-
-
-class Row(NamedTuple):
-    """What one line adds to its table."""
-
-    line: str
-    """What it stands for, whole."""
-    text: str
-    specs: tuple[int, ...]
 
 
 class Family(NamedTuple):
@@ -72,6 +61,8 @@ class Family(NamedTuple):
     """In order; lines that differ in nothing shown share a row."""
     together: bool
     """The rows stand below the heading, whatever stood between their lines: hits that say the same."""
+    inline: bool
+    """The rows are nothing but places, and stand behind the heading in its line: it says what is there."""
 
 
 def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
@@ -79,12 +70,14 @@ def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
 
     The flag says of a stretch that it is what a search found: each line begins with its file and line.
     """
-    found = skeletons(blocks)
+    stretches = list(blocks)
+    found = skeletons(stretches)
+    counts = count_words(line for block, _ in stretches for line in block) if found else Counter[str]()
     shared = Counter(word for skeleton in found for word in set(skeleton.words))
     families: list[Family] = []
     for _ in range(_TIMES):
         parted = [_alike_in_most(skeleton) for skeleton in found]
-        families += [family for one, _ in parted if (family := _family(one, shared))]
+        families += [family for one, _ in parted if (family := _family(one, shared, counts))]
         found = [rest for _, rest in parted if rest is not None]
     return families
 
@@ -108,43 +101,48 @@ def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:
     return skeleton.of(chosen), skeleton.of(others) if len(others) >= LEAST else None
 
 
-def _family(skeleton: Skeleton, shared: Mapping[str, int]) -> Family | None:
+def _family(skeleton: Skeleton, shared: Mapping[str, int], counts: Mapping[str, int]) -> Family | None:
     """The table of a skeleton; None where it would not be much shorter than its lines.
 
-    `shared`: how many skeletons have each word, to tell apart rows of several that stand among each other.
+    Args:
+        shared: how many skeletons have each word, to tell apart rows of several that stand among each other.
+        counts: how often each word stands in the text.
     """
     lines, apart = skeleton.lines, skeleton.apart
     if _GUTTER.match(lines[0].text):
         return None
     places = list(zip(*skeleton.columns(), strict=True))
-    differing = [spans for spans in places if len(set(_cells(lines, spans))) > 1]
+    differing = [spans for spans in places if len(set(cells_of(lines, spans))) > 1]
     if not 0 < len(differing) < len(places):
         return None
-    columns = _apart(list(map(_whole, lines, _trimmed(lines, spans))) for spans in differing)
-    left_out = _dispensable([_cells(lines, spans) for spans in columns])
+    columns = _apart(list(map(whole, lines, _trimmed(lines, spans))) for spans in differing)
+    left_out = _dispensable([cells_of(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
-    if apart or 2 * _wordless([_cells(lines, spans) for spans in kept]) > len(lines):
-        beside = _words_beside(lines, places, differing, shared, keys=not left_out and not apart)
-        kept += [list(map(_whole, lines, spans)) for spans in beside]
+    needs = [[(mark, sayings(line, mark, counts)) for mark in line.marks] for line in lines]
+    inline = skeleton.form == "hits" and len(kept) == 1 and kept[0] == list(places[0])
+    if not apart and not inline:
+        if not left_out and mostly_wordless(lines, kept) and not mostly_wordless(lines, differing):
+            kept += wholes(lines, differing)  # the keys of the values
+        kept += wholes(lines, columns_that_say(lines, needs, kept, places))
+    if apart or mostly_wordless(lines, kept):
+        kept += wholes(lines, word_beside(lines, places, differing, shared))
     rows: dict[str, Row] = {}
     saved = 0
     for nth, line in enumerate(lines[1:], 1):
-        row = _row(line, [spans[nth] for spans in kept])
+        row = row_of(line, [spans[nth] for spans in kept], () if inline else needs[nth])
         saved += len(line.text) - len(row.text)
         rows.setdefault(row.text, row)
     if saved < _SAID_ONCE * sum(len(line.text) for line in lines[1:]) or any(map(_POSES.match, rows)):
         return None
     heading, specs = _cut_out(lines[0], [columns[n][0] for n in left_out])
-    return Family(heading, specs, tuple(line.text for line in lines), tuple(rows.values()), skeleton.form == "hits")
-
-
-def _cells(lines: Sequence[Line], spans: Sequence[Span]) -> list[str]:
-    return [line.text[start:end] for line, (start, end) in zip(lines, spans, strict=True)]
+    return Family(
+        heading, specs, tuple(line.text for line in lines), tuple(rows.values()), skeleton.form == "hits", inline
+    )
 
 
 def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
     """A column without what all its cells have: brackets, quotes, `key=`, whole specifics: `(8.4.2)` is `8.4.2`."""
-    cells = _cells(lines, spans)
+    cells = cells_of(lines, spans)
     start, end = _common_start(cells), _common_start([cell[::-1] for cell in cells])
     opening = _OPENS.match(start)
     before = opening.end() if opening else 0  # it matches nothing too
@@ -178,17 +176,6 @@ def _closes_nothing(cell: str, closer: str) -> bool:
     return cell.count(closer) % 2 == 1 if opener == closer else cell.count(closer) > cell.count(opener)
 
 
-def _whole(line: Line, span: Span) -> Span:
-    """The span, grown to hold every specific that it cuts."""
-    start, end = span
-    for mark in line.marks:
-        if mark.start >= end:
-            break
-        if mark.end > start:
-            start, end = min(start, mark.start), max(end, mark.end)
-    return start, end
-
-
 def _apart(columns: Iterable[list[Span]]) -> list[list[Span]]:
     """Columns that parts of one specific stand in are one: a day, a time and a zone."""
     found: list[list[Span]] = []
@@ -216,55 +203,9 @@ def _dispensable(columns: Sequence[Sequence[str]]) -> list[int]:
         says_little = sum(map(len, fresh)) < _FRESH * sizes[number]
         is_prose = sum(cell.count(" ") for cell in column) >= (_PROSE - 1) * len(column)
         is_dear = sizes[number] >= _DEAR * len(column)
-        if (says_little or is_prose or is_dear) and 2 * _wordless([columns[n] for n in rest]) < len(column):
+        if (says_little or is_prose or is_dear) and 2 * wordless([columns[n] for n in rest]) < len(column):
             found.append(number)
     return found
-
-
-def _wordless(columns: Sequence[Sequence[str]]) -> int:
-    """How many rows of these columns hold no word."""
-    return sum(not any(map(_WORD.search, row)) for row in zip(*columns, strict=True))
-
-
-def _words_beside(
-    lines: Sequence[Line],
-    places: Sequence[Sequence[Span]],
-    differing: Sequence[Sequence[Span]],
-    shared: Mapping[str, int],
-    *,
-    keys: bool,
-) -> list[Sequence[Span]]:
-    """For rows that would say too little alone: the `keys` of the values where they have some, else one of the words
-    that all lines have: one that few other skeletons have, and of those the nearest to a value."""
-    if keys and 2 * _wordless([_cells(lines, spans) for spans in differing]) <= len(lines):
-        return list(differing)
-    first = _cells([lines[0]] * len(places), [spans[0] for spans in places])
-    differs = [spans in differing for spans in places]
-    words = [
-        (shared[word], not any(differs[max(0, n - 1) : n + 2]), n)
-        for n, word in enumerate(first)
-        if word in shared and len(word) <= _SHORT and _WORD.search(word)
-    ]
-    return [places[min(words)[2]]] if words else []
-
-
-def _row(line: Line, spans: Sequence[Span]) -> Row:
-    """The cells of one line, in order: as one where they touch, overlap, or only a single space parts them."""
-    text = line.text
-    cells: list[Span] = []
-    for start, end in sorted(spans):
-        if cells and (start <= cells[-1][1] or text[cells[-1][1] : start] == " "):
-            cells[-1] = (cells[-1][0], max(end, cells[-1][1]))
-        else:
-            cells.append((start, end))
-    specs: dict[int, None] = {}
-    at = 0
-    for mark in line.marks:  # both in order, neither overlapping
-        while at < len(cells) and cells[at][1] <= mark.start:
-            at += 1
-        if at < len(cells) and cells[at][0] <= mark.start and mark.end <= cells[at][1]:
-            specs[mark.spec] = None
-    return Row(text, _SEPARATOR.join([text[start:end] for start, end in cells]), tuple(specs))
 
 
 def _cut_out(line: Line, spans: Sequence[Span]) -> tuple[str, tuple[int, ...]]:

@@ -45,6 +45,7 @@ class _Place(NamedTuple):
     text: str
     """Its row; empty for the line that is the heading."""
     specs: tuple[int, ...]
+    says: bool | None = None
     below: tuple[Row, ...] = ()
     """Rows that stand right below the heading, wherever their lines stood."""
 
@@ -73,11 +74,11 @@ def reduce_lines(
     rows: dict[str, _Place | None] = {}
     for number, family in enumerate(found):
         count = sum(times[text] for text in family.members)
-        reduced.tables.append(Table((family.heading,), family.specs, count))
+        reduced.tables.append(Table((family.heading,), family.specs, count, inline=family.inline))
         rows |= dict.fromkeys(family.members)
         below = family.rows if family.together else ()
-        rows |= {row.line: _Place(number, row.text, row.specs) for row in family.rows if not below}
-        rows[family.members[0]] = _Place(number, "", family.specs, below)
+        rows |= {row.line: _Place(number, row.text, row.specs, row.says) for row in family.rows if not below}
+        rows[family.members[0]] = _Place(number, "", family.specs, below=below)
     for part in parts:
         own = lines[part.start : part.end]
         if part in ready:
@@ -108,8 +109,8 @@ def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]
             rows[line.text] = None
             if place is not None:
                 gist += 0 if place.text else _FIRST
-                units.append(Unit(place.text, "row", place.specs, gist, place.table))
-                units += [Unit(row.text, "row", row.specs, _HIT, place.table) for row in place.below]
+                units.append(Unit(place.text, "row", place.specs, gist, place.table, says=place.says))
+                units += [Unit(row.text, "row", row.specs, _HIT, place.table, says=row.says) for row in place.below]
             continue
         note = f"×{times} the next line" if times > 2 and gist > 0 else ""
         units.append(Unit(line.text, "quote", mark_numbers(line), gist, note=note))

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from .candidates import entries, lines, open_specs
 from .coverage import Candidate, choose
-from .entries import label_of
 from .inside import inside_longer
 from .plans import Batch, Plan
 from .ranking import CARRIED
 from .surroundings import add_places, add_words, give_back_lines, take_out
 from .telling import tell
+from .words import label_of
 
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
@@ -142,14 +142,13 @@ class Selector:
         """Steps 2 and 3, from where step 1 ended."""
         self._reset()
         self._cover(available)
-        if self._short() and any(plan.labelled for plan in self._batch.plans):
-            for plan in self._batch.plans:
+        while poor := [plan for plan in self._short() if plan.labelled]:
+            for plan in poor:
                 plan.labelled = plan.in_rows = False
             self._offers = None
             self._reset()
             self._cover(available)
-        if all(plan.in_rows for plan in self._batch.plans):
-            add_words(self._batch, available)
+        add_words(self._batch, available)
         add_places(self._batch, available)
         give_back_lines(self._batch, available)
 
@@ -161,14 +160,15 @@ class Selector:
         """Take out about `tokens` tokens where it came out too large. False when nothing is left."""
         return take_out(self._batch, tokens)
 
-    def _short(self) -> bool:
-        """Whether an item has less than its least share in view."""
+    def _short(self) -> list[Plan]:
+        """Items that have less than their least share in view."""
         seen = self._batch.seen
-        return any(
-            sum(w for w, shared in zip(plan.weight, plan.shared, strict=True) if shared in seen)
-            < self._least * sum(plan.weight)
+        return [
+            plan
             for plan in self._batch.plans
-        )
+            if sum(w for w, shared in zip(plan.weight, plan.shared, strict=True) if shared in seen)
+            < self._least * sum(plan.weight)
+        ]
 
     def _reset(self) -> None:
         batch = self._batch
@@ -177,6 +177,7 @@ class Selector:
             plan.entries.clear()
             plan.groups.clear()
             plan.labels.clear()
+            plan.words.clear()
         batch.spent = self._base
         batch.seen = set(self._base_seen)
 
@@ -243,9 +244,13 @@ class Selector:
         """A word for each line that holds open specifics without a key, before they are chosen: what the best of them
         needs alone, since nobody knows yet which others will stand beside it."""
         best: dict[int, int] = {}
+
+        def rate(spec: int) -> float:
+            return plan.worth[spec] / plan.bare[spec]
+
         for spec in specs:
             home = plan.survey.home[spec]
-            if plan.wants_word(spec) and (home not in best or plan.worth[spec] > plan.worth[best[home]]):
+            if plan.wants_word(spec) and (home not in best or rate(spec) > rate(best[home])):
                 best[home] = spec
         for home, spec in best.items():
             plan.labels[home] = label_of(plan.survey, home, {spec})

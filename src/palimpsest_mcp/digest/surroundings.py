@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 
-from .entries import SPEAKING, label_of
+from .entries import SPEAKING
 from .plans import Batch, Plan, lacks_word
 from .units import Unit
+from .words import label_of
 
 _MOST_OF_ITEM = 0.2
 """Of an item's own tokens, for giving its entries back their lines: a digest that is nearly the item is none."""
@@ -16,33 +17,39 @@ _SMOOTH = 12
 def add_words(batch: Batch, available: int) -> None:
     """A word of its line for each entry without a key, the most worth first; one that is not needed goes."""
     wanted: list[tuple[float, int, int]] = []
-    for number, plan in enumerate(batch.plans):
-        value: dict[int, float] = {}
-        for spec in plan.entries:
-            if plan.wants_word(spec):
-                home = plan.survey.home[spec]
-                value[home] = value.get(home, 0.0) + plan.worth[spec]
-        for home in plan.labels.keys() & value.keys():
-            label = label_of(plan.survey, home, plan.entries)
-            batch.spent += batch.label_cost(label) - batch.label_cost(plan.labels[home])
-            plan.labels[home] = label
-        plan.labels = {home: plan.labels[home] for home in value if home in plan.labels}
-        wanted += [(-worth, number, home) for home, worth in value.items()]
+    rows = [_rows(plan) if plan.in_rows else {} for plan in batch.plans]
+    for number, (plan, here) in enumerate(zip(batch.plans, rows, strict=True)):
+        labelled = [home for home in plan.labels if home in here]
+        for word in list(plan.words.elements()):
+            batch.drop_word(plan, word)
+        plan.labels = {home: label_of(plan.survey, home, here[home]) for home in labelled}
+        for word in plan.labels.values():
+            batch.add_word(plan, word)
+        wanted += [(-sum(plan.worth[spec] for spec in specs), number, home) for home, specs in here.items()]
     wanted.sort()
     for _, number, home in wanted:
         plan = batch.plans[number]
         if plan.labels.get(home):
             continue
-        label = label_of(plan.survey, home, plan.entries)
-        cost = batch.label_cost(label)
-        if batch.spent + cost <= available:
+        label = label_of(plan.survey, home, rows[number][home])
+        if batch.spent + batch.word_cost(plan, label) + 1 <= available:
             plan.labels[home] = label
-            batch.spent += cost
+            batch.add_word(plan, label)
+            batch.spent += 1
     for plan in batch.plans:  # a name that stands beside other values needs no place of its own
         beside = set(plan.labels.values())
         for spec in sorted(plan.entries):
             if plan.survey.specs[spec].cls in SPEAKING and plan.survey.specs[spec].text in beside:
                 batch.drop_entry(plan, spec)
+
+
+def _rows(plan: Plan) -> dict[int, list[int]]:
+    """Lines that have values without a key in the ledger -> those values."""
+    rows: dict[int, list[int]] = {}
+    for spec in plan.entries:
+        if plan.wants_word(spec):
+            rows.setdefault(plan.survey.home[spec], []).append(spec)
+    return rows
 
 
 def add_places(batch: Batch, available: int) -> None:
@@ -102,7 +109,7 @@ def take_out(batch: Batch, tokens: int) -> bool:
     before, target = batch.spent, batch.spent - tokens
     for plan in reversed(batch.plans):
         while plan.labels and batch.spent > target:
-            batch.spent -= batch.label_cost(plan.labels.popitem()[1])
+            batch.drop_word(plan, plan.labels.popitem()[1])
     entries = sorted(
         (plan.worth[spec] / plan.bare[spec], n, spec) for n, plan in enumerate(batch.plans) for spec in plan.entries
     )

@@ -54,6 +54,8 @@ class Unit:
     """A remark of ours to print before it, without brackets: `180 lines like`."""
     loud: bool = False
     """It cries out among many that do not (`loud.py`)."""
+    says: bool | None = None
+    """Of a row of a text: whether each of its values has its key, or a rarest word of its line, in it."""
     words: float = 0.0
     """Task words in it."""
     cost: int = 0
@@ -68,6 +70,8 @@ class Table:
     specs: tuple[int, ...]
     rows: int
     cost: int = 0
+    inline: bool = False
+    """Its rows stand behind its heading, in the same line."""
 
 
 @dataclass(slots=True)
@@ -111,6 +115,17 @@ class Judged:
     """(kind, text) of a line -> the rule it breaks, or the specifics it shows."""
 
 
+class WordCounts(msgspec.Struct, frozen=True, gc=False):
+    """How often what may be taken for a word stands in a source."""
+
+    runs: Counter[str]
+    """Runs of letters and digits: `read_file` is two."""
+    names: Counter[str]
+    """The same with underscores: `read_file` is one."""
+    folded: Counter[str]
+    """Runs in small letters."""
+
+
 @dataclass(slots=True)
 class Survey:
     """One source, read once: its specifics with weights, where they stand, and its candidates."""
@@ -131,7 +146,7 @@ class Survey:
     """So many of the first lines are names of columns, which say what values are and are none themselves."""
     faint: set[int] = field(default_factory=set[int])
     """Specifics that stand only where nobody reads: in scripts, styles and drawings of a web page."""
-    frequency: Counter[str] | None = None
+    word_counts: WordCounts | None = None
     """How often each word stands in the source; counted on first use."""
     labels: dict[tuple[int, tuple[int, ...]], str] = field(default_factory=dict[tuple[int, tuple[int, ...]], str])
     """A line and those of its specifics that are in the ledger -> the word that stands beside them."""
