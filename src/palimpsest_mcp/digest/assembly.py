@@ -28,7 +28,7 @@ def body_lines(plan: Plan) -> list[DigestLine]:
         elif unit.text:  # else the heading is all of it
             lines.append(DigestLine(unit.kind, escaped(unit.text)))
     ledger = (
-        flat_lines(plan.survey, plan.entries)
+        flat_lines(plan.survey, plan.entries, plan.keys)
         if plan.flat
         else entry_lines(plan.survey, plan.entries, plan.labels, plan.keys, in_rows=plan.in_rows)
     )

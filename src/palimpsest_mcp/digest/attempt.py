@@ -23,6 +23,10 @@ _ROUNDS = 4
 """Times that a selection is corrected until the tokens counted meet the budget."""
 _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
+_MORE_ROUNDS = 6
+"""Times that what is left of it is spent where values come first."""
+_MUCH = 5_000
+"""Tokens of a budget from which so small a part is left over that looking for it is not worth the time."""
 _FOCUS_BONUS = 0.8
 """For each task word in a line."""
 _FOCUS_VALUE = 10.0
@@ -169,7 +173,28 @@ class Attempt:
                 break
             rate = max(0.5, (draft.tokens - fixed) / max(1, selector.spent))
             available = int(room * 0.99 / rate)
+        if best is not None and self._values_first and budget <= _MUCH:
+            best = self._topped_up(plans, selector, pointers, budget, best)
         return best or self._trimmed(plans, selector, pointers, budget)
+
+    def _topped_up(
+        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, best: _Draft
+    ) -> _Draft:
+        """As much more as still fits: in a list every token left is part of a value left out."""
+        least, most = selector.spent, 0
+        available = least + budget - best.tokens
+        for _ in range(_MORE_ROUNDS):
+            if best.tokens >= budget - 1 or available <= least:
+                break
+            selector.fill(available)
+            draft = self._drafted(plans, pointers)
+            if draft.tokens > budget:
+                most = available
+            else:
+                least = available
+                best = draft if draft.tokens > best.tokens else best
+            available = (least + most) // 2 if most else available + budget - draft.tokens
+        return best
 
     def _trimmed(self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int) -> _Draft:
         draft = self._drafted(plans, pointers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 _PRESSURES = (0.3, 1.0, 4.0, 100.0)
@@ -32,6 +33,16 @@ class Candidate(NamedTuple):
     """What stands beside it, and beside the values of other lines."""
     word_cost: int = 0
     """Paid once by the first beside that word."""
+    each: tuple[float, ...] = ()
+    """Where several candidates show the same: what each of `shared` and `within` is worth, then what the line says
+    besides."""
+    within: tuple[int, ...] = ()
+    """Numbers in the batch of what stands inside a longer value that it shows: read there too, though not counted."""
+
+    @property
+    def every(self) -> tuple[int, ...]:
+        """All that is read in it."""
+        return (*self.shared, *self.within)
 
 
 class _Choice:
@@ -64,9 +75,32 @@ class _Choice:
         self.chosen.append(candidate)
         for shared in candidate.shared:
             if shared not in self.taken:
-                self.taken.add(shared)
                 for item, weight in self._items_of[shared]:
                     self.covered[item] += weight
+        self.taken.update(candidate.every)
+
+    def worth(self, candidate: Candidate) -> float:
+        """What it is worth still: without what others show."""
+        if not candidate.each:
+            return candidate.worth
+        return candidate.each[-1] + sum(
+            worth for worth, shared in zip(candidate.each, candidate.every, strict=False) if shared not in self.taken
+        )
+
+    def take_best(self, order: Sequence[Candidate]) -> None:
+        """The most worth a token first, looked at anew where others show a part of it."""
+        heap = [(-one.worth / one.cost, n) for n, one in enumerate(order)]
+        heapify(heap)
+        while heap:
+            was, n = heappop(heap)
+            one = order[n]
+            if self.taken.issuperset(one.shared):
+                continue
+            now = -self.worth(one) / one.cost
+            if now > was + 1e-12:
+                heappush(heap, (now, n))
+            else:
+                self.take(one)
 
 
 def choose(
@@ -81,6 +115,7 @@ def choose(
         items_of: number in the batch -> (item, weight there) of every open specific.
     """
     order = sorted(candidates, key=lambda c: (-c.worth / c.cost, c.item, c.specs))
+    overlapping = any(c.each for c in order)
     by_item: dict[int, list[Candidate]] = {}
 
     def run(needy: Iterable[int], pressure: float) -> _Choice:
@@ -93,8 +128,11 @@ def choose(
                     break
                 choice.take(candidate, even_over=True)
         if choice.room >= 0:
-            for candidate in order:
-                choice.take(candidate)
+            if overlapping:
+                choice.take_best(order)
+            else:
+                for candidate in order:
+                    choice.take(candidate)
         return choice
 
     choice = run((), 0.0)

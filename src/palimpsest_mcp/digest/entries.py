@@ -32,11 +32,20 @@ ALSO = "also"
 _LED = re.compile(r"[a-z][\w-]*: ")
 
 
-def flat_lines(survey: Survey, entries: Collection[int]) -> list[str]:
-    """The ledger of one item in the fewest tokens: its values in source order on one line, then commands."""
-    values = [survey.specs[n] for n in sorted(entries)]
-    row = [spec for spec in values if spec.cls != _COMMAND]
-    return [*([_joined(row)] if row else []), *(spec.text for spec in values if spec.cls == _COMMAND)]
+def flat_lines(survey: Survey, entries: Collection[int], keys: Sequence[str]) -> list[str]:
+    """The ledger of one item in the fewest tokens: values under a key, the others in source order on one line, then
+    commands."""
+    values = [n for n in sorted(entries) if survey.specs[n].cls != _COMMAND]
+    keyed: dict[tuple[str, str], list[str]] = {}
+    for n in values:
+        if keys[n]:
+            keyed.setdefault((keys[n], survey.specs[n].cls), []).append(survey.specs[n].text)
+    lines = (
+        [f"{ALSO}: {_BETWEEN.join(_group(cls, key, texts) for (key, cls), texts in keyed.items())}"] if keyed else []
+    )
+    row = [survey.specs[n] for n in values if not keys[n]]
+    lines += [_joined(row)] if row else []
+    return [*lines, *(survey.specs[n].text for n in sorted(entries) if survey.specs[n].cls == _COMMAND)]
 
 
 def entry_lines(

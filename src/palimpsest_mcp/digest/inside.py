@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 _WORD = re.compile(r"\w+")
 _NEAR = 40
@@ -32,6 +32,32 @@ def inside_longer(texts: Mapping[int, str], words: dict[int, set[str]]) -> set[i
     return found
 
 
+def held_by(texts: Mapping[int, str]) -> dict[int, list[int]]:
+    """Per text that others stand in, those others, between characters of no word."""
+    found: dict[int, list[int]] = {}
+    for number, other in _pairs(texts, texts):
+        found.setdefault(other, []).append(number)
+    return found
+
+
+def inside_of(texts: Mapping[int, str], holders: Mapping[int, str]) -> set[int]:
+    """Which of these texts stand in a longer one of `holders`, between characters of no word."""
+    return {number for number, _ in _pairs(texts, holders)}
+
+
+def _pairs(texts: Mapping[int, str], holders: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+    by_word: dict[str, list[int]] = {}
+    for number, text in holders.items():
+        for word in set(_WORD.findall(text)):
+            by_word.setdefault(word, []).append(number)
+    for number, text in texts.items():
+        words = set(_WORD.findall(text))
+        if words:
+            for other in min((by_word.get(word, []) for word in words), key=len)[:_NEAR]:
+                if len(holders[other]) > len(text) and _stands(holders[other], text):
+                    yield number, other
+
+
 def _stands(longer: str, text: str) -> bool:
     at = longer.find(text)
     while at >= 0:
@@ -46,4 +72,4 @@ def _goes_on(outside: str, edge: str) -> bool:
     return (outside.isalnum() or outside == "_") and (edge.isalnum() or edge == "_")
 
 
-__all__ = ["inside_longer"]
+__all__ = ["held_by", "inside_longer", "inside_of"]

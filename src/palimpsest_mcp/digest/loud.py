@@ -25,6 +25,8 @@ STEMS = (
     + ("imed out", "annot", "borted"),
 )
 """One of these stands in whatever such a pattern finds: looked for first, since that is many times quicker."""
+_OF_DOCUMENT = re.compile(r"\s*+(?:[-*+>|] |#+ )|.{160}")
+"""Headings, items, cells and paragraphs speak of errors that did not happen."""
 _FEW, _SHARE = 2, 0.03
 """Loud lines up to which they are few: so many, or this share of all."""
 _TELLS = 1.8
@@ -35,7 +37,11 @@ def raise_loud(units: Sequence[Unit]) -> None:
     whole = "\n".join([unit.text for unit in units])
     for words, stems in zip(LOUD, STEMS, strict=True):
         maybe = {id(unit): unit for stem in stems if stem in whole for unit in units if stem in unit.text}
-        loud = [unit for unit in maybe.values() if words.search(unit.text)]
+        loud = [
+            unit
+            for unit in maybe.values()
+            if words.search(unit.text) and not (words is LOUD[1] and _OF_DOCUMENT.match(unit.text))
+        ]
         if loud:
             if len(loud) <= max(_FEW, _SHARE * len(units)):
                 for unit in loud:

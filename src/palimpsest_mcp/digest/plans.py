@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..models.specifics import Specific
 from .entries import SPEAKING
+from .ranking import muted
 from .units import Survey, Unit
 from .words import label_of
 
+_MANY, _SHORTEST_KEY = 3, 3
+"""Values under one key from which it says what they are; letters of one that says something: `x` and `c0` do not."""
 NOTE_COST = 8
 """Tokens of a remark of ours before a line, about."""
 _KEY_EXTRA, _LABEL_EXTRA, _ROW = 2, 1, 1
@@ -55,6 +58,8 @@ class Plan:
     """Every value without a key is charged with the word beside it."""
     flat: bool = False
     """The ledger is one line of values in source order, no key, no class: where every token counts."""
+    within: Mapping[int, Sequence[int]] | None = None
+    """Per specific, others that stand in it; filled by `bare_values.py`."""
     in_rows: bool = True
     """Values of one line stand together in a row of the ledger; else all are grouped by class, which is shorter."""
 
@@ -94,13 +99,14 @@ class Batch:
             plan.keys = [""] * len(specs)
         self.seen = seen
 
-    def mute(self, classes: Collection[str], share: float) -> None:
-        """Values of classes that say nothing alone have only this share of their worth where they have no key."""
+    def mute(self) -> None:
+        """Values that say little alone have a share of their worth (`ranking.muted`), but for those under one key that
+        says what many of them are."""
         for plan in self.plans:
-            specs = plan.survey.specs
+            times = Counter(plan.keys)
             plan.worth = [
-                worth * share if spec.cls in classes and not key else worth
-                for worth, spec, key in zip(plan.worth, specs, plan.keys, strict=True)
+                worth if tells_much(key, times[key]) else worth * muted(spec)
+                for worth, spec, key in zip(plan.worth, plan.survey.specs, plan.keys, strict=True)
             ]
 
     def chain(self, plan: Plan, unit: Unit) -> list[int]:
@@ -219,6 +225,11 @@ class Batch:
                 self.spent -= self.word_cost(plan, word)
 
 
+def tells_much(key: str, times: int) -> bool:
+    """Whether a key before so many values says what they are, and is worth its place in a list."""
+    return len(key) >= _SHORTEST_KEY and times >= _MANY
+
+
 def group_of(plan: Plan, spec: int) -> str | int | None:
     """What a ledger value shares the cost of: its key, its home line, or nothing."""
     return plan.survey.home[spec] if plan.labelled and plan.wants_word(spec) else plan.keys[spec] or None
@@ -260,4 +271,4 @@ def batch_of(
     return Batch(plans, seen, count)
 
 
-__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "lacks_word"]
+__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "lacks_word", "tells_much"]

@@ -22,6 +22,23 @@ _COMMON = frozenset({"constant", "integer", "name", "number"})
 """Classes of which every source has some."""
 _FLAT = 0.7
 """Where values come first, worth is by class alone, to this power: recall counts each of a crowd as one."""
+_ALONE_WORTH = {
+    "error": 3.5,
+    "status": 3.5,
+    "url": 3.1,
+    "path": 2.6,
+    "command": 2.6,
+    "version": 2.6,
+    "name": 2.2,
+    "constant": 1.0,
+}
+"""Where values come first, for classes whose members say themselves what they are and must be typed exactly."""
+_MUTED = {"number": 0.55, "integer": 0.3, "quantity": 0.75, "score": 0.75, "money": 0.75}
+"""What is left of the worth of such a value where nothing stands beside it."""
+_ROUNDED = frozenset({"quantity", "score", "money"})
+_ROUND = 0.2
+"""And of that, where one of these has a figure or two: 20 % and 8K stand for many things, 25.7 % for one."""
+_FIGURES = re.compile(r"\d\.\d|\d{3}")
 _HASH_INSIDE = 2.0
 _WITHOUT_LINE = 0.7
 _IN_TITLE = 0.2
@@ -61,20 +78,28 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
     crowd = Counter(families)
     titles = survey.titles
     found = [
-        _alone(spec, ranks)
+        (_bare(spec, ranks) if values_first else _alone(spec, ranks))
         * (_IN_TITLE if titles and (home < titles or spec.cls == "name") else 1.0)
         * (_FAINT if number in survey.faint else 1.0)
         for number, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
     ]
     if values_first:
-        return [
-            one**_FLAT * (_IN_TITLE if titles and home < titles else 1.0)
-            for one, home in zip(found, survey.home, strict=True)
-        ]
+        return [one * (_IN_TITLE if home < titles else 1.0) for one, home in zip(found, survey.home, strict=True)]
     return [
         one * (_ALONE if crowd[family] == 1 and family[0] not in _COMMON else crowd[family] ** -_CROWD)
         for one, family in zip(found, families, strict=True)
     ]
+
+
+def _bare(spec: Specific, ranks: Mapping[str, Rank]) -> float:
+    """By class, which differ less: recall counts each value as one."""
+    return _ALONE_WORTH.get(spec.cls) or _alone(spec, ranks) ** _FLAT
+
+
+def muted(spec: Specific) -> float:
+    """What is left of the worth of a value where nothing stands beside it: a bare count says little, a name all."""
+    share = _MUTED.get(spec.cls, 1.0)
+    return share * _ROUND if spec.cls in _ROUNDED and not _FIGURES.search(spec.text) else share
 
 
 def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
@@ -89,4 +114,4 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
     return weight
 
 
-__all__ = ["CARRIED", "Rank", "ranks_of", "worth"]
+__all__ = ["CARRIED", "Rank", "muted", "ranks_of", "worth"]

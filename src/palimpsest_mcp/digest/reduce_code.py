@@ -35,6 +35,8 @@ _CONST = re.compile(rf"(?:{_WORDS})*(?:const|let|var|val|#define|@)? ?(?:\w+ )*[
 _IMPORT = re.compile(
     r"(?:import\b|from \S+ import|use |using |#include|.*\brequire\(|package |alias |require |export .* from )"
 )
+IMPORT = 0.15
+"""What an import tells: it is shown for what it names."""
 _RAISE = re.compile(r"\b(?:raise|throw|panic!?|TODO|FIXME|XXX|HACK|deprecated)\b", re.IGNORECASE)
 _DOC = re.compile(r"(?:\"\"\"|'''|/\*\*|//[/!]|@(?:module)?doc \"+|/\*+)\s*(?P<text>\w.*)")
 _COMMENT = re.compile(
@@ -115,7 +117,7 @@ def _words_of(bare: str) -> str:
 
 def _gist(texts: Sequence[str], n: int, bare: str, depth: int) -> float:
     if _IMPORT.match(bare):
-        return 0.15
+        return IMPORT
     if _CONST.match(bare):
         return 0.8 if not depth else 0.4
     if _DOC.match(bare):
@@ -162,4 +164,4 @@ def _changed(text: str, before: int) -> float:
     return 0.9 if not before else 0.5
 
 
-__all__ = ["code_places", "diff_places", "is_code"]
+__all__ = ["IMPORT", "code_places", "diff_places", "is_code"]

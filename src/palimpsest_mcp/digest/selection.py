@@ -12,12 +12,13 @@ Deterministic: ties go to the earlier item, then to the earlier candidate.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .bare_values import drop_inside, drop_lone_keys, forms, inside_chosen, rekey
 from .candidates import entries, lines, open_specs
 from .coverage import Candidate, choose
+from .entries import SPEAKING
 from .inside import inside_longer
 from .plans import Batch, Plan
 from .ranking import CARRIED
@@ -30,6 +31,14 @@ _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 what comes on top the nearer the budget is to holding all specifics, and the most."""
 _VALUES_LINES = 0.05
 """Where values come first: the least, and what comes on top."""
+_LIST = 0.7
+"""Where values come first: below this share of what they cost bare they are one list in source order."""
+_WRONG, _LEAST_LOUD = 0.1, 32
+"""Of the budget, for lines above such a list that say what went wrong; tokens for those that cry out, at least."""
+_LIST_LINES, _LEAST_LIST_LINES = 0.03, 16
+"""Of the budget, for lines above such a list; and in tokens, at least."""
+_AGAIN = 2
+"""Times that what a choice left over is spent: a key that is a name needs no entry of its own."""
 _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
 _BOUND = CARRIED / 10
@@ -40,11 +49,8 @@ _OUTCOME = 0.5
 """Of an item's share of the budget, at most, for the line that says how it ended."""
 _LOUD = 0.15
 """Of an item's share, at most, for the few lines that cry out among many."""
-_MUTE = frozenset({"integer", "quantity", "score", "money"})
-_MUTE_WORTH = 0.5
-"""What is left of the worth of such a value where nothing can stand beside it: it says nothing alone."""
-_KEY_PER_VALUE = 2
-"""Tokens of a key that each of its values may cost then."""
+_KEY_PER_VALUE, _KEY_IN_LIST = 2.0, 0.5
+"""Tokens that a key may cost for each of its values where not all can stay; in a list."""
 
 
 class _Kept(NamedTuple):
@@ -92,6 +98,10 @@ class Selector:
         """What there is to choose from after step 1, whatever the room; None until it was looked for."""
         self._words: dict[int, set[str]] = {}
         """Of specifics, by their numbers in the batch."""
+        self._keys: list[list[str]] = []
+        if values_first:
+            for plan in batch.plans:
+                plan.named = {spec.text: n for n, spec in enumerate(plan.survey.specs) if spec.cls in SPEAKING}
 
     @property
     def spent(self) -> int:
@@ -108,49 +118,60 @@ class Selector:
         least = (few + more * credit) * available
         extra = max(least, min(_MOST_LINES * available, available - need - words))
         total = max(1, sum(plan.tokens for plan in batch.plans))
-        flat = self._brief and credit < 1.0 and not labelled
-        if flat:
+        listed = self._values_first and credit < _LIST
+        flat = not labelled and credit < 1.0 and (self._brief or listed)
+        if flat and self._brief:
             batch.drop_keys()
         if not labelled and credit < 1.0:
-            batch.mute(_MUTE | {"number"} if flat else _MUTE, _MUTE_WORTH)
+            batch.mute()
         for plan in batch.plans:
             plan.labelled = labelled
             plan.flat = flat
             plan.in_rows = not flat and (labelled or credit >= _IN_ROWS)
+            if not plan.in_rows:
+                drop_lone_keys(batch, plan, _KEY_IN_LIST if flat else _KEY_PER_VALUE)
             share = plan.tokens / total
             outcome = _OUTCOME * available * share
             loud = _LOUD * available * share
-            if flat:
-                tell(batch, plan, 0, credit, for_outcome=outcome, for_loud=loud)
-                continue
-            if not plan.in_rows:
-                self._drop_dear_keys(plan)
+            wrong = 0.0
+            if flat and not self._brief:
+                loud = max(loud, min(_LEAST_LOUD * share, 2 * loud))
+                wrong = max(_WRONG * available, _LEAST_LOUD) * share
             room = max(extra * share, min(_ITEM_LINES, available * share / 3))
-            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud)
+            if flat:
+                room = 0 if self._brief else max(_LEAST_LIST_LINES, _LIST_LINES * available * share)
+            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud, for_wrong=wrong)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
+        self._keys = [plan.keys for plan in batch.plans]
         self._base = batch.spent
         self._base_seen = set(batch.seen)
-
-    def _drop_dear_keys(self, plan: Plan) -> None:
-        """Where not all can stay, a long key before few values costs more than it tells."""
-        values = Counter(
-            key for key, shared in zip(plan.keys, plan.shared, strict=True) if shared not in self._batch.seen
-        )
-        plan.keys = [key if self._batch.count(key) <= _KEY_PER_VALUE * values[key] else "" for key in plan.keys]
 
     def fill(self, available: int) -> None:
         """Steps 2 and 3, from where step 1 ended."""
         self._reset()
         self._cover(available)
-        while poor := [plan for plan in self._short() if plan.labelled]:
+        while poor := [plan for plan in self._poor() if plan.labelled]:
             for plan in poor:
-                plan.labelled = plan.in_rows = False
+                plan.labelled, plan.in_rows = False, self._values_first
             self._offers = None
             self._reset()
             self._cover(available)
+        if self._values_first:
+            self._spend_left(available)
         add_words(self._batch, available)
         add_places(self._batch, available)
         give_back_lines(self._batch, available)
+
+    def _spend_left(self, available: int) -> None:
+        """A key that is a name needs no entry of its own, nor what a longer value holds: others have the room."""
+        for _ in range(_AGAIN):
+            for plan in self._batch.plans:
+                if not plan.labelled:
+                    drop_inside(self._batch, plan)
+            before = self._batch.spent
+            self._choose(self._looked_for(None), available)
+            if self._batch.spent == before:
+                break
 
     def add(self, available: int, classes: frozenset[str]) -> None:
         """More entries of some classes, on top of what is there."""
@@ -170,9 +191,17 @@ class Selector:
             < self._least * sum(plan.weight)
         ]
 
+    def _poor(self) -> list[Plan]:
+        """Items that have less than their least share in view; where values come first, all if some are left out: the
+        words beside others have their room."""
+        plans = self._batch.plans
+        lacking = self._values_first and any(open_specs(self._batch, plan) for plan in plans)
+        return list(plans) if lacking else self._short()
+
     def _reset(self) -> None:
         batch = self._batch
-        for plan, kept in zip(batch.plans, self._kept, strict=True):
+        for plan, kept, keys in zip(batch.plans, self._kept, self._keys, strict=True):
+            plan.keys = keys
             plan.picked, plan.tables = set(kept.picked), set(kept.tables)
             plan.entries.clear()
             plan.groups.clear()
@@ -184,8 +213,11 @@ class Selector:
     # -- step 2 ------------------------------------------------------------------------------------------------------
 
     def _cover(self, available: int, classes: frozenset[str] | None = None) -> None:
+        self._choose(self._offered() if classes is None else self._looked_for(classes), available)
+
+    def _choose(self, offers: _Offers, available: int) -> None:
         batch = self._batch
-        candidates, wanted, items_of, _ = self._offered() if classes is None else self._looked_for(classes)
+        candidates, wanted, items_of, _ = offers
         chosen = choose(candidates, available - batch.spent, wanted, items_of)
         if self._sparing and sum(len(one.specs) for one in candidates) > sum(len(one.specs) for one in chosen):
             inside = self._inside(chosen)
@@ -199,6 +231,9 @@ class Selector:
         for one in chosen:
             if one.unit >= 0:
                 batch.show(batch.plans[one.item], one.unit)
+        for n, plan in enumerate(batch.plans):
+            if self._values_first and not plan.labelled:
+                rekey(batch, plan, [one.specs[0] for one in chosen if one.item == n and one.unit < 0])
         for one in chosen:
             if one.unit < 0:
                 batch.add_entry(batch.plans[one.item], one.specs[0])
@@ -220,10 +255,15 @@ class Selector:
             specs = open_specs(batch, plan, classes)
             if plan.labelled and not classes:
                 self._label(plan, specs)
-            whole = [] if plan.no_lines or classes else lines(batch, n, specs)
-            covered = {spec for one in whole for spec in one.specs}
-            candidates += whole
-            candidates += entries(batch, n, [spec for spec in specs if spec not in covered])
+            if classes:
+                candidates += entries(batch, n, specs)
+            elif self._values_first and not plan.labelled:
+                candidates += forms(batch, n, specs, only_entries=plan.no_lines or (plan.flat and self._brief))
+            else:
+                whole = [] if plan.no_lines else lines(batch, n, specs)
+                covered = {spec for one in whole for spec in one.specs}
+                candidates += whole
+                candidates += entries(batch, n, [spec for spec in specs if spec not in covered])
             for spec in specs:
                 items_of.setdefault(plan.shared[spec], []).append((n, plan.weight[spec]))
             seen = sum(w for w, shared in zip(plan.weight, plan.shared, strict=True) if shared in batch.seen)
@@ -236,8 +276,10 @@ class Selector:
 
         It counts as left out all the same, since nobody can say that the longer one names it.
         """
-        texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}
         bound = {one.shared[0] for one in chosen if one.unit < 0 and one.worth >= _BOUND}
+        if any(one.each for one in chosen):
+            return inside_chosen(self._batch, chosen) - bound
+        texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}
         return inside_longer(texts, self._words) - bound
 
     def _label(self, plan: Plan, specs: Sequence[int]) -> None:

@@ -17,13 +17,22 @@ _SMOOTH = 12
 _FRESH = 0.3
 """What a line's new specifics add to what it tells: here it is chosen for what it says, the ledger sees to the rest."""
 _OUTCOME = 3.4
-"""From here on a line says how it ended: an error, the totals of a test run."""
+"""From here on a line says how it ended: an error, the totals of a test run; the one that tells the most of them."""
+_WRONG = 3.0
+"""From here on it says what went wrong, as the name of a test that failed."""
 _LEAST = 0.3
 """A line that tells less says nothing: never padded (D11)."""
 
 
 def tell(
-    batch: Batch, plan: Plan, budget: float, credit: float, *, for_outcome: float = 0.0, for_loud: float = 0.0
+    batch: Batch,
+    plan: Plan,
+    budget: float,
+    credit: float,
+    *,
+    for_outcome: float = 0.0,
+    for_loud: float = 0.0,
+    for_wrong: float = 0.0,
 ) -> None:
     """Pick lines of one item for about `budget` tokens.
 
@@ -32,6 +41,7 @@ def tell(
             specifics costs that much less.
         for_outcome: so many tokens the first line that says how it ended may take where the budget is too small for it.
         for_loud: so many tokens lines that cry out may take together, before and beside the budget.
+        for_wrong: so many tokens lines may take that say what went wrong, beside the budget.
     """
     units = plan.survey.reduced.units
     for index in [] if plan.no_lines else loudest_first(units):
@@ -41,6 +51,7 @@ def tell(
             batch.take(plan, index)
     heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
     heapq.heapify(heap)
+    outcome = max((unit.gist for unit in units if unit.gist >= _OUTCOME), default=_OUTCOME)
     lines = 0
     rows: dict[int, int] = {}
     extras: dict[int, float] = {}  # of lines, as long as nothing more is taken
@@ -59,7 +70,10 @@ def tell(
         if heap and gain < -heap[0][0] - 1e-9:
             heapq.heappush(heap, (-gain, index))
             continue
-        if unit.gist >= _OUTCOME and extra <= for_outcome and not plan.no_lines:
+        if unit.gist >= _WRONG and budget < extra <= for_wrong and not plan.no_lines:
+            for_wrong -= extra
+            budget += extra
+        elif unit.gist >= outcome and extra <= for_outcome and not plan.no_lines:
             for_outcome = 0.0
         elif (plan.no_lines or extra > budget) and unit.gist < FORCED:
             continue

@@ -1,0 +1,98 @@
+"""Where values come first and not all fit: which of them stand, in which form, and that no room is left."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest_mcp.digest.coverage import Candidate, choose
+from palimpsest_mcp.digest.manifest import is_note
+from palimpsest_mcp.digest.plans import tells_much
+from palimpsest_mcp.digest.ranking import muted
+from palimpsest_mcp.models.specifics import Specific
+
+from .conftest import Bench
+
+_SETTINGS = "\n".join(
+    f"In this place {kind}_pool_size = {n}41{n}07 keeps the rows of the {kind} apart, so that none waits for others."
+    for n, kind in enumerate(("reader", "writer", "mailer", "parser", "loader", "keeper", "sender", "linker"))
+)
+
+
+def _shown(bench: Bench, text: str, share: float) -> list[str]:
+    return [line.text for line in bench.digest(text, share=share).parts[0].lines if not is_note(line.text)]
+
+
+def test_a_name_that_is_shown_anyway_is_the_key_of_its_value(bench: Bench) -> None:
+    lines = _shown(bench, _SETTINGS, 0.27)
+    text = "\n".join(lines)
+    assert "reader_pool_size=041007" in text and text.count("reader_pool_size") == 1
+
+
+def test_a_round_number_alone_yields_to_a_name(bench: Bench) -> None:
+    text = "\n".join(f"about {n}K of them went to fetch_part_{n}_{'xyz'[n % 3]} and {n} % came back" for n in range(30))
+    lines = "\n".join(_shown(bench, text, 0.22))
+    assert lines.count("fetch_part_") > 12 and "17K" not in lines
+
+
+def test_exact_measures_say_more_than_round_ones() -> None:
+    exact, round_one = Specific("score", "25.7%", ""), Specific("score", "20%", "")
+    assert 0 < muted(round_one) < muted(exact) < muted(Specific("name", "fetch_part", "")) == 1.0
+
+
+def test_a_key_says_what_many_values_are_only_where_it_is_a_word() -> None:
+    assert tells_much("line", 3) and not tells_much("line", 2) and not tells_much("c0", 9)
+
+
+def test_what_stands_inside_a_longer_value_adds_to_its_worth() -> None:
+    short = Candidate(0, (0,), (0,), 1.0, 1.0, 4, each=(1.0, 0.0))
+    longer = Candidate(0, (1,), (1,), 3.0, 1.0, 6, each=(2.0, 1.0, 0.0), within=(0,))
+    other = Candidate(0, (2,), (2,), 1.8, 1.0, 5, each=(1.8, 0.0))
+    items_of = {n: [(0, 1.0)] for n in range(3)}
+    assert choose([short, longer, other], 11, [0.0], items_of) == [longer, other]
+    assert choose([short, longer, other], 10, [0.0], items_of) == [longer]
+
+
+def test_of_several_forms_of_a_value_one_is_taken() -> None:
+    line = Candidate(0, (0, 1), (0, 1), 2.4, 2.0, 6, unit=3, each=(1.0, 1.0, 0.4))
+    entries = [Candidate(0, (n,), (n,), 1.0, 1.0, 4, each=(1.0, 0.0)) for n in range(2)]
+    assert choose([*entries, line], 20, [0.0], {0: [(0, 1.0)], 1: [(0, 1.0)]}) == [line]
+
+
+def test_an_import_stands_whole_where_everything_else_is_a_list(bench: Bench) -> None:
+    code = ["#include <vector>", '#include "pool/reader_pool.h"', '#include "pool/writer_pool.h"', "namespace pool {"]
+    for n in range(40):
+        code += [
+            f"void step_{n:02d}_of_all(const rows_t& rows) {{",
+            f"    auto kept_{n:02d} = 0.{n * 7919 + 10007}f;",
+            "}",
+        ]
+    lines = _shown(bench, "\n".join([*code, "}"]), 0.3)
+    assert '#include "pool/reader_pool.h"' in lines
+    assert all(" pool/reader_pool.h" not in line for line in lines)
+
+
+def test_an_error_among_many_values_has_a_line_of_its_own(bench: Bench) -> None:
+    wheels = [
+        f"Collecting pack{n}age=={n}.{n + 1}.{n + 2}\n  Using cached pack{n}age-{n}.{n + 1}.{n + 2}.whl"
+        for n in range(20)
+    ]
+    error = "ERROR: No matching distribution found for cattrs"
+    assert error in _shown(bench, "\n".join([*wheels, error, "Would install nothing"]), 0.25)
+
+
+def test_a_list_is_in_the_order_of_its_source(bench: Bench) -> None:
+    text = "\n".join(f"{n} of the rows of part_{n}_read stay near https://host{n}.example.org/p/{n}" for n in range(60))
+    row = max(_shown(bench, text, 0.15), key=len)
+    found = [word for word in row.split() if word.startswith(("part_", "https:"))]
+    places = [text.index(word) for word in found]
+    assert len(found) > 10 and places == sorted(places)
+
+
+@pytest.mark.parametrize("share", [0.06, 0.08, 0.1, 0.12, 0.15, 0.2])
+def test_no_room_is_left_while_values_are_left_out(bench: Bench, share: float) -> None:
+    rows = [(n * 7919 % 100_003, "abcdefgh"[n % 8]) for n in range(200)]
+    text = "\n".join(f"then {c}_row_{n} was moved by {c}{c} to /data/{c}/{n}.csv again" for n, c in rows)
+    request = bench.request(text, share=share)
+    digest = bench.digester.compute(request)
+    assert digest.mode == "digest" and digest.specifics.left_out
+    assert request.budget_tokens - 6 <= digest.tokens <= request.budget_tokens
