@@ -92,9 +92,9 @@ def _pays(saved: Mapping[int, int], one: Candidate) -> bool:
 
 def _price(plan: Plan, specs: Sequence[int]) -> int:
     """Tokens for which the ledger would show them."""
-    best = max(plan.worth[spec] for spec in specs)
-    told = [spec for spec in specs if plan.worth[spec] >= _WORTH_SAYING * best]
-    bare = sum(plan.bare[spec] for spec in told)
+    worth, bare_cost = plan.worth, plan.bare
+    best = max([worth[spec] for spec in specs])
+    bare = sum([bare_cost[spec] for spec in specs if worth[spec] >= _WORTH_SAYING * best])
     return bare + _LABEL if plan.labelled else bare
 
 

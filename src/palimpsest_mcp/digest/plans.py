@@ -121,9 +121,9 @@ class Batch:
 
     def cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of a line with its remark, and with what says where it stands as far as that is not shown yet."""
-        alone = self._alone(plan, unit)
         if unit.under < 0:
-            return alone
+            return self.bare_cost(unit) if unit.table < 0 else self._alone(plan, unit)
+        alone = self._alone(plan, unit)
         units = plan.survey.reduced.units
         return alone + sum(self._alone(plan, units[above]) for above in self.chain(plan, unit))
 

@@ -118,8 +118,8 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int], counts: Mapping[str, 
     columns = _apart(list(map(whole, lines, _trimmed(lines, spans))) for spans in differing)
     left_out = _dispensable([cells_of(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
-    needs = [[(mark, sayings(line, mark, counts)) for mark in line.marks] for line in lines]
     inline = skeleton.form == "hits" and len(kept) == 1 and kept[0] == list(places[0])
+    needs = [] if inline else [sayings(line, counts) for line in lines]
     if not apart and not inline:
         if not left_out and mostly_wordless(lines, kept) and not mostly_wordless(lines, differing):
             kept += wholes(lines, differing)  # the keys of the values

@@ -97,7 +97,11 @@ def _value(batch: Batch, plan: Plan, unit: Unit) -> float:
 
 def _extra(batch: Batch, plan: Plan, unit: Unit, credit: float) -> float:
     """What a line costs over its specifics' share of the ledger."""
-    bare = sum(plan.bare[spec] for spec in unit.specs if plan.shared[spec] not in batch.seen)
+    seen, shared = batch.seen, plan.shared
+    bare = 0
+    for spec in unit.specs:
+        if shared[spec] not in seen:
+            bare += plan.bare[spec]
     return max(1.0, batch.cost(plan, unit) - credit * bare)
 
 

@@ -35,9 +35,11 @@ class Line(msgspec.Struct, frozen=True, gc=False):
     marks: tuple[Mark, ...] = ()
 
 
-@dataclass(slots=True)
-class Unit:
-    """A candidate for the digest: one whole piece, or a row made of pieces. Units are printed in source order."""
+class Unit(msgspec.Struct, gc=False):
+    """A candidate for the digest: one whole piece, or a row made of pieces. Units are printed in source order.
+
+    There are tens of thousands, and no cycles among them: the collector need not look at them.
+    """
 
     text: str
     """Empty where the heading of its table is all that it shows."""

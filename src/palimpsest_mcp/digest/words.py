@@ -46,13 +46,14 @@ def _label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
     line = survey.lines[home]
     marks = line.marks
     counts = word_counts(survey)
+    runs = counts.runs
     inside = dict.fromkeys(beside, 0)
     best, least, at = "", (0, 0, 0, False, 0), 0
     for word in _WORD.finditer(line.text):
         while at < len(marks) and marks[at].end <= word.start():
             at += 1
         mark = marks[at] if at < len(marks) and marks[at].start < word.end() else None
-        count = _times(word, counts.runs)
+        count = runs[word.group()] * (_NUMBERED if word.end() > word.end(1) else 1)
         if mark and mark.spec in inside:
             inside[mark.spec] = min(inside[mark.spec] or count, count)
             continue
@@ -107,19 +108,24 @@ def count_words(lines: Iterable[Line]) -> Counter[str]:
     return Counter(_RUN.findall("\n".join([line.text for line in lines])))
 
 
-def sayings(line: Line, mark: Mark, count_of: Mapping[str, int]) -> list[str]:
-    """What says what a value of a line is: its key, or one of the rarest words outside of it. Empty where nothing
-    need: for a name, and for what stands alone."""
+def sayings(line: Line, count_of: Mapping[str, int]) -> list[tuple[Mark, list[str]]]:
+    """What says of each value of a line what it is: its key, or one of the rarest words outside of it. Empty where
+    nothing need: for a name, and for what stands alone."""
     text = line.text
-    if speaks(text[mark.start : mark.end]):
-        return []
-    key = _KEY.search(text, max(0, mark.start - 60), mark.start)
-    found: dict[str, int] = {}
-    for word in _WORD.finditer(text):
-        if word.end() <= mark.start or word.start() >= mark.end:
-            found[word[1]] = _times(word, count_of)
-    least = min(found.values(), default=0)
-    return [*([key[1]] if key else []), *(word for word, count in found.items() if count == least)]
+    silent = {mark for mark in line.marks if not speaks(text[mark.start : mark.end])}
+    found_words = _WORD.finditer(text) if silent else ()
+    words = [(word.start(), word.end(), word[1], _times(word, count_of)) for word in found_words]
+    found: list[tuple[Mark, list[str]]] = []
+    for mark in line.marks:
+        if mark not in silent:
+            found.append((mark, []))
+            continue
+        key = _KEY.search(text, max(0, mark.start - 60), mark.start)
+        outside = {word: times for start, end, word, times in words if end <= mark.start or start >= mark.end}
+        least = min(outside.values(), default=0)
+        rarest = [word for word, times in outside.items() if times == least]
+        found.append((mark, [key[1], *rarest] if key else rarest))
+    return found
 
 
 __all__ = ["count_words", "label_of", "sayings", "word_counts"]
