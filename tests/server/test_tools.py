@@ -251,7 +251,7 @@ async def test_an_image_comes_back_as_an_image_block(client: Client) -> None:
 async def test_half_a_surrogate_pair_does_not_break_the_answer(client: Client) -> None:
     more = [{"role": "tool", "tool_use_id": "c", "content": "\udc80 " + log_of(1)}, *items(12)]
     handle = (await data(client, "record_items", session_id="new", items=json.loads(json.dumps(more))))["session"]
-    await data(client, "compact_session", session_id=handle, force=True, target=0.2, window_tokens=60_000)
+    await data(client, "compact_session", session_id=handle, force=True, target=0.4, window_tokens=60_000)
     text = text_of(await ask(client, "restore_batch", session_id=handle, batch_id="offload_0001", item_id="c"))
     assert "\\udc80" in text
 

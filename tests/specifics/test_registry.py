@@ -77,6 +77,7 @@ def test_what_is_found_is_found_again_alone_in_rows_and_in_entries(line: str) ->
 @settings(max_examples=150, deadline=None)
 def test_layout_between_two_texts_changes_nothing_in_either(left: str, right: str, joint: str) -> None:
     assume("command" not in {cls for cls, _ in REGISTRY.set_of(right)})  # one only at the start of its line
+    assume(joint == "\n" or "command" not in {cls for cls, _ in REGISTRY.set_of(left)})  # it is the rest of its line
     assert REGISTRY.set_of(left + joint + right) == REGISTRY.set_of(left) | REGISTRY.set_of(right)
 
 
