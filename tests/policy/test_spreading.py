@@ -59,8 +59,9 @@ def test_all_that_may_leave_share_a_tight_target_by_need() -> None:
 
 
 def test_a_target_that_presses_digests_makes_larger_batches_of_them() -> None:
-    roomy = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.5, keep_last=3, share_by=by({}))
-    tight = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by({}))
+    needs = {f"r{row}": 900.0 for row in range(30)}
+    roomy = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.5, keep_last=3, share_by=by(needs))
+    tight = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by(needs))
     assert {len(slot.item_ids) for slot in roomy.slots} == {3}
     assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.reaches_target
 
@@ -96,12 +97,20 @@ def test_what_needs_little_is_no_pointer_however_low_the_target() -> None:
 
 
 def test_what_every_result_takes_beside_its_text_is_not_given_to_digests() -> None:
+    needs = {f"r{row}": 900.0 for row in range(30)}
     found = plan(
         results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, result_overhead=14,
-        share_by=by({}),
+        share_by=by(needs),
     )  # fmt: skip
     budgets = sum(slot.budget_tokens for slot in found.slots)
     assert found.predicted_tokens == 3_000 + 27 * 14 + budgets <= found.target_tokens
+
+
+def test_of_the_last_batch_only_the_units_leave_that_the_target_needs() -> None:
+    needs = {f"r{row}": 300.0 for row in range(30)}
+    found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.95, keep_last=3, share_by=by(needs))
+    assert found.reaches_target and left(found) == ["r0", "r1", "r2", "r3", "r4"]
+    assert [len(slot.item_ids) for slot in found.slots] == [3, 2]
 
 
 def test_k_does_not_shrink_for_the_sake_of_larger_digests() -> None:

@@ -10,8 +10,8 @@ from ..models.plans import ContextItem, Gate, Slot, Verdict
 from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
 from .importance import scores
 from .judging import gates_of, judge, newest_kept
-from .slots import Sizing, batches, gain_of, units_of
-from .spreading import Share, room_of, spread
+from .slots import Sizing, Unit, batches, gain_of, units_of
+from .spreading import Share, room_of, spread, suffices
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
@@ -92,14 +92,12 @@ def _at(
     newest: int,
     sizing: Sizing,
     known: _Known,
-    *,
-    everything: bool = False,
 ) -> Fit:
     # The last messages give way only to a K that the caller named, not to one that was found here.
     loose = wish.force and wish.keep_last is not None
     verdicts = judge(items, policy, keep_last=newest, force=loose, known_gates=known.gates)
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
-    excess = None if wish.strategy.takes_all or everything else wish.used - wish.goal
+    excess = None if wish.strategy.takes_all else wish.used - wish.goal
     slots = batches(units, excess=excess, sizing=sizing)
     return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=_predicted(wish, slots))
 
@@ -140,21 +138,36 @@ def _spread(
     A target below the least that digests must have is missed rather than met by pointers: these would show nothing.
     """
 
-    def all_of_it(sizing: Sizing) -> Fit:
-        return _at(items, policy, wish, best.keep_last, sizing, known, everything=True)
-
-    every, excess = all_of_it(sizing), wish.used - wish.goal
-    leaving = sum(slot.tokens for slot in every.slots if not (slot.pointer or slot.copies))
-    if room_of(every.slots, excess=excess) < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
+    units = units_of(items, best.verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
+    excess = wish.used - wish.goal
+    every = batches(units, excess=None, sizing=sizing)
+    leaving = sum(slot.tokens for slot in every if not (slot.pointer or slot.copies))
+    if room_of(every, excess=excess) < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
         sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
-        every = all_of_it(sizing)
+        every = batches(units, excess=None, sizing=sizing)
+    if not wish.strategy.takes_all and suffices(every, share, excess=excess):
+        every = _fewest(units, every, sizing, share, excess)
     limit = limit_of(policy, wish.strategy)
     least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
-    slots = spread(every.slots, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
+    slots = spread(every, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
-    return msgspec.structs.replace(every, slots=tuple(slots), predicted=predicted, notes=notes)
+    return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)
+
+
+def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share: Share, excess: int) -> list[Slot]:
+    """The slots of the first units whose digests suffice with all they need, as many as it takes: all of them do."""
+    low, high = 0, len(units)
+    found = list(every)
+    while high - low > 1:
+        middle = (low + high) // 2
+        fewer = batches(units[:middle], excess=None, sizing=sizing)
+        if suffices(fewer, share, excess=excess):
+            found, high = fewer, middle
+        else:
+            low = middle
+    return found
 
 
 def _shrink_share(

@@ -49,6 +49,13 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
     return [sized.get(slot, slot) for slot in chosen]
 
 
+def suffices(slots: Sequence[Slot], share: Share, *, excess: int) -> bool:
+    """Whether the digests of all these slots, with what they need, cover the excess."""
+    digests = _digests(slots)
+    wanted = dict(zip(digests, _within(digests, share(digests, None)), strict=True))
+    return sum(gain_of(wanted.get(slot, slot)) for slot in slots) >= excess
+
+
 def room_of(slots: Sequence[Slot], *, excess: int) -> int:
     """Tokens that the target leaves to the digests among these slots."""
     return sum(gain_of(one) + (0 if one.pointer or one.copies else one.budget_tokens) for one in slots) - excess
@@ -92,4 +99,4 @@ def _with_budget(slot: Slot, budget: int) -> Slot:
     return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
 
 
-__all__ = ["Share", "room_of", "spread"]
+__all__ = ["Share", "room_of", "spread", "suffices"]
