@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ def run_process(command: Sequence[str | Path], environment: Mapping[str, str] | 
             env={**os.environ, **(environment or {})},
             cwd=CHECKOUT,
         )
+        watching = _Peak(process.pid)
         # wait4 gives the peak of this very process; RUSAGE_CHILDREN would give the largest of all so far.
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
@@ -55,7 +57,35 @@ def run_process(command: Sequence[str | Path], environment: Mapping[str, str] | 
         if process.returncode != 0:
             raise RuntimeError(f"{command[:4]} ended with {process.returncode}: {errors.read()[-2000:].decode()}")
         scale = 1 if sys.platform == "darwin" else 1024
-        return Run(seconds, usage.ru_maxrss * scale / 1e6, output.read().decode())
+        return Run(seconds, watching.mb() or usage.ru_maxrss * scale / 1e6, output.read().decode())
+
+
+class _Peak:
+    """Watches the peak memory of a process on Linux, where what `wait4` says begins with the peak of its starter."""
+
+    def __init__(self, pid: int) -> None:
+        self._status = Path(f"/proc/{pid}/status")
+        self._mb = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def mb(self) -> float:
+        """The largest that was seen; 0 where nothing can be."""
+        self._over.set()
+        self._thread.join()
+        return self._mb
+
+    def _watch(self) -> None:
+        while not self._over.wait(0.01):
+            try:
+                text = self._status.read_text("utf-8")
+            except OSError:
+                return
+            found = next((line for line in text.splitlines() if line.startswith("VmHWM")), None)
+            if found is None:
+                continue  # it has ended, or has not begun
+            self._mb = max(self._mb, int(found.split()[1]) * 1024 / 1e6)
 
 
 def spread(values: Iterable[float], digits: int = 2) -> str:

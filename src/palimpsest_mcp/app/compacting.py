@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import InvalidArgument
 from ..hosts.session_files import parse_value, rewrap
+from ..models.events import SessionInfo
 from ..models.reports import Report
 from ..services import files, policies
 from ..services.admitting import admit, admit_list
@@ -73,12 +74,13 @@ class CompactingMethods:
         parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
         await admit_list(self._given, self._sessions, session_id or "", parsed, told, force=force)
         info = await self._sessions.ensure(session_id or "new", parent=parent)
-        request = PassRequest(
-            policy=await policies.policy_of(self._given, self._sessions, info, policy),
-            target=target,
+        request = await self._request(
+            info,
+            policy,
+            target,
+            keep_last,
             force=force,
             dry_run=dry_run,
-            keep_last=keep_last,
             focus=focus,
             strategy=strategy,
             progress=progress,
@@ -116,12 +118,13 @@ class CompactingMethods:
         name = session_id or parsed.session_id or files.session_id_of(path, found.line)
         await admit_list(self._given, self._sessions, name, parsed, told, force=force)
         info = await self._sessions.ensure(name, project=parsed.project, source=path.name)
-        request = PassRequest(
-            policy=await policies.policy_of(self._given, self._sessions, info, policy),
-            target=target,
+        request = await self._request(
+            info,
+            policy,
+            target,
+            keep_last,
             force=force,
             dry_run=dry_run,
-            keep_last=keep_last,
             focus=focus,
             strategy=strategy,
             progress=progress,
@@ -153,14 +156,8 @@ class CompactingMethods:
         admit(self._given, told=told, policy=policy, strategy="", target=target, keep_last=keep_last)
         rewriting = Rewriting(self._given, self._sessions, self._messages)
         info, opened = await rewriting.open(path)
-        request = PassRequest(
-            policy=await policies.policy_of(self._given, self._sessions, info, policy),
-            target=target,
-            force=True,
-            dry_run=dry_run,
-            keep_last=keep_last,
-            focus=focus,
-            progress=progress,
+        request = await self._request(
+            info, policy, target, keep_last, force=True, dry_run=dry_run, focus=focus, progress=progress
         )
         return await rewriting.write(path, info, opened, request, told)
 
@@ -219,3 +216,10 @@ class CompactingMethods:
             progress=progress,
         )
         return await self._passes.run(info, situation, request, host)
+
+    async def _request(
+        self, info: SessionInfo, policy: str | None, target: float | None, keep_last: int | None, **how: Any
+    ) -> PassRequest:
+        """A pass as it was asked for, under the policy that holds for the session."""
+        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
+        return PassRequest(policy=chosen, target=target, keep_last=keep_last, **how)

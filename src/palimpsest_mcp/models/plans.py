@@ -86,3 +86,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     keep_last: int
     """K after shrinking."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def lone(self) -> bool:
+        """Whether one result is all there is to digest."""
+        return sum(len(slot.item_ids) for slot in self.slots if not slot.copies) == 1

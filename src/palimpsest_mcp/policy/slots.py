@@ -123,6 +123,21 @@ def gain_of(slot: Slot) -> int:
     return slot.tokens - slot.overhead_tokens - slot.budget_tokens
 
 
+def split(slot: Slot, items: Mapping[str, ContextItem]) -> list[Slot]:
+    """One slot a unit, each with its share of the budget."""
+    names: dict[str, list[str]] = {}
+    for name in slot.item_ids:
+        names.setdefault(items[name].item.unit or name, []).append(name)
+    found: list[Slot] = []
+    for ids in names.values():
+        tokens = sum(items[name].tokens for name in ids)
+        budget = min(tokens - 1, max(1, round(slot.budget_tokens * tokens / max(1, slot.tokens))))
+        grows = slot.ceiling_tokens > slot.budget_tokens
+        ceiling = min(GROWTH * budget, tokens - 1) if grows else budget
+        found.append(Slot(item_ids=tuple(ids), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling))
+    return found
+
+
 def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
     ids = tuple(item_id for unit in units for item_id in unit.item_ids)
     tokens = sum(unit.tokens for unit in units)

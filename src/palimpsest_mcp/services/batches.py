@@ -12,10 +12,9 @@ from ..errors import DigestRefused
 from ..models.events import SessionInfo
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.specifics import Specific
-from ..policy.compression import Compressed, compression
 from ..policy.levels import level2_groups
 from ..policy.planning import Outcome
-from ..policy.slots import GROWTH
+from ..policy.slots import split
 from .batch_numbers import Numbers
 from .dependencies import Dependencies
 from .made import Made
@@ -28,9 +27,6 @@ from .sessions import Sessions
 from .wording import Wording
 
 Batch = tuple[Made, list[ContextItem]]
-GROWN, MOST_GROWTH = 3, 0.1
-"""How often a digest is made again because all of them together came out below the least size, and by what share of its
-budget at most: beyond that the pass is too much, and not the rounding."""
 
 
 class Kept(NamedTuple):
@@ -99,9 +95,9 @@ class Batches:
 
     async def make(self, first: Plan) -> None:
         """Digest what the plan says, until the real counts meet the target."""
+        self._digesting.lone = first.lone
         await self._fill(first, first.slots)
         await self._raise_level(first)
-        await self._refuse_too_much(first)
 
     # -- making ------------------------------------------------------------------------------------------------------
 
@@ -196,35 +192,6 @@ class Batches:
             self.made.append((made, [self._items[name] for name in group.item_ids]))
             above -= group.tokens - made.record.digest_token_count
 
-    async def _refuse_too_much(self, first: Plan) -> None:
-        """A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003); not where
-        a digest only came out a little smaller than it might be."""
-        pressed = self._compressed()
-        for again in range(GROWN):
-            largest = max(self._digests(), key=lambda made: made.record.original_token_count, default=None)
-            if not pressed.missing or largest is None:
-                return
-            slot = self._slots[largest.record.batch_id]
-            budget = slot.budget_tokens + pressed.missing + again * slot.budget_tokens // 200
-            if pressed.missing > MOST_GROWTH * slot.budget_tokens or budget >= slot.tokens:
-                break
-            roomier = msgspec.structs.replace(
-                slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
-            )
-            await self.drop({largest.record.batch_id}, taken=False)
-            await self.add(first, [roomier])
-            pressed = self._compressed()
-        if pressed.refused:
-            self.made, self.refusal = [], pressed.note
-
-    def _digests(self) -> list[Made]:
-        return [made for made, _ in self.made if made.record.mode == "digest" and made.record.level == 1]
-
-    def _compressed(self) -> Compressed:
-        sizes = [m.sizes(self._counter.per_result_overhead) for m, _ in self.made if m.record.level == 1]
-        left_out = sum(made.record.specifics.left_out for made, _ in self.made if made.record.mode == "digest")
-        return compression(sizes, self._request.rules, strategy=self._request.how.name, left_out=left_out)
-
     # -- for whoever looks at what was made --------------------------------------------------------------------------
 
     def leaving(self) -> dict[str, Leaving]:
@@ -261,17 +228,7 @@ class Batches:
 
     def units(self, slot: Slot) -> list[Slot]:
         """One slot a unit, each with its share of the budget."""
-        names: dict[str, list[str]] = {}
-        for name in slot.item_ids:
-            names.setdefault(self._items[name].item.unit or name, []).append(name)
-        found: list[Slot] = []
-        for ids in names.values():
-            tokens = sum(self._items[name].tokens for name in ids)
-            budget = min(tokens - 1, max(1, round(slot.budget_tokens * tokens / max(1, slot.tokens))))
-            grows = slot.ceiling_tokens > slot.budget_tokens
-            ceiling = min(GROWTH * budget, tokens - 1) if grows else budget
-            found.append(Slot(item_ids=tuple(ids), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling))
-        return found
+        return split(slot, self._items)
 
     def kept(self) -> Kept:
         """What stands now, to come back to."""

@@ -28,6 +28,7 @@ from .offloaded import Offloaded
 from .pass_planning import Planning
 from .pass_request import PassRequest
 from .proving import prove
+from .refusing import refuse_too_much
 from .sessions import Sessions
 from .status_note import keep_status
 from .summary import KeptSummaries, PassFacts
@@ -124,6 +125,7 @@ class _Pass:
         self._batches.wording.hand_in(first.slots, self._request.digests)
         if first.status == "planned":
             await self._batches.make(first)
+            await refuse_too_much(self._batches, first, self._request, self._counter.per_result_overhead)
             if self._batches.made:
                 await self._report(0, 3, "probe")
                 self._probes = await prove(self._given, self._situation.view.items, self._batches, first, self._request)

@@ -54,7 +54,8 @@ class Digesting:
         """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
-        self._alone: bool | None = None
+        self.lone = False
+        """One result is all there is to digest: what it holds comes before what it says."""
 
     @property
     def digester(self) -> str:
@@ -105,9 +106,7 @@ class Digesting:
 
     async def write_ahead(self, batches: Sequence[tuple[Slot, Sequence[ContextItem]]]) -> None:
         """Have the summaries of batches written before their digests are made: side by side, while those follow one
-        another; and see whether one result is all there is to digest."""
-        if self._alone is None:
-            self._alone = sum(len(items) for _, items in batches) == 1
+        another."""
         wanted: list[tuple[Slot, tuple[DigestSource, ...]]] = []
         for slot, items in batches:
             ids = tuple(one.item.id for one in items)
@@ -201,7 +200,7 @@ class Digesting:
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
             focus=self._focus_of(items),
-            values_first=self._alone is True and above is None,
+            values_first=self.lone and above is None,
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),

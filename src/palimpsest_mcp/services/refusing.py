@@ -1,0 +1,51 @@
+"""A pass that keeps next to nothing is refused, where the policy or the strategy says so (seed 003)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..models.plans import Plan
+from ..policy.compression import Compressed, compression
+from .batches import Batches
+from .made import Made
+from .pass_request import PassRequest
+
+GROWN, MOST_GROWTH = 3, 0.1
+"""How often a digest is made again because all of them together came out below the least size, and by what share of its
+budget at most: beyond that the pass is too much, and not the rounding."""
+
+
+async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, overhead: int) -> None:
+    """Take all batches back where they are too small; not where digests only came out a little smaller than they might.
+
+    Args:
+        overhead: tokens that every result takes beside its text.
+    """
+    pressed = _compressed(batches, request, overhead)
+    for again in range(GROWN):
+        largest = max(_digests(batches), key=lambda made: made.record.original_token_count, default=None)
+        slot = batches.slot_of(largest.record.batch_id) if largest is not None else None
+        if not pressed.missing or largest is None or slot is None:
+            break
+        budget = slot.budget_tokens + pressed.missing + again * slot.budget_tokens // 200
+        if pressed.missing > MOST_GROWTH * slot.budget_tokens or budget >= slot.tokens:
+            break
+        roomier = msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens))
+        await batches.drop({largest.record.batch_id}, taken=False)
+        await batches.add(first, [roomier])
+        pressed = _compressed(batches, request, overhead)
+    if pressed.refused:
+        batches.made, batches.refusal = [], pressed.note
+
+
+def _digests(batches: Batches) -> list[Made]:
+    return [made for made, _ in batches.made if made.record.mode == "digest" and made.record.level == 1]
+
+
+def _compressed(batches: Batches, request: PassRequest, overhead: int) -> Compressed:
+    sizes = [made.sizes(overhead) for made, _ in batches.made if made.record.level == 1]
+    left_out = sum(made.record.specifics.left_out for made, _ in batches.made if made.record.mode == "digest")
+    return compression(sizes, request.rules, strategy=request.how.name, left_out=left_out)
+
+
+__all__ = ["refuse_too_much"]
