@@ -153,6 +153,7 @@ async def test_what_nothing_else_mends_is_made_one_unit_a_batch(tmp_path: Path) 
         report = await passed(p, tickets(), target=0.43, strategy="sliding_window")
     assert report.probes.state == "passed" and report.status == "compacted"
     assert any(batch.items == 1 for batch in report.batches)
+    assert any(batch.items > 1 for batch in report.batches), "and only what failed"
 
 
 async def test_a_weak_pass_that_nothing_mends_is_accepted_with_a_warning(tmp_path: Path) -> None:
@@ -327,3 +328,19 @@ async def test_probes_of_a_session_find_what_its_host_threw_away(tmp_path: Path)
         assert written(tmp_path) == before
     assert whole.state == "passed" and whole.passed == whole.total
     assert found.passed < found.total and any(one.type == "recall" for one in found.failed)
+
+
+async def test_a_batch_that_is_made_again_keeps_its_number(tmp_path: Path) -> None:
+    """Nothing was written under it; who reads the report finds the batches from the first number on."""
+
+    def strike(request: DigestRequest, text: str) -> str:
+        return hide(*range(6))(text) if len(request.sources) > 1 else text
+
+    async with damaged(tmp_path, strike) as p:
+        report = await passed(p, tickets(), target=0.43, strategy="sliding_window")
+        stored = await p.list_offloaded("s")
+    names = [batch.batch_id for batch in report.batches]
+    assert report.probes.retries and len(names) == len(set(names)) == len(stored)
+    assert "offload_0001" in names and "toolu_000" in next(
+        batch.item_ids for batch in report.batches if batch.batch_id == "offload_0001"
+    )

@@ -39,6 +39,7 @@ class Kept(NamedTuple):
     held: dict[Specific, str]
     copies: list[tuple[ContextItem, str]]
     refused: list[str]
+    freed: list[str]
 
 
 class Batches:
@@ -74,6 +75,8 @@ class Batches:
         """Batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
+        self._freed: list[str] = []
+        """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
         self._outcomes: list[Outcome] = []
         self._slots: dict[str, Slot] = {}
         self._numbers = Numbers(given, sessions, info, planning, pass_id)
@@ -143,7 +146,8 @@ class Batches:
         if not fresh:
             return tokens
         try:
-            made = await self._digesting.make(slot, fresh, named or await self._numbers.next(), self._standing)
+            named = named or (self._freed.pop(0) if self._freed else await self._numbers.next())
+            made = await self._digesting.make(slot, fresh, named, self._standing)
         except DigestRefused:
             self.refused += [one.item.id for one in fresh]
             return tokens + sum(one.tokens for one in fresh) if copies else None
@@ -240,14 +244,16 @@ class Batches:
             self._digesting.held(),
             list(self.copies),
             list(self.refused),
+            list(self._freed),
         )
 
     def put_back(self, kept: Kept) -> None:
-        """Come back to what stood before; numbers that were taken meanwhile stay unused."""
+        """Come back to what stood before."""
         self.made, self._outcomes = list(kept.made), list(kept.outcomes)
         self._slots, self._standing = dict(kept.slots), dict(kept.standing)
         self._digesting.hold_again(kept.held)
         self.copies, self.refused = list(kept.copies), list(kept.refused)
+        self._freed = list(kept.freed)
 
     async def tried(self, again: Mapping[str, Sequence[Slot]]) -> dict[str, Leaving]:
         """What `leaving` would be with batches made again from other slots, and all others as they are.
@@ -289,6 +295,7 @@ class Batches:
         gone = [(made, items) for made, items in self.made if made.record.batch_id in away]
         self.made = [(made, items) for made, items in self.made if made.record.batch_id not in away]
         self._digesting.forget(away)
+        self._freed = sorted({*self._freed, *(made.record.batch_id for made, _ in gone if not made.adopted)})
         for made, items in gone:
             own = made.record.batch_id
             self._standing.pop(own, None)

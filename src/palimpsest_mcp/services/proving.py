@@ -33,8 +33,8 @@ async def prove(
 
     A critical failure: the unit concerned gets a batch of its own, once, with room to say it. Less than 70 %: weak
     batches are made again, once, as large as before, with what the probes missed put first. Where either fails still:
-    the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more
-    room, then stay raw while others can leave for them, then are made one unit a batch; each as far as the target
+    the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more room, then stay raw
+    while others can leave for them, then each unit that failed gets a batch of its own; each as far as the target
     allows. A round that shows no more, or costs the target, is taken back; in the end the pass is accepted with a
     warning.
     """
@@ -115,9 +115,6 @@ def _sized(slot: Slot, budget: int) -> Slot:
 async def _with_answers(probing: Probing, batches: Batches, first: Plan, found: Round) -> Round | None:
     """The round after weak batches were made again, as large as before, with what the probes missed put first."""
     weak = {name: [slot] for name in found.weak if (slot := batches.slot_of(name)) is not None and not slot.pointer}
-    for one in found.graded.failed:
-        if found.batch_of.get(one.item_id) in weak:
-            batches.ask_for(one.item_id, one.expected)
     return await _remade(probing, batches, first, found, weak)
 
 
@@ -137,9 +134,13 @@ async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, 
 async def _remade(
     probing: Probing, batches: Batches, first: Plan, found: Round, slots: Mapping[str, Sequence[Slot]]
 ) -> Round | None:
-    """The round after batches were made again from other slots; None where there are none."""
+    """The round after batches were made again from other slots, what the probes missed put first; None where there are
+    none."""
     if not slots:
         return None
+    for one in found.graded.failed:
+        if found.batch_of.get(one.item_id) in slots:
+            batches.ask_for(one.item_id, one.expected)
     tried = await probing.ask(await batches.tried(slots))
     if tried.graded.missed >= found.graded.missed:
         return found  # seen before all that left specifics to them are made again too
@@ -175,10 +176,25 @@ def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> di
             roomier = msgspec.structs.replace(
                 slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
             )
-            slots[batch] = batches.units(roomier) if singly else [roomier]
+            slots[batch] = _apart(batches.units(roomier), found) if singly else [roomier]
         elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= 2 * MIN_BUDGET_TOKENS:
-            slots[batch] = units
+            slots[batch] = _apart(units, found)
     return slots
+
+
+def _apart(units: Sequence[Slot], found: Round) -> list[Slot]:
+    """A slot for each unit that failed a probe, and one for the rest: a header more for each, and no more than that."""
+    failed = {one.item_id for one in found.graded.failed}
+    weak = [unit for unit in units if not failed.isdisjoint(unit.item_ids)]
+    rest = [unit for unit in units if failed.isdisjoint(unit.item_ids)]
+    if not rest:
+        return weak
+    together = msgspec.structs.replace(
+        _joined(rest),
+        budget_tokens=sum(unit.budget_tokens for unit in rest),
+        ceiling_tokens=sum(unit.ceiling_tokens for unit in rest),
+    )
+    return [*weak, together]
 
 
 __all__ = ["prove"]
