@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 from hypothesis import given, settings
@@ -38,6 +39,18 @@ def test_where_values_come_first_more_of_them_are_shown_with_fewer_words(bench: 
     words = bench.digest(text, share=0.12, values_first=False).specifics
     assert first.shown > words.shown
     assert any(" … " not in line for line in _ledger(bench, text, 0.12, values_first=True))
+
+
+def test_rows_of_records_name_the_values_in_them_where_words_come_first(bench: Bench) -> None:
+    text = json.dumps([{"word": f"{_WORDS[n % 10]} of them", "ref": f"{n:03d}f{n * 7919:06d}"} for n in range(40)])
+    rows = {first: _shown_rows(bench, text, values_first=first) for first in (True, False)}
+    assert rows[True] and not any("ref=" in row for row in rows[True])
+    assert rows[False] and all("ref=" in row for row in rows[False])
+
+
+def _shown_rows(bench: Bench, text: str, *, values_first: bool) -> list[str]:
+    digest = bench.digest(text, share=0.9, values_first=values_first)
+    return [line.text for line in digest.parts[0].lines if line.kind == "row" and " of them" in line.text]
 
 
 def test_short_lines_of_nothing_but_values_stand_as_they_are(bench: Bench) -> None:

@@ -15,7 +15,7 @@ from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note, u
 from .plans import Plan, batch_of
 from .ranking import CARRIED, Rank, worth
 from .selection import Selector
-from .survey import survey
+from .survey import spell, survey
 from .units import Survey
 from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
 
@@ -72,6 +72,8 @@ class Attempt:
         brief = is_brief(request, self._unit)
         small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
         self._values_first = request.values_first or small
+        if not self._values_first:
+            spell(self._surveys)
         rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
         self._rated = rated
         self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]

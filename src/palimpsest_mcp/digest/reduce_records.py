@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .json_records import Record
 from .units import Line, Reduced, Table, Unit
+from .words import speaks
 
 _SEPARATOR = " | "
 _FIELDS_WIDTH = 140
@@ -202,6 +203,7 @@ def _usual(rows: list[_Row], counts: Counter[str]) -> dict[str, Line]:
 def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str, Line], labelled: bool) -> Unit:
     used: list[Line] = []
     texts: list[str] = []
+    named: dict[int, str] = {}
     if labelled:
         texts.append(row.label.text if row.label else "")
         used += [row.label] if row.label else []
@@ -210,6 +212,8 @@ def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str
         used.append(row.cells[""])
     for column in columns:
         cell = row.cells.get(column)
+        if cell and _is_bare_value(cell):
+            named[len(texts)] = f"{column.rpartition(' ')[2]}={cell.text}"
         texts.append(cell.text if cell else "")
         used += [cell] if cell else []
     for column, cell in row.cells.items():
@@ -217,7 +221,14 @@ def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str
             continue
         texts.append(f"{column}={cell.text}")
         used += [titles[column], cell]
-    return Unit(_SEPARATOR.join(texts), "row", _marks(*used), table=0)
+    spelled = _SEPARATOR.join(named.get(n, text) for n, text in enumerate(texts)) if named else ""
+    return Unit(_SEPARATOR.join(texts), "row", _marks(*used), table=0, spelled=spelled)
+
+
+def _is_bare_value(cell: Line) -> bool:
+    """Whether a cell is nothing but a value that says nothing alone."""
+    mark = cell.marks[0] if len(cell.marks) == 1 else None
+    return mark is not None and (mark.start, mark.end) == (0, len(cell.text)) and not speaks(cell.text)
 
 
 __all__ = ["Told", "reduce_records"]

@@ -159,6 +159,13 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     )
 
 
+def spell(surveys: Sequence[Survey]) -> None:
+    """Where values stand with their key or a word, those in the rows of records have the names of their columns."""
+    for one in surveys:
+        for unit in one.reduced.units:
+            unit.text = unit.spelled or unit.text
+
+
 def _text(
     texts: Sequence[str], reader: _Reader, known: Sequence[Span] | None = None
 ) -> tuple[Reduced, tuple[Route, ...]]:
@@ -256,4 +263,4 @@ def _with_texts(reduced: Reduced, told: Sequence[Told], inner: Mapping[int, Redu
     return found
 
 
-__all__ = ["survey"]
+__all__ = ["spell", "survey"]

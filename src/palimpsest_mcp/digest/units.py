@@ -56,6 +56,8 @@ class Unit(msgspec.Struct, gc=False):
     """A remark of ours to print before it, without brackets: `180 lines like`."""
     loud: bool = False
     """It cries out among many that do not (`loud.py`)."""
+    spelled: str = ""
+    """A row of records with the names of columns before values that say nothing alone; empty where there is none."""
     says: bool | None = None
     """Of a row of a text: whether each of its values has its key, or a rarest word of its line, in it."""
     words: float = 0.0

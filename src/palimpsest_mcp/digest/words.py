@@ -128,4 +128,4 @@ def sayings(line: Line, count_of: Mapping[str, int]) -> list[tuple[Mark, list[st
     return found
 
 
-__all__ = ["count_words", "label_of", "sayings", "word_counts"]
+__all__ = ["count_words", "label_of", "sayings", "speaks", "word_counts"]
