@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ..errors import DigestRefused
-from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest
-from ..models.records import SpecificCounts, Verification
+from ..models.digests import Digest, DigestRequest
+from ..models.records import Verification
 from ..ports.text import Registry, TokenCounter
-from .assembly import body_lines, line_count, note_line
-from .manifest import SHORTENED, has_short_notes, header, is_brief, item_note, unit_of
+from .drafting import Draft, Drafting
+from .manifest import is_brief
 from .plans import Plan, batch_of
 from .ranking import CARRIED, Rank, worth
 from .selection import Selector
-from .survey import spell, survey
+from .survey import spell
 from .units import Survey
-from .verify import CHECKS, PartCheck, check_part, counted, settle, shown_specifics, violations
+from .verify import CHECKS, PartCheck, shown_specifics
 
 _ROUNDS = 4
 """Times that a selection is corrected until the tokens counted meet the budget."""
@@ -36,21 +35,7 @@ _SMALL = 600
 """Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A selection printed and checked."""
-
-    bodies: list[list[DigestLine]]
-    checks: list[PartCheck]
-    counts: SpecificCounts
-    parts: tuple[DigestPart, ...]
-    tokens: int
-    pointers: frozenset[int] = frozenset()
-    dropped: int = 0
-    notes: list[str] = field(default_factory=list[str])
-
-
-class Attempt:
+class Attempt(Drafting):
     """Everything about one request; `run` gives the digest."""
 
     _prose_tokens = 0
@@ -59,16 +44,9 @@ class Attempt:
     def __init__(
         self, request: DigestRequest, registry: Registry, counter: TokenCounter, ranks: Mapping[str, Rank], name: str
     ) -> None:
-        self._request = request
-        self._registry = registry
-        self._counter = counter
+        super().__init__(request, registry, counter)
         self._ranks = ranks
         self._name = name
-        self._counts_of: dict[str, int] = {}
-        self._surveys = [survey(source, registry) for source in request.sources]
-        self._source_tokens = sum(source.tokens for source in request.sources)
-        self._fixed = request.ceiling_tokens <= request.budget_tokens
-        self._unit = unit_of(counter) if self._fixed else 1.0  # what may grow is not that small
         brief = is_brief(request, self._unit)
         small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
         self._values_first = request.values_first or small
@@ -80,7 +58,6 @@ class Attempt:
         self._least = request.min_shown
         if request.carried:
             self._rated = [self._with_carried(one, of) for one, of in zip(self._surveys, rated, strict=True)]
-        self._redacted = sum(source.redacted for source in request.sources)
         self._add_focus()
 
     def run(self) -> Digest:
@@ -103,7 +80,7 @@ class Attempt:
 
     # -- selection ---------------------------------------------------------------------------------------------------
 
-    def _selected(self) -> _Draft | None:
+    def _selected(self) -> Draft | None:
         """Select; an item that stays under `min_shown` gives up its content lines for its ledger, and where even that
         does not suffice it becomes a pointer, and what it frees is spent on the others."""
         pointers: frozenset[int] = frozenset()
@@ -124,7 +101,7 @@ class Attempt:
             bare |= poor
         return None
 
-    def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> _Draft | None:
+    def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> Draft | None:
         """Fill the budget; then, up to the ceiling, what is of the first rank and still left out."""
         request = self._request
         batch = batch_of(
@@ -161,11 +138,11 @@ class Attempt:
 
     def _fitted(
         self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, fixed: int
-    ) -> _Draft:
+    ) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
         room = budget - fixed
         available = room
-        best: _Draft | None = None
+        best: Draft | None = None
         for _ in range(_ROUNDS):
             selector.fill(available)
             draft = self._drafted(plans, pointers)
@@ -180,8 +157,8 @@ class Attempt:
         return best or self._trimmed(plans, selector, pointers, budget)
 
     def _topped_up(
-        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, best: _Draft
-    ) -> _Draft:
+        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, best: Draft
+    ) -> Draft:
         """As much more as still fits: in a list every token left is part of a value left out."""
         least, most = selector.spent, 0
         available = least + budget - best.tokens
@@ -198,15 +175,15 @@ class Attempt:
             available = (least + most) // 2 if most else available + budget - draft.tokens
         return best
 
-    def _trimmed(self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int) -> _Draft:
+    def _trimmed(self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int) -> Draft:
         draft = self._drafted(plans, pointers)
         while draft.tokens > budget and selector.trim(draft.tokens - budget):
             draft = self._drafted(plans, pointers)
         return draft
 
     def _grown(
-        self, plans: list[Plan], selector: Selector, draft: _Draft, pointers: frozenset[int], fixed: int
-    ) -> _Draft:
+        self, plans: list[Plan], selector: Selector, draft: Draft, pointers: frozenset[int], fixed: int
+    ) -> Draft:
         """With the ceiling as budget: all items their least share, then what is of the first rank, nothing else."""
         ceiling = self._request.ceiling_tokens
         selector.fill(self._request.budget_tokens - fixed)
@@ -235,77 +212,14 @@ class Attempt:
     def _first_classes(self) -> frozenset[str]:
         return frozenset(name for name, rank in self._ranks.items() if rank.first)
 
-    def _lacks(self, draft: _Draft, pointers: frozenset[int]) -> bool:
+    def _lacks(self, draft: Draft, pointers: frozenset[int]) -> bool:
         first = self._first_classes()
         if any(count.left_out for name, count in draft.counts.by_class.items() if name in first):
             return True
         least = self._least
         return any(self._in_view(n, c) < least for n, c in enumerate(draft.checks) if n not in pointers)
 
-    # -- printing and checking ---------------------------------------------------------------------------------------
-
-    def _drafted(self, plans: list[Plan], pointers: frozenset[int]) -> _Draft:
-        return self._printed([[] if n in pointers else body_lines(plan) for n, plan in enumerate(plans)], pointers)
-
-    def _printed(self, bodies: list[list[DigestLine]], pointers: frozenset[int]) -> _Draft:
-        """Parts with header and notes around bodies; lines that break a rule are taken out first."""
-        checks: list[PartCheck] = []
-        dropped = 0
-        for number, (one, lines) in enumerate(zip(self._surveys, bodies, strict=True)):
-            check = check_part(one, lines, self._registry)
-            if check.bad_lines:
-                dropped += len(check.bad_lines)
-                bodies[number] = [line for n, line in enumerate(lines) if n not in check.bad_lines]
-                check = check_part(one, bodies[number], self._registry)
-            checks.append(check)
-        settle(self._surveys, checks, self._request.visible.holders, self._request.batch_id)
-        counts = counted(self._surveys, checks, self._redacted)
-        parts, tokens = self._headed(bodies, checks, counts, pointers)
-        return _Draft(bodies, checks, counts, parts, tokens, pointers, dropped)
-
-    def _headed(
-        self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]
-    ) -> tuple[tuple[DigestPart, ...], int]:
-        """The header says how many tokens the digest has, itself included: found by trying, else not said."""
-        some = pointers if len(pointers) < len(bodies) else frozenset[int]()
-        notes = [self._note(n, checks[n] if n in some else None) for n in range(len(bodies))]
-        rest = [[note, *body] for note, body in zip(notes, bodies, strict=True)]
-        if rest[0][0].text == SHORTENED:
-            del rest[0][0]  # the header above it says so
-        others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
-        said = 0
-        for guess in range(4):
-            said = said if guess else sum(1 for _ in rest) + others
-            head = DigestLine("note", header(self._request, counts, said, self._unit))
-            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
-            if tokens == said:
-                break
-            said = tokens
-        else:
-            head = DigestLine("note", header(self._request, counts, 0, self._unit))
-            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
-        rest[0] = [head, *rest[0]]
-        parts = tuple(
-            DigestPart(item_id=source.item_id, lines=tuple(lines))
-            for source, lines in zip(self._request.sources, rest, strict=True)
-        )
-        return parts, tokens
-
-    def _note(self, number: int, pointer: PartCheck | None) -> DigestLine:
-        source = self._request.sources[number]
-        brief = has_short_notes(self._request, self._unit)
-        if pointer is None:
-            return note_line(source, number + 1, brief=brief)
-        own = counted([self._surveys[number]], [pointer], source.redacted)
-        return DigestLine("note", item_note(source, number + 1, line_count(source), own, brief=brief))
-
-    def _violations(self, draft: _Draft, ceiling: int) -> tuple[str, ...]:
-        source = self._source_tokens
-        return violations(
-            draft.parts, draft.checks, draft.counts, tokens=draft.tokens, ceiling=ceiling, source_tokens=source
-        )
-
-    def _finished(self, draft: _Draft, mode: str) -> Digest:
+    def _finished(self, draft: Draft, mode: str) -> Digest:
         found = self._violations(draft, max(draft.tokens, self._request.ceiling_tokens))
         return Digest(
             batch_id=self._request.batch_id,
@@ -319,14 +233,6 @@ class Attempt:
             registry=self._registry.version,
             notes=tuple(draft.notes),
         )
-
-    # -- small things ------------------------------------------------------------------------------------------------
-
-    def _count(self, text: str) -> int:
-        known = self._counts_of.get(text)
-        if known is None:
-            known = self._counts_of[text] = self._counter.count(text)
-        return known
 
     def _with_carried(self, one: Survey, rated: list[float]) -> list[float]:
         """What other digests rely on comes first (D9)."""
@@ -353,7 +259,4 @@ class Attempt:
                 unit.words = _FOCUS_BONUS * len(hits)
 
 
-Draft = _Draft
-"""For attempts with more in their parts (`handed.py`)."""
-
-__all__ = ["Attempt", "Draft"]
+__all__ = ["Attempt"]

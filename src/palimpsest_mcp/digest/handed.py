@@ -16,7 +16,8 @@ import msgspec
 
 from ..models.digests import Digest, DigestLine, DigestPart, DigestRequest, Prose
 from ..models.records import SpecificCounts
-from .attempt import Attempt, Draft
+from .attempt import Attempt
+from .drafting import Draft
 from .engine import ExtractiveDigester
 from .failures import looks_like_a_failure, says_nothing
 from .manifest import escaped, prose_note
