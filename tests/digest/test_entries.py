@@ -9,6 +9,8 @@ from palimpsest_mcp.digest.words import label_of
 from palimpsest_mcp.models.digests import DigestSource
 from palimpsest_mcp.specifics.registry import DefaultRegistry
 
+from .conftest import Bench
+
 
 def surveyed(text: str) -> Survey:
     return survey(DigestSource(item_id="a", kind="tool_result", text=text, tokens=9), DefaultRegistry())
@@ -112,3 +114,20 @@ def test_lines_with_the_same_word_are_one_row() -> None:
     groups = entry_groups(ledger(text)[0])
     assert [(g.key, g.together) for g in groups] == [("frozen", True)] * 3
     assert [ledger(text)[0][g.start : g.end].strip(" …") for g in groups] == places
+
+
+def test_a_value_that_its_line_rejects_stands_beside_the_word_that_rejects_it(bench: Bench) -> None:
+    told = {
+        "an upgrade to version=3.99.120-rc8 was rejected": "rejected",
+        "moving to region eu-north-7 was considered and then abandoned": "abandoned",
+        "the budget of $913.75 a month was declined by finance": "declined",
+    }
+    rows = [f"step {n}: worker-{n:03d} copied /srv/part-{n}.bin in {n % 17}.{n} s" for n in range(60)]
+    for at, line in zip((11, 29, 47), told, strict=True):
+        rows.insert(at, line)
+    for share in (0.15, 0.3):
+        text = bench.digest("\n".join(rows), share=share, values_first=False).parts[0].text
+        for value, word in zip(("3.99.120-rc8", "eu-north-7", "$913.75"), told.values(), strict=True):
+            lines = [line for line in text.split("\n") if value in line]
+            assert all(word in line for line in lines)
+    assert any("rejected" in line for line in text.split("\n"))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from ..models.digests import DigestSource
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
+from ..specifics.cues import DENIED
 from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
 from .loud import raise_loud
@@ -150,6 +151,9 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     else:
         reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
     raise_loud(reduced.units)
+    if DENIED.search(text):  # there the word that denies stands beside a value, not its key
+        denied = {home for home in set(reader.home) if DENIED.search(reader.lines[home].text)}
+        reader.keys = ["" if home in denied else key for key, home in zip(reader.keys, reader.home, strict=True)]
     if source.binary:
         for unit in reduced.units:
             if _NAMED_BINARY.match(unit.text):

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
+from ..specifics.cues import DENIED
 from .units import Line, Mark, Survey, WordCounts
 
 _NAMED = re.compile(r"\w{3,}")
@@ -31,6 +32,7 @@ _LONGEST_NAME = 30
 
 def label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
     """What stands beside these values of a line: the rarest word around them, or the name that word is part of.
+    Where the line says that its values do not hold, the word that says so.
 
     Of equals the one that costs least, then a longer one, then the first. Empty where each of the values that say
     nothing alone has a word as rare in another of them, or there is none. Looked for once for the same values.
@@ -48,6 +50,9 @@ def _label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
     counts = word_counts(survey)
     runs = counts.runs
     inside = dict.fromkeys(beside, 0)
+    denial = DENIED.search(line.text)
+    if denial and not any(m.spec in inside and m.start < denial.end() and denial.start() < m.end for m in marks):
+        return denial.group()
     best, least, at = "", (0, 0, 0, False, 0), 0
     for word in _WORD.finditer(line.text):
         while at < len(marks) and marks[at].end <= word.start():

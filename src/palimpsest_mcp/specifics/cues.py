@@ -18,6 +18,8 @@ DEAD_END = _any(
     "rejected|abandon(?:ed|ing)?|(?:give|gave|giving) up on",
 )
 """What is named beside it led nowhere."""
+DENIED = _any("rejected|abandoned|declined|discarded|withdrawn|superseded|obsolete|cancell?ed|reverted")
+"""Values of its line do not hold: shown without this word they would mislead."""
 FAILED = _any("(?:did|does)(?:n't| not) (?:work|help)")
 """The command that is named beside it led nowhere."""
 DECIDED = _any(
