@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from palimpsest_mcp.digest.entries import SPEAKING, entry_groups, entry_lines
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Survey
@@ -114,6 +116,16 @@ def test_lines_with_the_same_word_are_one_row() -> None:
     groups = entry_groups(ledger(text)[0])
     assert [(g.key, g.together) for g in groups] == [("frozen", True)] * 3
     assert [ledger(text)[0][g.start : g.end].strip(" …") for g in groups] == places
+
+
+def test_values_keep_their_keys_where_being_cancelled_is_one_more_thing_that_their_line_says(bench: Bench) -> None:
+    log = "\n".join(f"order_ref={n:05d}-{n * 7 % 97:02d} price={n}.25 status=cancelled" for n in range(40))
+    records = [{"order_ref": f"{n:05d}-{n * 7 % 97:02d}", "price": f"{n}.25", "status": "cancelled"} for n in range(40)]
+    prose = [{"order_ref": "00007-12", "note": "the refund of 17.25 was rejected"}]
+    for text in (log, json.dumps(records), json.dumps(prose)):
+        found = survey(bench.source(text), bench.registry)
+        refs = [key for key, spec in zip(found.keys, found.specs, strict=True) if "-" in spec.text]
+        assert refs and set(refs) == {"order_ref"}
 
 
 def test_a_value_that_its_line_rejects_stands_beside_the_word_that_rejects_it(bench: Bench) -> None:

@@ -34,6 +34,16 @@ def test_what_is_found_really_is_part_of_a_longer_one_and_the_longest_never_is(v
     assert not values or max(texts, key=lambda n: len(texts[n])) not in found
 
 
+def test_of_equally_rare_words_the_same_one_is_looked_up_in_every_process() -> None:
+    """Only so many holders of a word are looked at; which word, must not hang on the order of a set."""
+    values: list[str] = []
+    for n in range(20):
+        values += [f"a{n:02d} b{n:02d}", *(f"a{n:02d}-{other}" for other in range(60))]
+        values += [f"<a{n:02d} b{n:02d}>", *(f"b{n:02d}-{other}" for other in range(60))]
+    # Both words of the short ones stand in 62 values; only by the second the longer one is among the first 40.
+    assert inside_longer(dict(enumerate(values)), {}) == set()
+
+
 def test_what_must_be_shown_does_not_yield_to_a_longer_value_that_holds_it(bench: Bench) -> None:
     rows = [f"Row {n} of the table, which nobody had opened before, was read in {n} minutes." for n in range(10, 70)]
     bound = frozenset({("integer", "41"), ("integer", "14")})

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.specifics import Span
@@ -62,6 +62,7 @@ def test_spans_are_in_order_do_not_overlap_and_quote_the_text(line: str) -> None
 
 
 @given(LINES)
+@example("ada@h:/x$\\")
 @settings(max_examples=200, deadline=None)
 def test_what_is_found_is_found_again_alone_in_rows_and_in_entries(line: str) -> None:
     """A ledger entry shows a specific without its line; it must still be the same specific, and only that.

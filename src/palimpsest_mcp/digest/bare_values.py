@@ -14,7 +14,7 @@ from .coverage import Candidate
 from .entries import SPEAKING
 from .inside import held_by, inside_of
 from .plans import Batch, Plan, tells_much
-from .ranking import CARRIED
+from .ranking import BOUND
 from .reduce_code import IMPORT
 from .units import Unit
 
@@ -26,8 +26,6 @@ _WORD = 0.3
 """What each of those is worth."""
 _ID_AROUND = 0.5
 """Of its worth: an id made of others, as a package with its version, adds only what it names."""
-_BOUND = CARRIED / 10
-"""From here on a value must be shown itself, whatever holds it, muted or not."""
 _MEASURES = frozenset({"date", "integer", "money", "number", "quantity", "score"})
 """Classes whose members are no more for holding another: a date with its zone is one moment."""
 
@@ -35,7 +33,7 @@ _MEASURES = frozenset({"date", "integer", "money", "number", "quantity", "score"
 def forms(batch: Batch, number: int, specs: Sequence[int], *, only_entries: bool) -> Iterator[Candidate]:
     """Every form in which open specifics of an item could be shown: lines that hold some, and entries."""
     plan = batch.plans[number]
-    yielding = {spec: plan.survey.specs[spec].text for spec in specs if plan.worth[spec] < _BOUND}
+    yielding = {spec: plan.survey.specs[spec].text for spec in specs if plan.worth[spec] < BOUND}
     held = inside_of(yielding, _shown(plan))
     wanted = {spec for spec in specs if spec not in held}
     within = _within(plan)
@@ -105,7 +103,7 @@ def inside_chosen(batch: Batch, chosen: Sequence[Candidate]) -> set[int]:
 
 def drop_inside(batch: Batch, plan: Plan) -> None:
     """Take entries out that stand inside longer ones taken after them, or in a line."""
-    entries = {n: plan.survey.specs[n].text for n in sorted(plan.entries) if plan.worth[n] < _BOUND}
+    entries = {n: plan.survey.specs[n].text for n in sorted(plan.entries) if plan.worth[n] < BOUND}
     for spec in sorted(inside_of(entries, _shown(plan))):
         batch.drop_entry(plan, spec)
 

@@ -17,44 +17,46 @@ def inside_longer(texts: Mapping[int, str], words: dict[int, set[str]]) -> set[i
         words: of each number, as far as it was asked for before; filled here.
     """
     for number in texts.keys() - words.keys():
-        words[number] = set(_WORD.findall(texts[number]))
-    holders: dict[str, list[str]] = {}
-    for number, text in texts.items():
-        for word in words[number]:
-            holders.setdefault(word, []).append(text)
-    found: set[int] = set()
-    for number, text in texts.items():
-        if words[number]:
-            near = min((holders[word] for word in words[number]), key=len)[:_NEAR]
-            longer = [other for other in near if text in other and len(other) > len(text)]
-            if any(_stands(other, text) for other in longer):
-                found.add(number)
-    return found
+        words[number] = _words_of(texts[number])
+    return {number for number, _ in _pairs(texts, texts, words, words)}
 
 
 def held_by(texts: Mapping[int, str]) -> dict[int, list[int]]:
     """Per text that others stand in, those others, between characters of no word."""
+    words = {number: _words_of(text) for number, text in texts.items()}
     found: dict[int, list[int]] = {}
-    for number, other in _pairs(texts, texts):
+    for number, other in _pairs(texts, texts, words, words):
         found.setdefault(other, []).append(number)
     return found
 
 
 def inside_of(texts: Mapping[int, str], holders: Mapping[int, str]) -> set[int]:
     """Which of these texts stand in a longer one of `holders`, between characters of no word."""
-    return {number for number, _ in _pairs(texts, holders)}
+    words = {number: _words_of(text) for number, text in texts.items()}
+    theirs = {number: _words_of(text) for number, text in holders.items()}
+    return {number for number, _ in _pairs(texts, holders, words, theirs)}
 
 
-def _pairs(texts: Mapping[int, str], holders: Mapping[int, str]) -> Iterator[tuple[int, int]]:
+def _words_of(text: str) -> set[str]:
+    return set(_WORD.findall(text))
+
+
+def _pairs(
+    texts: Mapping[int, str],
+    holders: Mapping[int, str],
+    words: Mapping[int, set[str]],
+    theirs: Mapping[int, set[str]],
+) -> Iterator[tuple[int, int]]:
     by_word: dict[str, list[int]] = {}
-    for number, text in holders.items():
-        for word in set(_WORD.findall(text)):
+    for number in holders:
+        for word in theirs[number]:
             by_word.setdefault(word, []).append(number)
     for number, text in texts.items():
-        words = set(_WORD.findall(text))
-        if words:
-            for other in min((by_word.get(word, []) for word in words), key=len)[:_NEAR]:
-                if len(holders[other]) > len(text) and _stands(holders[other], text):
+        if words[number]:
+            # Of equally rare words always the same one: a set has another order in every process.
+            rarest = min(words[number], key=lambda word: (len(by_word.get(word, ())), word))
+            for other in by_word.get(rarest, ())[:_NEAR]:
+                if text in holders[other] and len(holders[other]) > len(text) and _stands(holders[other], text):
                     yield number, other
 
 

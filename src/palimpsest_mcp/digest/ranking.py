@@ -13,6 +13,8 @@ from .units import Survey
 
 CARRIED = 1_000.0
 """Added to the worth of what must be shown (D9)."""
+BOUND = CARRIED / 10
+"""Of such a value the worth is above this, muted or not: it must be shown itself, whatever holds it."""
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
@@ -114,4 +116,4 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
     return weight
 
 
-__all__ = ["CARRIED", "Rank", "muted", "ranks_of", "worth"]
+__all__ = ["BOUND", "CARRIED", "Rank", "muted", "ranks_of", "worth"]

@@ -21,7 +21,7 @@ from .coverage import Candidate, choose
 from .entries import SPEAKING
 from .inside import inside_longer
 from .plans import Batch, Plan
-from .ranking import CARRIED
+from .ranking import BOUND
 from .surroundings import add_places, add_words, give_back_lines, take_out
 from .telling import tell
 from .words import label_of
@@ -41,8 +41,6 @@ _AGAIN = 2
 """Times that what a choice left over is spent: a key that is a name needs no entry of its own."""
 _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
-_BOUND = CARRIED / 10
-"""From here on a value must be shown."""
 _IN_ROWS = 0.7
 """Below this share of what they cost bare the ledger is grouped by class alone."""
 _OUTCOME = 0.5
@@ -276,7 +274,7 @@ class Selector:
 
         It counts as left out all the same, since nobody can say that the longer one names it.
         """
-        bound = {one.shared[0] for one in chosen if one.unit < 0 and one.worth >= _BOUND}
+        bound = {one.shared[0] for one in chosen if one.unit < 0 and one.worth >= BOUND}
         if any(one.each for one in chosen):
             return inside_chosen(self._batch, chosen) - bound
         texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}

@@ -151,7 +151,7 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     else:
         reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
     raise_loud(reduced.units)
-    if DENIED.search(text):  # there the word that denies stands beside a value, not its key
+    if not records and DENIED.search(text):  # there the word that denies stands beside a value, not its key
         denied = {home for home in set(reader.home) if DENIED.search(reader.lines[home].text)}
         reader.keys = ["" if home in denied else key for key, home in zip(reader.keys, reader.home, strict=True)]
     if source.binary:

@@ -58,7 +58,7 @@ def _label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
         while at < len(marks) and marks[at].end <= word.start():
             at += 1
         mark = marks[at] if at < len(marks) and marks[at].start < word.end() else None
-        count = runs[word.group()] * (_NUMBERED if word.end() > word.end(1) else 1)
+        count = _times(word, runs)
         if mark and mark.spec in inside:
             inside[mark.spec] = min(inside[mark.spec] or count, count)
             continue

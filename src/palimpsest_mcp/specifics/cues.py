@@ -18,8 +18,12 @@ DEAD_END = _any(
     "rejected|abandon(?:ed|ing)?|(?:give|gave|giving) up on",
 )
 """What is named beside it led nowhere."""
-DENIED = _any("rejected|abandoned|declined|discarded|withdrawn|superseded|obsolete|cancell?ed|reverted")
-"""Values of its line do not hold: shown without this word they would mislead."""
+DENIED = re.compile(
+    r"(?<=\w )(?:rejected|abandoned|declined|discarded|withdrawn|superseded|obsolete|cancell?ed|reverted)\b",
+    re.IGNORECASE,
+)
+"""In a sentence: its values do not hold, and shown without this word they would mislead. As a value of its own
+(`status=cancelled`, a cell) it is one more thing that the line says, and the others keep their keys."""
 FAILED = _any("(?:did|does)(?:n't| not) (?:work|help)")
 """The command that is named beside it led nowhere."""
 DECIDED = _any(

@@ -141,8 +141,8 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
         done = 0
         for found in WINDOWS.finditer(run):
             text = found[0].rstrip(".!\\")
-            if found["relative"] and not is_file(text):
-                continue
+            if "\\" not in text or (found["relative"] and not is_file(text)):
+                continue  # one with slashes alone must be found where no backslash stands behind it, too
             _atoms(_ESCAPES.sub(_blank, run[done : found.start()]), at + done, out)
             if len(text) > 3:
                 out.append((at + found.start(), at + found.start() + len(text), "path", REACH_PATH))
