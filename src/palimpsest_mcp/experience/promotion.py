@@ -14,7 +14,7 @@ import msgspec
 from ..models.experience import Rule, Section
 from .forms import form_of, key_hash
 from .safe_text import in_backticks, reads_like_orders, safe_line
-from .tally import Cause, Cluster
+from .votes import Cause, Cluster
 from .wilson import lower_bound
 
 MIN_SEEN, MIN_SUCCESS = 3, 2

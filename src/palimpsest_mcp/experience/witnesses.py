@@ -8,7 +8,8 @@ from typing import Any
 
 from .forms import form_of, key_hash, quick_form
 from .reading import Sighting, day_of, identity_of, read_line
-from .tally import WINDOW_DAYS, Kind, cause_of, is_untrusted
+from .tally import WINDOW_DAYS, cause_of, is_untrusted
+from .votes import Kind
 
 SHOWN = 200
 """Newest events that are kept."""

@@ -13,7 +13,7 @@ import msgspec
 from ..ports.experience import RuleDraft, WordedRule
 from .forms import content_of, form_of
 from .safe_text import safe_line
-from .tally import Cluster
+from .votes import Cluster
 
 MOST_DRAFTS = 40
 _TEXTS_EACH = 3

@@ -14,8 +14,8 @@ from ..experience.reading import identity_of, month_of, read_line
 from ..experience.recording import prepare
 from ..experience.side import KEPT_SNAPSHOTS, ReadPart, Side, Snapshot, encode
 from ..experience.standing import crosses_a_limit, standing_of
-from ..experience.tally import Cluster
 from ..experience.triggers import LARGE_BYTES, ROTATE_BYTES
+from ..experience.votes import Cluster
 from ..experience.wordings import accepted, drafts_of
 from ..models.experience import Compaction, EventRecorded, Rule, Trigger
 from ..ports.experience import LIVE_LOG, SkillPlace, WordingFailed
