@@ -63,7 +63,7 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """Places of its newest lines, as given to `Tally.add`."""
 
 
-def ballot(session_id: str, day: int, new: int) -> int:
+def ballot(session_id: str | None, day: int, new: int) -> int:
     """A vote without its flag: whose, of which day, and `NEW` or 0. Without a session all events of a day are one."""
     return (hash(session_id) & _HASH if session_id else day) << _SESSION | day << _DAY | new
 
