@@ -181,29 +181,27 @@ def settle(
     """Fill `elsewhere`: what an earlier digest or a kept item holds, else another part of this batch (D8)."""
     here = {survey.specs[n] for survey, check in zip(surveys, checks, strict=True) for n in check.shown}
     for survey, check in zip(surveys, checks, strict=True):
-        check.elsewhere = {}
-        for number, spec in enumerate(survey.specs):
-            if number in check.shown:
-                continue
-            holder = visible.get(spec) or (batch_id if spec in here else "")
-            if holder:
-                check.elsewhere[number] = holder
+        held = [n for n, spec in enumerate(survey.specs) if spec in visible or spec in here] if visible or here else []
+        check.elsewhere = {n: visible.get(survey.specs[n], batch_id) for n in held if n not in check.shown}
 
 
 def counted(surveys: Iterable[Survey], checks: Iterable[PartCheck], redacted: int) -> SpecificCounts:
     """Counts over items, by class; shown + elsewhere + left out = total in each (D4)."""
-    by_class: dict[str, list[int]] = {}
+    every, shown, elsewhere = Counter[str](), Counter[str](), Counter[str]()
     held: dict[str, dict[str, int]] = {}
     for survey, check in zip(surveys, checks, strict=True):
-        for number, spec in enumerate(survey.specs):
-            row = by_class.setdefault(spec.cls, [0, 0, 0])
-            row[0 if number in check.shown else 1 if number in check.elsewhere else 2] += 1
+        specs = survey.specs
+        every.update([spec.cls for spec in specs])
+        shown.update([specs[number].cls for number in check.shown])
+        elsewhere.update([specs[number].cls for number in check.elsewhere])
         for number, holder in check.elsewhere.items():
-            classes_of, name = held.setdefault(holder, {}), survey.specs[number].cls
+            classes_of, name = held.setdefault(holder, {}), specs[number].cls
             classes_of[name] = classes_of.get(name, 0) + 1
     classes = {
-        name: ClassCount(total=sum(row), shown=row[0], elsewhere=row[1], left_out=row[2])
-        for name, row in sorted(by_class.items())
+        name: ClassCount(
+            total=total, shown=shown[name], elsewhere=elsewhere[name], left_out=total - shown[name] - elsewhere[name]
+        )
+        for name, total in sorted(every.items())
     }
     return SpecificCounts(
         total=sum(c.total for c in classes.values()),

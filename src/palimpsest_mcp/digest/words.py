@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from ..specifics.cues import DENIED
 from .units import Line, Mark, Survey, WordCounts
 
-_NAMED = re.compile(r"\w{3,}")
-_RUN = re.compile(r"[^\W_]{3,}")
+_SHORTEST = 3
+"""Letters or digits of what is counted."""
+_NAMED = re.compile(rf"\w{{{_SHORTEST},}}")
 _WORD = re.compile(r"(?<![^\W_])([^\W\d_]{3,40})\d{0,3}(?![^\W_])")
 """A word; letters inside a hash or an id are none, and `read_file` is two."""
 _NAME_BEFORE, _NAME_AFTER = re.compile(r"[^\W\d]+\Z"), re.compile(r"[^\W\d]+")
@@ -28,6 +30,8 @@ _NAMING = frozenset({"constant", "error", "handle", "id", "name"})
 """Classes whose members name what a line is about, and so may stand whole beside its other values."""
 _LONGEST_NAME = 30
 """Characters of a name that stands whole: of a longer one it is the word alone."""
+_Word: TypeAlias = tuple[int, int, str, int]
+"""A word of a line: from where to where, without a number behind it, and how often it stands in the source."""
 
 
 def label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
@@ -99,37 +103,75 @@ def _name_around(line: Line, start: int, end: int) -> str:
 def word_counts(survey: Survey) -> WordCounts:
     """How often each word stands in the source; counted once, on first use."""
     if survey.word_counts is None:
-        runs = count_words(survey.lines)
+        names = _names(survey.lines)
+        runs = _runs(names)
         folded = Counter[str]()
         for run, times in runs.items():
             folded[run.lower()] += times
-        names = Counter(_NAMED.findall("\n".join([line.text for line in survey.lines])))
         survey.word_counts = WordCounts(runs, names, folded)
     return survey.word_counts
 
 
 def count_words(lines: Iterable[Line]) -> Counter[str]:
     """How often each word, and each other run of letters and digits, stands in lines."""
-    return Counter(_RUN.findall("\n".join([line.text for line in lines])))
+    return _runs(_names(lines))
+
+
+def _names(lines: Iterable[Line]) -> Counter[str]:
+    return Counter(_NAMED.findall("\n".join([line.text for line in lines])))
+
+
+def _runs(names: Mapping[str, int]) -> Counter[str]:
+    """Names taken apart at their underscores: far fewer than the places where they stand."""
+    runs = Counter({name: times for name, times in names.items() if "_" not in name})
+    for name, times in names.items():
+        if "_" in name:
+            for run in name.split("_"):
+                if len(run) >= _SHORTEST:
+                    runs[run] += times
+    return runs
 
 
 def sayings(line: Line, count_of: Mapping[str, int]) -> list[tuple[Mark, list[str]]]:
     """What says of each value of a line what it is: its key, or one of the rarest words outside of it. Empty where
     nothing need: for a name, and for what stands alone."""
-    text = line.text
-    silent = {mark for mark in line.marks if not speaks(text[mark.start : mark.end])}
-    found_words = _WORD.finditer(text) if silent else ()
-    words = [(word.start(), word.end(), word[1], _times(word, count_of)) for word in found_words]
+    text, marks = line.text, line.marks
+    silent = [not speaks(text[mark.start : mark.end]) for mark in marks]
+    if not any(silent):
+        return [(mark, []) for mark in marks]
+    words = [(word.start(), word.end(), word[1], _times(word, count_of)) for word in _WORD.finditer(text)]
+    rarest = _rarest(words)
+    with_words = _holding(marks, words)
     found: list[tuple[Mark, list[str]]] = []
-    for mark in line.marks:
-        if mark not in silent:
+    for number, mark in enumerate(marks):
+        if not silent[number]:
             found.append((mark, []))
             continue
+        said = rarest
+        if number in with_words:
+            said = _rarest([word for word in words if word[1] <= mark.start or word[0] >= mark.end])
         key = _KEY.search(text, max(0, mark.start - 60), mark.start)
-        outside = {word: times for start, end, word, times in words if end <= mark.start or start >= mark.end}
-        least = min(outside.values(), default=0)
-        rarest = [word for word, times in outside.items() if times == least]
-        found.append((mark, [key[1], *rarest] if key else rarest))
+        found.append((mark, [key[1], *said] if key else said))
+    return found
+
+
+def _rarest(words: Iterable[_Word]) -> list[str]:
+    times_of = {word: times for _, _, word, times in words}
+    least = min(times_of.values(), default=0)
+    return [word for word, times in times_of.items() if times == least]
+
+
+def _holding(marks: Sequence[Mark], words: Iterable[_Word]) -> set[int]:
+    """Which of the values of a line have a word, or a part of one, in them; both in order."""
+    found: set[int] = set()
+    first = 0
+    for start, end, _, _ in words:
+        while first < len(marks) and marks[first].end <= start:
+            first += 1
+        at = first
+        while at < len(marks) and marks[at].start < end:
+            found.add(at)
+            at += 1
     return found
 
 
