@@ -6,8 +6,10 @@ import pytest
 
 from palimpsest_mcp.digest.coverage import Candidate, choose
 from palimpsest_mcp.digest.manifest import is_note
-from palimpsest_mcp.digest.plans import tells_much
+from palimpsest_mcp.digest.plans import batch_of, tells_much
 from palimpsest_mcp.digest.ranking import muted
+from palimpsest_mcp.digest.surroundings import add_words, name_again
+from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.models.specifics import Specific
 
 from .conftest import Bench
@@ -95,4 +97,38 @@ def test_no_room_is_left_while_values_are_left_out(bench: Bench, share: float) -
     request = bench.request(text, share=share)
     digest = bench.digester.compute(request)
     assert digest.mode == "digest" and digest.specifics.left_out
-    assert request.budget_tokens - 6 <= digest.tokens <= request.budget_tokens
+    assert request.budget_tokens - 8 <= digest.tokens <= request.budget_tokens  # a value takes nine and more
+
+
+def test_the_last_values_fit_in_the_place_of_lines_that_say_what_it_was(bench: Bench) -> None:
+    trees = ("alder", "birch", "cedar", "dogwood", "elder", "fir", "gum", "hazel", "iris", "juniper")
+    steps = [f"step {n}: {tree}_gate failed: it could not be opened in {tree}" for n, tree in enumerate(trees)]
+    place = "see /srv/deployments/of/the/northern/region/with/a/very/long/name/and/more/words/in/it/state.json"
+    digest = bench.digest("\n".join([*steps, place, "ERROR: nothing was done"]), share=0.46)
+    assert digest.specifics.left_out == 0
+    assert "ERROR: nothing was done" in digest.parts[0].text and steps[0] in digest.parts[0].text
+
+
+def test_imports_that_hold_no_specific_stand_where_there_is_room(bench: Bench) -> None:
+    code = ["#pragma once", "#include <vector>", "namespace pool {"]
+    for n in range(20):
+        code += [f"void step_{n:02d}_of_all(const rows_t& rows) {{", f"    kept_{n:02d} = 0.{n * 7919 + 10007}f;", "}"]
+    lines = _shown(bench, "\n".join([*code, "}"]), 0.75)
+    assert {"#pragma once", "#include <vector>"} <= set(lines)
+
+
+def test_a_name_beside_a_value_has_its_own_place_again_where_a_line_shows_that_value(bench: Bench) -> None:
+    source = bench.source("else_if(rows >= 0.75f)\nand 0.75f of the rows were kept, as they should be")
+    one = survey(source, bench.registry)
+    batch = batch_of(
+        [(one, source.tokens)], [[1.0] * len(one.specs)], [[1.0] * len(one.specs)], {}, bench.counter.count
+    )
+    (plan,) = batch.plans
+    name, value = (next(n for n, spec in enumerate(one.specs) if spec.text == text) for text in ("else_if", "0.75f"))
+    for spec in (name, value):
+        batch.add_entry(plan, spec)
+    names = add_words(batch, 1_000)
+    assert plan.labels == {0: "else_if"} and plan.entries == {value}
+    batch.show(plan, 1)
+    name_again(batch, names)
+    assert plan.entries == {name}

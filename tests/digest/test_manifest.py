@@ -56,7 +56,7 @@ def test_the_header_carries_the_manifest_in_its_one_form() -> None:
 
 
 def test_where_the_budget_is_very_small_our_own_lines_are_short() -> None:
-    small = msgspec.structs.replace(request(), budget_tokens=200)
+    small = msgspec.structs.replace(request(), budget_tokens=400)
     found = header(small, counts(number=12, path=3, id=2), 90)
     manifest = "left out 17 of 92 specifics: 12 numbers, 5 others · 9 more in offload_0003"
     assert found == f"[{manifest} · restore_batch s7f3k offload_0007]"

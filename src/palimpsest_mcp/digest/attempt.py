@@ -9,6 +9,7 @@ from ..errors import DigestRefused
 from ..models.digests import Digest, DigestRequest
 from ..models.records import Verification
 from ..ports.text import Registry, TokenCounter
+from .bare_values import left_out
 from .drafting import Draft, Drafting
 from .manifest import is_brief
 from .plans import Plan, batch_of
@@ -24,6 +25,8 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _MORE_ROUNDS = 6
 """Times that what is left of it is spent where values come first."""
+_YIELD, _EXTRA = 0.2, 10
+"""Of the budget, what lines yield so that the last values fit, too; and tokens more than those cost bare."""
 _MUCH = 5_000
 """Tokens of a budget from which so small a part is left over that looking for it is not worth the time."""
 _FOCUS_BONUS = 0.8
@@ -102,7 +105,25 @@ class Attempt(Drafting):
         return None
 
     def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> Draft | None:
-        """Fill the budget; then, up to the ceiling, what is of the first rank and still left out."""
+        """Fill the budget; where its last values would fit in the place of lines that say what it was, once more."""
+        draft, missing = self._chosen(pointers, bare)
+        yielded = 0
+        while draft is not None and missing and yielded < _YIELD * self._request.budget_tokens:
+            yielded += missing + _EXTRA
+            other, missing = self._chosen(pointers, bare, yielded)
+            if other is None or other.counts.left_out >= draft.counts.left_out:
+                break
+            draft = other
+        return draft
+
+    def _chosen(self, pointers: frozenset[int], bare: frozenset[int], yielded: int = 0) -> tuple[Draft | None, int]:
+        """Fill the budget; then, up to the ceiling, what is of the first rank and still left out.
+
+        Args:
+            yielded: tokens that lines which say what it was leave to values.
+
+        Returns it with the tokens for which all that it leaves out would fit, if such lines yielded them; else 0.
+        """
         request = self._request
         batch = batch_of(
             [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
@@ -118,7 +139,7 @@ class Attempt(Drafting):
         empty = self._printed([[] for _ in plans], pointers)
         room = request.budget_tokens - empty.tokens
         if room <= 0:
-            return None
+            return None, 0
         if self._fixed:
             values, words = batch.need()
             need = values if self._values_first else values + words
@@ -130,11 +151,15 @@ class Attempt(Drafting):
             sparing=self._fixed,
             values_first=self._values_first,
         )
-        selector.lines(room)
+        selector.lines(room, yielded)
         draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
         if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):
-            return self._grown(plans, selector, draft, pointers, empty.tokens)
-        return draft
+            return self._grown(plans, selector, draft, pointers, empty.tokens), 0
+        missing = 0
+        if self._fixed and self._values_first and draft.counts.left_out and selector.said:
+            parts = zip(plans, draft.checks, draft.bodies, strict=True)
+            missing = sum(left_out(plan, check, body) for plan, check, body in parts)
+        return draft, missing if missing <= selector.said else 0
 
     def _fitted(
         self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, fixed: int

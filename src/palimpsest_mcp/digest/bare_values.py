@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..models.digests import DigestLine
 from .coverage import Candidate
 from .entries import SPEAKING
 from .inside import held_by, inside_of
@@ -17,11 +18,14 @@ from .plans import Batch, Plan, tells_much
 from .ranking import BOUND
 from .reduce_code import IMPORT
 from .units import Unit
+from .verify import PartCheck
 
 _SAYS = 0.3
 """Of what a line tells: what it is worth beside its values."""
 _IMPORT_WORDS = 6
 """Tokens of the words around the values of an import, at most: then it stands whole, never its values alone."""
+_IMPORT = 1.6
+"""What an import is worth that names a module and no specific, as `#include <vector>`."""
 _WORD = 0.3
 """What each of those is worth."""
 _ID_AROUND = 0.5
@@ -40,7 +44,11 @@ def forms(batch: Batch, number: int, specs: Sequence[int], *, only_entries: bool
     whole: set[int] = set()
     for index, unit in enumerate(() if only_entries else plan.survey.reduced.units):
         here = tuple(spec for spec in unit.specs if spec in wanted)
-        if not here or index in plan.picked or (unit.table >= 0 and unit.table not in plan.tables):
+        if index in plan.picked or (unit.table >= 0 and unit.table not in plan.tables):
+            continue
+        if not here:
+            if is_bare_import(unit):
+                yield Candidate(number, (), (), _IMPORT, 0.0, batch.bare_cost(unit), unit=index)
             continue
         around = batch.bare_cost(unit) - sum(plan.bare[spec] for spec in here)
         says = _SAYS * max(0.0, unit.gist + unit.words)
@@ -79,6 +87,11 @@ def _is_import(unit: Unit) -> bool:
     return unit.kind == "quote" and unit.gist == IMPORT
 
 
+def is_bare_import(unit: Unit) -> bool:
+    """Whether a line names a module or a directive in words alone: `#include <vector>`, `import json`."""
+    return _is_import(unit) and not unit.specs
+
+
 def _within(plan: Plan) -> Mapping[int, Sequence[int]]:
     """Per specific what else stands in it."""
     if plan.within is None:
@@ -106,6 +119,14 @@ def drop_inside(batch: Batch, plan: Plan) -> None:
     entries = {n: plan.survey.specs[n].text for n in sorted(plan.entries) if plan.worth[n] < BOUND}
     for spec in sorted(inside_of(entries, _shown(plan))):
         batch.drop_entry(plan, spec)
+
+
+def left_out(plan: Plan, check: PartCheck, body: Sequence[DigestLine]) -> int:
+    """Tokens of what stands in nothing that is shown of an item."""
+    texts = {n: spec.text for n, spec in enumerate(plan.survey.specs) if n not in check.shown}
+    still = {n: text for n, text in texts.items() if n not in check.elsewhere}
+    inside = inside_of(still, {-1 - n: line.text for n, line in enumerate(body)})
+    return sum(plan.bare[n] for n in still.keys() - inside)
 
 
 def drop_lone_keys(batch: Batch, plan: Plan, tokens: float) -> None:
@@ -138,4 +159,4 @@ def rekey(batch: Batch, plan: Plan, chosen: Sequence[int]) -> None:
         batch.add_entry(plan, spec)
 
 
-__all__ = ["drop_inside", "drop_lone_keys", "forms", "inside_chosen", "rekey"]
+__all__ = ["drop_inside", "drop_lone_keys", "forms", "inside_chosen", "is_bare_import", "left_out", "rekey"]

@@ -59,7 +59,7 @@ class _Choice:
 
     def take(self, candidate: Candidate, *, even_over: bool = False) -> None:
         """Take one where there is room for it, or even where there is none."""
-        if self.taken.issuperset(candidate.shared):
+        if candidate.shared and self.taken.issuperset(candidate.shared):
             return
         group = None if candidate.group is None else (candidate.item, candidate.group)
         cost = candidate.cost + (candidate.group_cost if group not in self._groups else 0)
@@ -94,7 +94,7 @@ class _Choice:
         while heap:
             was, n = heappop(heap)
             one = order[n]
-            if self.taken.issuperset(one.shared):
+            if one.shared and self.taken.issuperset(one.shared):
                 continue
             now = -self.worth(one) / one.cost
             if now > was + 1e-12:

@@ -49,11 +49,11 @@ _CLASSES = 4
 _CLASSES_BRIEF = 1
 _BRIEF = 110
 """Tokens an item below which our own lines are short."""
-_BRIEF_HEADER, _BARE_HEADER = 800, 160
+_BRIEF_HEADER, _BARE_HEADER = 800, 400
 """Tokens of a digest below which the header is short, and below which it names no class: it would take a tenth of it
 else."""
-_LONE = 400
-"""Tokens of a batch of one item below which its header is all that is said of it."""
+_LONE = 2_000
+"""The former for a batch of one item; the header is all that is said of it."""
 _SAMPLE = "[left out 17 of 92 specifics: 12 numbers, 3 paths, 2 ids · restore_batch s7f3k offload_0007]"
 _SAMPLE_TOKENS = 34
 """Of that, by o200k."""
@@ -125,7 +125,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int, unit: fl
     n = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     restore = f"restore_batch {request.handle} {request.batch_id}"
-    if request.budget_tokens < _BRIEF_HEADER * unit or is_brief(request, unit):
+    if request.budget_tokens < _BRIEF_HEADER * unit or has_short_notes(request, unit):
         holders = {holder: n for holder, n in counts.holders.items() if holder != request.batch_id}
         counts = msgspec.structs.replace(counts, holders=holders)
         classes = _CLASSES_BRIEF if request.budget_tokens >= _BARE_HEADER * unit else 0

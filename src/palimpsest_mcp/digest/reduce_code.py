@@ -33,7 +33,8 @@ _ARROW = re.compile(
 _RULE_SET = re.compile(r"[.#@:*\[\]\w][^;{}]*\{$")
 _CONST = re.compile(rf"(?:{_WORDS})*(?:const|let|var|val|#define|@)? ?(?:\w+ )*[A-Z][A-Z0-9_]{{2,}}\b.*(?:[=:]|\d)")
 _IMPORT = re.compile(
-    r"(?:import\b|from \S+ import|use |using |#include|.*\brequire\(|package |alias |require |export .* from )"
+    r"(?:import\b|from \S+ import|use |using |# ?(?:include|pragma)\b|.*\brequire\(|package |alias |require "
+    r"|export .* from )"
 )
 IMPORT = 0.15
 """What an import tells: it is shown for what it names."""

@@ -22,7 +22,7 @@ from .entries import SPEAKING
 from .inside import inside_longer
 from .plans import Batch, Plan
 from .ranking import BOUND
-from .surroundings import add_places, add_words, give_back_lines, take_out
+from .surroundings import add_imports, add_places, add_words, give_back_lines, name_again, take_out
 from .telling import tell
 from .words import label_of
 
@@ -106,14 +106,20 @@ class Selector:
         """Tokens by the sum of single counts."""
         return self._batch.spent
 
-    def lines(self, available: int) -> None:
-        """Step 1, within the part of `available` tokens that lines may take."""
+    @property
+    def said(self) -> int:
+        """Tokens of the lines of step 1."""
+        return self._base
+
+    def lines(self, available: int, yielded: int = 0) -> None:
+        """Step 1, within the part of `available` tokens that lines may take; `yielded` of them are for values."""
         batch = self._batch
         need, words = batch.need()
+        need += yielded
         labelled = not self._values_first or available >= need + words
         credit = min(1.0, available / max(1, need))
         few, more = (_VALUES_LINES, _VALUES_LINES) if self._values_first else (_LEAST_LINES, _MORE_LINES)
-        least = (few + more * credit) * available
+        least = (few + more * credit) * available - yielded
         extra = max(least, min(_MOST_LINES * available, available - need - words))
         total = max(1, sum(plan.tokens for plan in batch.plans))
         listed = self._values_first and credit < _LIST
@@ -135,7 +141,7 @@ class Selector:
             if flat and not self._brief:
                 loud = max(loud, min(_LEAST_LOUD * share, 2 * loud))
                 wrong = max(_WRONG * available, _LEAST_LOUD) * share
-            room = max(extra * share, min(_ITEM_LINES, available * share / 3))
+            room = max(extra * share, min(_ITEM_LINES, available * share / 3) - yielded * share)
             if flat:
                 room = 0 if self._brief else max(_LEAST_LIST_LINES, _LIST_LINES * available * share)
             tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud, for_wrong=wrong)
@@ -156,9 +162,12 @@ class Selector:
             self._cover(available)
         if self._values_first:
             self._spend_left(available)
-        add_words(self._batch, available)
+        names = add_words(self._batch, available)
         add_places(self._batch, available)
+        if self._values_first:
+            add_imports(self._batch, available)
         give_back_lines(self._batch, available)
+        name_again(self._batch, names)
 
     def _spend_left(self, available: int) -> None:
         """A key that is a name needs no entry of its own, nor what a longer value holds: others have the room."""

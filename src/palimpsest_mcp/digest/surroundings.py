@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 
+from .bare_values import is_bare_import
 from .entries import SPEAKING
 from .plans import Batch, Plan, lacks_word
 from .units import Unit
@@ -14,8 +16,11 @@ _MOST_OF_ITEM = 0.2
 _SMOOTH = 12
 
 
-def add_words(batch: Batch, available: int) -> None:
-    """A word of its line for each entry without a key, the most worth first; one that is not needed goes."""
+def add_words(batch: Batch, available: int) -> list[tuple[Plan, int]]:
+    """A word of its line for each entry without a key, the most worth first; one that is not needed goes.
+
+    Returns the names that stand beside other values now, and so need no place of their own.
+    """
     wanted: list[tuple[float, int, int]] = []
     rows = [_rows(plan) if plan.in_rows else {} for plan in batch.plans]
     for number, (plan, here) in enumerate(zip(batch.plans, rows, strict=True)):
@@ -36,11 +41,30 @@ def add_words(batch: Batch, available: int) -> None:
             plan.labels[home] = label
             batch.add_word(plan, label)
             batch.spent += 1
-    for plan in batch.plans:  # a name that stands beside other values needs no place of its own
+    names: list[tuple[Plan, int]] = []
+    for plan in batch.plans:
         beside = set(plan.labels.values())
         for spec in sorted(plan.entries):
             if plan.survey.specs[spec].cls in SPEAKING and plan.survey.specs[spec].text in beside:
                 batch.drop_entry(plan, spec)
+                names.append((plan, spec))
+    return names
+
+
+def name_again(batch: Batch, names: Iterable[tuple[Plan, int]]) -> None:
+    """Names that stood beside values which lines show by now get a place of their own again."""
+    of_plan: dict[int, list[int]] = {}
+    plans = {id(plan): plan for plan, _ in names}
+    for plan, spec in names:
+        of_plan.setdefault(id(plan), []).append(spec)
+    for number, specs in of_plan.items():
+        plan = plans[number]
+        beside = {plan.labels.get(home) for home in _rows(plan)}
+        shown = {spec for index in plan.picked for spec in plan.survey.reduced.units[index].specs}
+        for spec in specs:
+            if spec not in shown and plan.survey.specs[spec].text not in beside:
+                batch.seen.discard(plan.shared[spec])
+                batch.add_entry(plan, spec)
 
 
 def _rows(plan: Plan) -> dict[int, list[int]]:
@@ -64,6 +88,14 @@ def add_places(batch: Batch, available: int) -> None:
         plan = batch.plans[number]
         if batch.spent + batch.cost(plan, plan.survey.reduced.units[above]) <= available:
             batch.take(plan, above)
+
+
+def add_imports(batch: Batch, available: int) -> None:
+    """Imports and directives that hold no specific, in order."""
+    for plan in batch.plans:
+        for index, unit in enumerate(() if plan.no_lines else plan.survey.reduced.units):
+            if is_bare_import(unit) and index not in plan.picked and batch.spent + batch.bare_cost(unit) <= available:
+                batch.show(plan, index)
 
 
 def give_back_lines(batch: Batch, available: int) -> None:
@@ -136,4 +168,4 @@ def _kept_worth(plan: Plan, index: int) -> float:
     return (unit.gist + sum(plan.worth[spec] for spec in unit.specs)) / (unit.cost + _SMOOTH)
 
 
-__all__ = ["add_places", "add_words", "give_back_lines", "take_out"]
+__all__ = ["add_imports", "add_places", "add_words", "give_back_lines", "name_again", "take_out"]
