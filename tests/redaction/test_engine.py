@@ -129,6 +129,25 @@ def test_a_private_key_over_three_texts_is_masked_in_each() -> None:
     assert all(not survives(part, r.text) for part, r in zip(parts, REDACTOR.redact_all(parts), strict=True))
 
 
+@pytest.mark.parametrize(
+    ("before", "secret", "behind"),
+    [
+        ("", Forge(10).pem("RSA PRIVATE " + "KEY", 90), "\ndone"),
+        ("Cookie: " + "theme=dark; lang=en; " * 150 + "session=", Forge(11).of(60), "; seen=1\n"),
+        ("token=", Forge(12).of(3000), "\nport=5432"),
+    ],
+    ids=["private key", "last of a long header", "long token"],
+)
+@pytest.mark.parametrize("share", [0, 0.2, 0.5, 0.9])
+def test_a_long_secret_over_a_seam_is_masked_in_both_texts(before: str, secret: str, behind: str, share: float) -> None:
+    at = len(before) + int(share * len(secret))
+    whole = f"{before}{secret}{behind}"
+    log = "line of a log\n" * 300
+    left, right = REDACTOR.redact_all((log + whole[:at], whole[at:] + log))
+    assert not survives(secret, left.text) and not survives(secret, right.text)
+    assert left.text.startswith(log) and right.text.endswith(behind + log)
+
+
 def test_texts_that_only_follow_one_another_are_masked_as_if_alone() -> None:
     texts = [p.text for p in POSITIVES[:40]] + ["nothing here", ""]
     together = REDACTOR.redact_all([text + "\n" for text in texts])

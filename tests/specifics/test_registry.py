@@ -51,6 +51,22 @@ def test_a_text_holds_what_its_lines_hold_and_nothing_else(lines: list[str]) -> 
     assert REGISTRY.spans("\n".join(lines)) == wanted
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "42 Not Found x1",
+        "404 Not Found",
+        *(f"{' ' * column}1234\tdef" for column in (10, 11, 12, 13)),
+        *(f"{' ' * column}$ git log" for column in (339, 340, 341, 342)),
+        *(f"{'-' * column} --port 8080" for column in (70, 71, 72)),
+    ],
+)
+def test_a_line_holds_the_same_wherever_it_stands(line: str) -> None:
+    alone = REGISTRY.spans(line)
+    assert REGISTRY.spans("\n" + line) == shifted(alone, 1)
+    assert REGISTRY.spans(f"a 1\n{line}\nb") == shifted(alone, 4)
+
+
 @given(LINES)
 @settings(max_examples=200, deadline=None)
 def test_spans_are_in_order_do_not_overlap_and_quote_the_text(line: str) -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
 
 from ..ports.text import Redacted
 from .marks import MARK, Marker
@@ -15,7 +16,8 @@ from .scan import Scanner
 
 _ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round hardly ever finds anything
 _NEAR = 2048  # bytes around a new mark that the next round looks at
-_SEAM = 8192  # bytes on both sides of where two texts meet, in which a secret that runs over the seam lies
+_SEAM = 1024  # bytes on both sides of where two texts meet that are looked at together
+_FAR = 8192  # and so many where a line, or a secret, is longer
 _LINK = 16  # bytes between a seam and a value whose name ends the text before
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
@@ -88,10 +90,10 @@ class RuleRedactor:
         alone = [self._finds(raw) for raw in raws]
         starts = [0, *accumulate(map(len, raws))]
         whole = b"".join(raws) if len(raws) > 1 else b""
-        over = self._over_seams(whole, starts[1:-1]) if whole else []
+        placed = [find for finds, offset in zip(alone, starts, strict=False) for find in _shifted(finds, offset)]
+        over = self._over_seams(whole, starts[1:-1], placed) if whole else []
         if not over:
             return [self._marked(raw, finds) for raw, finds in zip(raws, alone, strict=True)]
-        placed = [find for finds, offset in zip(alone, starts, strict=False) for find in _shifted(finds, offset)]
         out: list[list[tuple[Find, bytes]]] = [[] for _ in raws]
         for find, mark in self._marked(whole, merged(placed + over)):
             for i in range(bisect_right(starts, find.start) - 1, len(raws)):
@@ -102,14 +104,29 @@ class RuleRedactor:
                     break
         return out
 
-    def _over_seams(self, whole: bytes, seams: Sequence[int]) -> list[Find]:
-        """Finds that begin in one text and end in another, or that what ends the text before makes a secret."""
-        return [
-            _on_characters(find, whole)
-            for left, right in _joined([(max(0, seam - _SEAM), min(len(whole), seam + _SEAM)) for seam in seams])
-            for find in _shifted(self._finds(whole[left:right]), left)
-            if _begins_at_a_seam(find, whole, seams)
-        ]
+    def _over_seams(self, whole: bytes, seams: Sequence[int], placed: Sequence[Find]) -> list[Find]:
+        """Finds that begin in one text and end in another, or that what ends the text before makes a secret.
+
+        Args:
+            placed: what was found in each text alone. A long secret that is cut by a seam was found up to there.
+        """
+        over: list[Find] = []
+        for left, right in _joined([_around(whole, seam, placed) for seam in seams]):
+            finds = self._finds(whole[left:right])
+            if finds and finds[-1].end > right - left - _LINK and right < len(whole):  # cut
+                finds = self._finds(whole[left : right + _FAR])
+            over += (find for find in _shifted(finds, left) if _begins_at_a_seam(find, whole, seams))
+        return [_on_characters(find, whole) for find in over]
+
+
+def _around(whole: bytes, seam: int, placed: Sequence[Find]) -> tuple[int, int]:
+    """What to look at together: bytes on both sides, on the left the whole line and the secret that stands last."""
+    left = max(0, seam - _SEAM)
+    last = bisect_right(placed, seam, key=attrgetter("start")) - 1
+    if last >= 0 and placed[last].end > left:
+        left = max(0, placed[last].start - _SEAM)
+    far = max(0, seam - _FAR)
+    return min(left, max(far, whole.rfind(b"\n", far, seam) + 1)), min(len(whole), seam + _SEAM)
 
 
 def _begins_at_a_seam(find: Find, whole: bytes, seams: Sequence[int]) -> bool:

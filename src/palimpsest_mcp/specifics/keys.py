@@ -11,6 +11,7 @@ LONGEST_KEY = 40
 
 _LOOK = LONGEST_KEY + 40
 # All three read the text before the value backwards. A type between name and value (`timeout: float = 5.0`) is no key.
+_OPENERS, _SIGNS = " \t\"'`([{$<\\*", frozenset("=:>")  # of a pair: what may stand between its sign and the value
 _OPEN = r"[\"'`(\[{$<\\]{0,4}[ \t]{0,16}\*{0,2}"
 _CLOSE = r"[ \t]{0,16}[\"'`)\]*\\]{0,4}"
 _PAIR = re.compile(rf"{_OPEN}(?:=[ \t]{{0,4}}[0-9A-Za-z_.\]\[|]{{1,24}} ?:|>=|[=:]){_CLOSE}([0-9A-Za-z_.$@/-]+)")
@@ -35,12 +36,13 @@ def key_before(text: str, start: int) -> str:
         return ""
     left = text[max(0, start - _LOOK) : start]
     left = left[left.rfind("\n") + 1 :]
-    back = left[::-1]
-    found = _PAIR.match(back)
-    if found:
-        return _clean(found[1][::-1])
+    if left.rstrip(_OPENERS)[-1:] in _SIGNS:
+        found = _PAIR.match(left[::-1])
+        if found:
+            return _clean(found[1][::-1])
     if before == " ":
-        found = _FLAG.match(back) or _NAMED.match(back)
+        back = left[::-1]
+        found = ("-" in left and _FLAG.match(back)) or _NAMED.match(back)
         if found:
             return _clean(found[1][::-1])
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, compress, count
 from typing import Final
 
@@ -21,9 +21,20 @@ RULES: Final = "3"
 _LAYOUT = "\n\t\r\"'`()[]{}|"
 _COLOUR = re.compile("\x1b\\[[0-9;?]{0,64}[A-Za-z]")
 _BLANKS = {ord(c): " " for c in _LAYOUT}
-_GUTTER = 12
 _BLOCK = 50_000
 _CACHE_CHARS = 2_000_000
+_AFTER: Final[dict[int, Callable[[str, int, int, str], tuple[int, str]]]] = {
+    lexer.REACH_URL: phrases.after_scheme,
+    lexer.REACH_NUMBER: phrases.after_number,
+    lexer.REACH_DATE: phrases.after_date,
+    lexer.REACH_WORD: phrases.after_word,
+    lexer.REACH_ERROR: phrases.after_error,
+    lexer.REACH_PATH: phrases.after_path,
+    lexer.REACH_MONEY: phrases.after_money,
+    lexer.REACH_COMMA: phrases.after_comma,
+    lexer.REACH_DOI: phrases.after_doi,
+}
+"""How a find goes on once what follows its token is seen."""
 
 Found = tuple[int, int, str]
 """Start, end, class."""
@@ -78,7 +89,7 @@ class DefaultRegistry:
                 if start < done:
                     continue
                 if reach:
-                    end, cls = _reach(text, start, end, cls, reach)
+                    end, cls = _AFTER[reach](text, start, end, cls)
                 if cls:
                     done = end
                     yield start + offset, end + offset, cls
@@ -119,41 +130,6 @@ def _blanked(text: str) -> str:
 
 def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
-
-
-def _reach(text: str, start: int, end: int, cls: str, reach: int) -> tuple[int, str]:
-    """Where a find ends, and its class, once what follows its token is seen; class `""`: it is none."""
-    match reach:
-        case lexer.REACH_NUMBER:
-            return (end, "") if _in_gutter(text, start, end) else phrases.after_number(text, end, cls)
-        case lexer.REACH_PATH:
-            return phrases.after_path(text, start, end)
-        case lexer.REACH_URL:
-            return phrases.after_scheme(text, start, end)
-        case lexer.REACH_MONEY:
-            return phrases.after_money(text, end, cls)
-        case lexer.REACH_COMMA:
-            return phrases.after_comma(text, end)
-        case lexer.REACH_DOI:
-            return phrases.after_doi(text, end), cls
-        case lexer.REACH_DATE:
-            return phrases.after_date(text, start, end), cls
-        case lexer.REACH_ERROR:
-            return phrases.after_error(text, end), cls
-        case _:
-            far, grown = phrases.after_word(text, start, text[start:end])
-            return (far, grown) if grown else (end, cls)
-
-
-def _in_gutter(text: str, start: int, end: int) -> bool:
-    """Line numbers of a listing, as `cat -n` (padded, then a tab) and editors (an arrow) print them, are layout."""
-    after = text[end : end + 1]
-    if not after or after not in "\t\u2192" or not text[start:end].isdigit():
-        return False
-    padding = text[max(0, start - _GUTTER) : start]
-    at_start = start <= _GUTTER or "\n" in padding
-    padding = padding[padding.rfind("\n") + 1 :]
-    return at_start and not padding.strip(" ") and (padding != "" or after == "\u2192")
 
 
 def _resolved(built_in: list[Found], extra: Sequence[UserPattern], text: str, rank: dict[str, int]) -> list[Found]:
