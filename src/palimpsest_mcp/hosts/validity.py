@@ -29,7 +29,9 @@ def new_problems(before: Sequence[Any], after: Sequence[Any], form: Form) -> lis
 
     Every problem counts as often as it is there.
     """
-    found = list((Counter(check_messages(after, form)) - Counter(check_messages(before, form))).elements())
+    found = check_messages(after, form)
+    if found:
+        found = list((Counter(found) - Counter(check_messages(before, form))).elements())
     if len(before) != len(after):
         return [*found, f"{len(before)} messages became {len(after)}"]
     for row, (old, new) in enumerate(zip(before, after, strict=True)):

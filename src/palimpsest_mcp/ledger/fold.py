@@ -92,8 +92,11 @@ class ItemState(msgspec.Struct):
     @property
     def current(self) -> Item:
         """The bytes that count: the newest fuller version; a placeholder only when there is nothing else (L4)."""
-        full = [seen for seen in self.versions.values() if not is_placeholder(seen.item.content)]
-        return max(full or self.versions.values(), key=stamp).item
+        versions = self.versions.values()
+        if len(versions) == 1:
+            return next(iter(versions)).item
+        full = [seen for seen in versions if not is_placeholder(seen.item.content)]
+        return max(full or versions, key=stamp).item
 
 
 class UsageFields(msgspec.Struct):

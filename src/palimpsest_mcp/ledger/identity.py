@@ -11,6 +11,7 @@ _SANE = re.compile(r"[!$-&(-.0-_a-~]{1,128}")
 """1-128 printable ASCII characters without white space, quotes, `#` and `/`. `#` numbers repeats and `/` ends an
 agent's name, so an id that holds them could pass for another item's."""
 
+_KEYS = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
 _ROLE_PREFIX = {"user": "u", "assistant": "a", "system": "s", "developer": "s", "tool": "t"}
 
 
@@ -40,7 +41,7 @@ def names_of(name: str) -> tuple[str, ...]:
 
 def json_key(value: object) -> str:
     """One string for a JSON value: equal values, equal strings; 5 and "5" differ."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    return _KEYS.encode(value)
 
 
 class ItemIds:

@@ -15,11 +15,13 @@ A_TYPE = 3
 def distractors(probes: Sequence[Probe], originals: Sequence[Original]) -> Iterator[Probe]:
     """Probes whose first value was changed at its end, or lost its end; only such as stand in no original."""
     made: Counter[str] = Counter()
+    texts = [original.text for original in originals]
     for one in probes:
         if made[one.type] >= A_TYPE:
             continue
         wrong = _near(one.expected[0], cut=made[one.type] % 2 == 1)
-        if wrong and not any(stands_whole(original.text, wrong) for original in originals):
+        # Most texts do not hold it at all, and that is seen much sooner.
+        if wrong and not any(wrong in text and stands_whole(text, wrong) for text in texts):
             made[one.type] += 1
             yield Probe(type=one.type, question=one.question, expected=(wrong,), item_id=one.item_id)
 

@@ -141,7 +141,7 @@ def _values(text: str) -> dict[str, None]:
         head = text[: text.rfind("\n", 0, HEAD_CHARS) + 1 or HEAD_CHARS]
         text = head + text[text.find("\n", len(text) - TAIL_CHARS) :]
     # No value runs over white space, and each has a digit or a slash.
-    words = " ".join(word for word in MARK.sub(" ", text).split() if _MAYBE.search(word))
+    words = " ".join(filter(_MAYBE.search, MARK.sub(" ", text).split()))
     found = _VALUE.findall(words)
     return dict.fromkeys(value for value in found if LEAST <= len(value) <= MAX_WORDS)
 

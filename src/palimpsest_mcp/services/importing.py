@@ -22,6 +22,7 @@ from ..ports.host import HostContext
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
 
+_ROWS = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=as_fields)
 MARK = "palimpsest-item"
 """First word of the mark that stands for a tool result's content in an envelope's rows."""
 
@@ -206,4 +207,4 @@ def dump(value: Any) -> str:
 
     An SDK's own objects (pydantic), which readers accept in message lists, become the mappings they stand for.
     """
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=as_fields)
+    return _ROWS.encode(value)

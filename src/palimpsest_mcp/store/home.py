@@ -107,13 +107,13 @@ class Home:
             self._made.clear()
             self._checked = False
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Put a whole small file in its place, flushed.
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Put a whole small file in its place; flushed, unless it can be made again.
 
         Raises:
             OSError: the old one, if any, is still there.
         """
-        replace_whole(self.disk, path, data, self._random_hex)
+        replace_whole(self.disk, path, data, self._random_hex, durable=durable)
 
     def _make_root(self) -> None:
         self.check()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -122,9 +123,18 @@ def _json(value: msgspec.Struct) -> bytes:
         body = msgspec.json.encode(value)
     except UnicodeEncodeError:  # a lone surrogate: only as an escape does it keep the file valid UTF-8
         return _stdlib_json(value, ascii_only=True)
-    if b"null" in body:  # msgspec writes NaN and infinities as null; where one may be, the standard library is exact
+    # msgspec writes NaN and infinities as null; where there is one, the standard library is exact.
+    if b"null" in body and _has_odd_number(msgspec.to_builtins(value)):
         return _stdlib_json(value, ascii_only=False)
     return body
+
+
+def _has_odd_number(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_odd_number, cast("dict[str, Any]", value).values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_odd_number, cast("Sequence[Any]", value)))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _stdlib_json(value: msgspec.Struct, *, ascii_only: bool) -> bytes:

@@ -49,9 +49,9 @@ class Sessions:
         return info if info is not None and _stands_in(info, folder) else None
 
     def cache(self, folder: str, info: SessionInfo) -> None:
-        """Write `session.json`. It can be done without, so a failure is nobody's."""
+        """Write `session.json`. It can be done without, so it is not flushed, and a failure is nobody's."""
         try:
-            self._home.replace(os.path.join(folder, CACHE_NAME), encode(info))
+            self._home.replace(os.path.join(folder, CACHE_NAME), encode(info), durable=False)
         except (OSError, WriteFailed):
             return
 

@@ -20,11 +20,11 @@ class StatusFiles:
         self._home = home
 
     def put(self, key: SessionKey, note: StatusNote) -> None:
-        """Write a session's note. It can be done without, so a failure is nobody's."""
+        """Write a session's note. It can be done without, so it is not flushed, and a failure is nobody's."""
         folder = self._home.session_folder(key)
         try:
             if self._home.stands(folder):
-                self._home.replace(os.path.join(folder, STATUS_NAME), encoded(note))
+                self._home.replace(os.path.join(folder, STATUS_NAME), encoded(note), durable=False)
         except (OSError, StoreUnusable, WriteFailed):
             return
 

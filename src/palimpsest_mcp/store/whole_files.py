@@ -46,17 +46,25 @@ def write_all(disk: Disk, fd: int, data: bytes) -> None:
         rest = rest[taken:]
 
 
-def replace_whole(disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str]) -> None:
+def replace_whole(
+    disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str], *, durable: bool = True
+) -> None:
     """Put new content in the place of a file: readers see the old or the new one, and once this returns the new one is
-    on disk. A crash may leave a `.tmp` file beside it, which nobody reads."""
+    on disk. A crash may leave a `.tmp` file beside it, which nobody reads.
+
+    Args:
+        durable: False for what can be made again: nothing is flushed, and when the machine crashes the file may be
+            lost or garbled.
+    """
     spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
     try:
-        _write(disk, spare, data)
+        _write(disk, spare, data, durable=durable)
         disk.replace(spare, path)
     except OSError:
         remove_if_there(disk, spare)
         raise
-    disk.flush_folder(os.path.dirname(path))
+    if durable:
+        disk.flush_folder(os.path.dirname(path))
 
 
 def put_compared(disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str], what: str) -> None:
@@ -82,11 +90,12 @@ def put_compared(disk: Disk, path: str, data: bytes, random_hex: Callable[[int],
     disk.flush_folder(os.path.dirname(path))
 
 
-def _write(disk: Disk, path: str, data: bytes) -> None:
+def _write(disk: Disk, path: str, data: bytes, *, durable: bool = True) -> None:
     fd = disk.create(path)
     try:
         write_all(disk, fd, data)
-        disk.flush(fd)
+        if durable:
+            disk.flush(fd)
     finally:
         disk.close(fd)
 
