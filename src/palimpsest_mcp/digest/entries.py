@@ -144,6 +144,29 @@ def entry_groups(line: str) -> list[Group]:
     return groups
 
 
+def entry_pieces(line: str) -> list[tuple[str, str]]:
+    """Each group of a ledger line as a line of its own, and the same without its key or word."""
+    begin = 0 if line.startswith(" ") else line.find(": ") + 2 if _LED.match(line) else 0
+    pieces: list[tuple[str, str]] = []
+    for group in entry_groups(line):
+        values = line[group.start : group.end]
+        if group.together:
+            values = values.removeprefix(_NEAR)
+            pieces.append((f" {group.key}{_NEAR}{values}" if group.key else line, f" {values}"))
+        else:
+            key = f"{group.key}=" if group.key else ""
+            pieces.append((f"{line[:begin]}{key}{values}", f"{line[:begin]}{values}"))
+    return pieces
+
+
+def joined_pieces(pieces: Sequence[str]) -> list[str]:
+    """Such lines with what they share said once: those beside a word stay apart, those of a class are one again."""
+    if not pieces or pieces[0].startswith(" "):
+        return list(pieces)
+    led = found.group() if (found := _LED.match(pieces[0])) else ""
+    return [led + _BETWEEN.join(piece.removeprefix(led) for piece in pieces)]
+
+
 def _group(cls: str, key: str, values: list[str]) -> str:
     joined = (_APART if cls in _SAME_JOINS else " ").join(values)
     return f"{key}={joined}" if key else joined
@@ -156,6 +179,8 @@ __all__ = [
     "Group",
     "entry_groups",
     "entry_lines",
+    "entry_pieces",
     "flat_lines",
+    "joined_pieces",
     "shown_key",
 ]

@@ -22,6 +22,7 @@ from .routing import stretches
 from .units import FORCED, Line, Mark, Reduced, Route, Survey, Unit, mark_numbers
 
 _NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{64}\]$")
+_PLAIN_KEY = re.compile(r"[A-Z]?[a-z]*")
 _LONG_CELL = 300
 """Characters from which a JSON string is read as a text of its own."""
 _INNER, _OF_MANY = 0.5, 0.4
@@ -90,6 +91,13 @@ class _Reader:
             position = end + 1
         return found
 
+    def drop_strange_keys(self) -> None:
+        """A key that is a specific where it stands alone, and none in its source, is no key: it is cut out of one."""
+        maybe = [key for key in dict.fromkeys(self.keys) if not _PLAIN_KEY.fullmatch(key)]
+        strange = {key for key, line in zip(maybe, self.look(maybe), strict=True) if line is None}
+        if strange:
+            self.keys = ["" if key in strange else key for key in self.keys]
+
     def hide(self, lines: Sequence[Line], shown: Sequence[Piece]) -> None:
         """Of lines just read, mark what stands outside all `shown` places as faint, unless it stands elsewhere too."""
         inside: set[int] = set()
@@ -151,6 +159,7 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     else:
         reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
     raise_loud(reduced.units)
+    reader.drop_strange_keys()
     if not records and DENIED.search(text):  # there the word that denies stands beside a value, not its key
         denied = {home for home in set(reader.home) if DENIED.search(reader.lines[home].text)}
         reader.keys = ["" if home in denied else key for key, home in zip(reader.keys, reader.home, strict=True)]

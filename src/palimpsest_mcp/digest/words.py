@@ -22,6 +22,8 @@ _POINTS = re.compile(r"://|:\d|^[0-9a-f-]+$")
 """A name says itself what it is; an address, a line of a file or a hash does not."""
 _ORDINARY = re.compile(r"[A-Z]?[a-z]{0,11}")
 """What takes a single token as a rule: of equally rare words such a one stands beside values."""
+_PLAIN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+"""Of a value only such a word may be taken out: another may be a value itself where it stands alone."""
 _NUMBERED = 2
 """Times its count, for a word with a number behind it: whether `libnsl2` is a word is a matter of taste."""
 _TELLING = 7
@@ -68,11 +70,13 @@ def _label_of(survey: Survey, home: int, beside: Collection[int]) -> str:
             continue
         if least[0] and count > least[0]:
             continue
-        label = word[1]
-        if mark is None:
-            label = _name_around(line, word.start(), word.end(1))
-        elif survey.specs[mark.spec].cls in _NAMING and len(survey.specs[mark.spec].text) <= _LONGEST_NAME:
-            label = survey.specs[mark.spec].text
+        label = word[1] if mark else _name_around(line, word.start(), word.end(1))
+        if mark:
+            plain, text = _PLAIN.fullmatch(label), survey.specs[mark.spec].text
+            if survey.specs[mark.spec].cls in _NAMING and (len(text) <= _LONGEST_NAME or not plain):
+                label = text
+            elif not plain:
+                continue
         as_name, folded = counts.names[label] or count, counts.folded[word.group().lower()]
         rank = count, as_name, folded, not _ORDINARY.fullmatch(label), -min(len(label), _TELLING)
         if not least[0] or rank < least:
