@@ -8,11 +8,10 @@ from ..models.digests import DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts
 from ..ports.text import Registry, TokenCounter
 from .assembly import body_lines, line_count, note_line
-from .entries import entry_pieces, joined_pieces
 from .manifest import SHORTENED, has_short_notes, header, item_note, unit_of
+from .mending import mended
 from .plans import Plan
 from .survey import survey
-from .units import Survey
 from .verify import PartCheck, check_part, counted, settle, violations
 
 
@@ -54,7 +53,7 @@ class Drafting:
         for number, (one, lines) in enumerate(zip(self._surveys, bodies, strict=True)):
             check = check_part(one, lines, self._registry)
             if check.bad_lines:
-                lines = bodies[number] = self._mended(one, lines, check)
+                lines = bodies[number] = mended(one, lines, check, self._registry)
                 check = check_part(one, lines, self._registry)
             if check.bad_lines:
                 dropped += len(check.bad_lines)
@@ -65,19 +64,6 @@ class Drafting:
         counts = counted(self._surveys, checks, self._redacted)
         parts, tokens = self._headed(bodies, checks, counts, pointers)
         return Draft(bodies, checks, counts, parts, tokens, pointers, dropped)
-
-    def _mended(self, survey: Survey, lines: list[DigestLine], check: PartCheck) -> list[DigestLine]:
-        """Ledger lines that break a rule, without the keys and words in them that do: their values stay."""
-        mended: list[DigestLine] = []
-        for number, line in enumerate(lines):
-            if number in check.bad_lines and line.kind == "entry":
-                pieces = [(DigestLine("entry", alone), bare) for alone, bare in entry_pieces(line.text)]
-                bad = check_part(survey, [alone for alone, _ in pieces], self._registry).bad_lines
-                text = joined_pieces([bare if n in bad else one.text for n, (one, bare) in enumerate(pieces)])
-                mended += [DigestLine("entry", one) for one in text]
-            else:
-                mended.append(line)
-        return mended
 
     def _headed(
         self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]

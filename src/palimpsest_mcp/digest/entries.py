@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..models.specifics import Specific
 from .units import Survey
 
-_BETWEEN = " | "
+BETWEEN = " | "
 _APART = "  "
 _JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity", "score", "status"})
 """Classes whose values may go on over one space (a day and a time, 12 and its unit): two spaces keep two values two."""
@@ -19,7 +19,7 @@ _SAME_JOINS = frozenset({"date", "error", "money", "status"})
 """Those of them whose values may go on with one of their own class."""
 _OWN_LINE = 3
 """Values from which a class has a line of its own in the ledger."""
-_NEAR = " … "
+NEAR = " … "
 KEY = re.compile(r"[A-Za-z_$@][\w.$@/:-]*(?: [\w.$@/:-]+){0,3}")
 """What may stand as a key in the ledger; anything else is shown without one."""
 _KEY = re.compile(rf"({KEY.pattern})=")
@@ -29,7 +29,7 @@ SPEAKING = frozenset({"constant", "name"})
 _COMMAND = "command"
 """A command is one only at the start of its line: it gets a line of its own."""
 ALSO = "also"
-_LED = re.compile(r"[a-z][\w-]*: ")
+LED = re.compile(r"[a-z][\w-]*: ")
 
 
 def flat_lines(survey: Survey, entries: Collection[int], keys: Sequence[str]) -> list[str]:
@@ -40,9 +40,7 @@ def flat_lines(survey: Survey, entries: Collection[int], keys: Sequence[str]) ->
     for n in values:
         if keys[n]:
             keyed.setdefault((keys[n], survey.specs[n].cls), []).append(survey.specs[n].text)
-    lines = (
-        [f"{ALSO}: {_BETWEEN.join(_group(cls, key, texts) for (key, cls), texts in keyed.items())}"] if keyed else []
-    )
+    lines = [f"{ALSO}: {BETWEEN.join(_group(cls, key, texts) for (key, cls), texts in keyed.items())}"] if keyed else []
     row = [survey.specs[n] for n in values if not keys[n]]
     lines += [_joined(row)] if row else []
     return [*lines, *(survey.specs[n].text for n in sorted(entries) if survey.specs[n].cls == _COMMAND)]
@@ -77,11 +75,11 @@ def entry_lines(
     for cls, groups in by_class.items():
         shown = [_group(cls, key, values) for key, values in groups.items()]
         if sum(map(len, groups.values())) >= _OWN_LINE:
-            lines.append(f"{cls}: {_BETWEEN.join(shown)}")
+            lines.append(f"{cls}: {BETWEEN.join(shown)}")
         else:
             rest += shown
     if rest:
-        lines.append(f"{ALSO}: {_BETWEEN.join(rest)}")
+        lines.append(f"{ALSO}: {BETWEEN.join(rest)}")
     return lines + _rows(beside, labels) + commands
 
 
@@ -97,7 +95,7 @@ def _rows(beside: Mapping[int, Sequence[Specific]], labels: Mapping[int, str]) -
     for home, specs in beside.items():
         label = labels.get(home, "")
         rows.setdefault(label or home, [label] if label else []).append(_joined(specs))
-    return [f" {_NEAR.join(row)}" for row in rows.values()]
+    return [f" {NEAR.join(row)}" for row in rows.values()]
 
 
 def _joined(specs: Sequence[Specific]) -> str:
@@ -127,44 +125,21 @@ def entry_groups(line: str) -> list[Group]:
     """The groups of a ledger line, read back from its text."""
     groups: list[Group] = []
     if line.startswith(" "):
-        word, mark, _ = line.partition(_NEAR)
+        word, mark, _ = line.partition(NEAR)
         if not mark:
             return [Group(0, len(line), "", True)]
         at = len(word)
-        for values in line[at:].split(_NEAR)[1:]:
-            groups.append(Group(at, at + len(_NEAR) + len(values), word[1:], True))
+        for values in line[at:].split(NEAR)[1:]:
+            groups.append(Group(at, at + len(NEAR) + len(values), word[1:], True))
             at = groups[-1].end
         return groups
-    at = line.find(": ") + 2 if _LED.match(line) else 0
-    for piece in line[at:].split(_BETWEEN):
+    at = line.find(": ") + 2 if LED.match(line) else 0
+    for piece in line[at:].split(BETWEEN):
         found = _KEY.match(piece)
         start = at + (found.end() if found else 0)
         groups.append(Group(start, at + len(piece), found.group(1) if found else "", False))
-        at += len(piece) + len(_BETWEEN)
+        at += len(piece) + len(BETWEEN)
     return groups
-
-
-def entry_pieces(line: str) -> list[tuple[str, str]]:
-    """Each group of a ledger line as a line of its own, and the same without its key or word."""
-    begin = 0 if line.startswith(" ") else line.find(": ") + 2 if _LED.match(line) else 0
-    pieces: list[tuple[str, str]] = []
-    for group in entry_groups(line):
-        values = line[group.start : group.end]
-        if group.together:
-            values = values.removeprefix(_NEAR)
-            pieces.append((f" {group.key}{_NEAR}{values}" if group.key else line, f" {values}"))
-        else:
-            key = f"{group.key}=" if group.key else ""
-            pieces.append((f"{line[:begin]}{key}{values}", f"{line[:begin]}{values}"))
-    return pieces
-
-
-def joined_pieces(pieces: Sequence[str]) -> list[str]:
-    """Such lines with what they share said once: those beside a word stay apart, those of a class are one again."""
-    if not pieces or pieces[0].startswith(" "):
-        return list(pieces)
-    led = found.group() if (found := _LED.match(pieces[0])) else ""
-    return [led + _BETWEEN.join(piece.removeprefix(led) for piece in pieces)]
 
 
 def _group(cls: str, key: str, values: list[str]) -> str:
@@ -174,13 +149,14 @@ def _group(cls: str, key: str, values: list[str]) -> str:
 
 __all__ = [
     "ALSO",
+    "BETWEEN",
     "KEY",
+    "LED",
+    "NEAR",
     "SPEAKING",
     "Group",
     "entry_groups",
     "entry_lines",
-    "entry_pieces",
     "flat_lines",
-    "joined_pieces",
     "shown_key",
 ]
