@@ -14,6 +14,13 @@ Needs: TypeAlias = "Sequence[tuple[Mark, Sequence[str]]]"
 """Values of a line, and what says of each what it is: one of those should stand in its row."""
 
 
+class Shown(NamedTuple):
+    """What some columns show of a line."""
+
+    text: str
+    specs: tuple[int, ...]
+
+
 class Row(NamedTuple):
     """What one line adds to its table."""
 
@@ -45,7 +52,12 @@ def wholes(lines: Sequence[Line], columns: Iterable[Sequence[Span]]) -> list[lis
     return [list(map(whole, lines, spans)) for spans in columns]
 
 
-def row_of(line: Line, spans: Sequence[Span], needs: Needs) -> Row:
+def shown_of(lines: Sequence[Line], columns: Sequence[Sequence[Span]]) -> list[Shown]:
+    """Row by row what some columns show of the lines."""
+    return [_shown(line, [spans[n] for spans in columns]) for n, line in enumerate(lines)]
+
+
+def _shown(line: Line, spans: Sequence[Span]) -> Shown:
     """The cells of one line, in order: as one where they touch, overlap, or only a single space parts them."""
     text = line.text
     cells: list[Span] = []
@@ -61,9 +73,16 @@ def row_of(line: Line, spans: Sequence[Span], needs: Needs) -> Row:
             at += 1
         if at < len(cells) and cells[at][0] <= mark.start and mark.end <= cells[at][1]:
             specs[mark.spec] = None
-    shown = _SEPARATOR.join([text[start:end] for start, end in cells])
-    says = all(mark.spec not in specs or not words or any(word in shown for word in words) for mark, words in needs)
-    return Row(text, shown, tuple(specs), says)
+    return Shown(_SEPARATOR.join([text[start:end] for start, end in cells]), tuple(specs))
 
 
-__all__ = ["Needs", "Row", "cells_of", "row_of", "whole", "wholes"]
+def unsaid(shown: Shown, needs: Needs) -> list[Sequence[str]]:
+    """For each value in a row that nothing beside it says what it is of: what could have."""
+    return [
+        words
+        for mark, words in needs
+        if words and mark.spec in shown.specs and not any(word in shown.text for word in words)
+    ]
+
+
+__all__ = ["Needs", "Row", "Shown", "cells_of", "shown_of", "unsaid", "whole", "wholes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _PROGRAM = re.compile(
-    r"\s*(?:sudo )?(?:"
+    r"\s*+(?=[a-z.$\u276f])(?:sudo )?(?:"
     r"(?:pip3?|uvx?|pipx|poetry|conda|mamba|npm|yarn|pnpm|bun|deno|cargo|rustup|go|gh|gem|bundle|composer|brew|apt|apt-get"
     r"|dnf|yum|apk|dotnet|mvn|bazel|docker|podman|docker-compose|kubectl|helm|terraform|git|uv (?:pip|tool)"
     r"|python3? -m (?:pip|uv)|go mod|docker compose|npm run)"

@@ -11,7 +11,15 @@ _MOST = 0.8
 
 def unnumbered(lines: Sequence[str]) -> Sequence[str]:
     """The lines without their numbers, where most have the number that follows the last; else the same object."""
-    found = [_NUMBER.match(line) for line in lines]
+    found: list[re.Match[str] | None] = []
+    spare = (1 - _MOST) * (len(lines) - 1)
+    for line in lines:
+        match = _NUMBER.match(line)
+        found.append(match)
+        if match is None and line.strip():
+            spare -= 1
+            if spare < 0:
+                return lines
     numbers = [int(match[1]) for match in found if match]
     follow = sum(after == before + 1 for before, after in zip(numbers, numbers[1:], strict=False))
     if len(numbers) < 3 or follow < _MOST * (sum(1 for line in lines if line.strip()) - 1):

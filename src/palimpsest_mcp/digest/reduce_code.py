@@ -14,10 +14,11 @@ _WORDS = (
     r"|final|virtual|override|inline|constexpr|extern(?: \"C\")?|sealed|partial|readonly|open|data|suspend"
     r"|template ?<[^>]*>) +"
 )
-_KEYWORD = re.compile(
-    rf"(?:{_WORDS})*(?:def[pm]?\w*|class|function\*?|func|fun|fn|interface|struct|enum|trait|impl|type|module|namespace"
+_NAMED = (
+    r"(?:def[pm]?\w*|class|function\*?|func|fun|fn|interface|struct|enum|trait|impl|type|module|namespace"
     r"|object|record|protocol|macro_rules!|package|sub|proc)\b[ *(<]*[\w(<&'\"*:]"
 )
+_KEYWORD = re.compile(rf"(?:{_WORDS})*{_NAMED}")
 _DEFINES = re.compile(r"(?:[({:]|\bdo|\bthen|\bis|=)\s*$|\)")
 _STATEMENT = re.compile(
     r"(?:if|else|elif|for|while|switch|case|return|catch|try|do|with|when|match|new|throw|raise|yield|await|assert|delete"
@@ -27,15 +28,15 @@ _SIGNATURE = re.compile(
     rf"(?:{_WORDS})*(?:[A-Za-z_][\w:<>,.*&\[\]?~]* +[*&]*|[*&~])*[A-Za-z_~][\w:~.]*(?:<[^<>()]*>)? ?\([^;=]*$"
 )
 """`static bool parse(const char* text) {`, `render(props) {`: a name and arguments, and no statement's end."""
-_ARROW = re.compile(
-    rf"(?:{_WORDS})*(?:const|let|var) \w+(?:: [^=]+)? = (?:async )?(?:\([^)]*\)?|\w+)(?:: [^=]+)? ?(?:=>|$)"
-)
+_FUNCTION = r"(?:const|let|var) \w+(?:: [^=]+)? = (?:async )?(?:\([^)]*\)?|\w+)(?:: [^=]+)? ?(?:=>|$)"
+_OUTLINE = re.compile(rf"(?:{_WORDS})*(?:{_NAMED}|{_FUNCTION})")
+"""What is named by a keyword, or a function given a name."""
 _RULE_SET = re.compile(r"[.#@:*\[\]\w][^;{}]*\{$")
 _CONST = re.compile(rf"(?:{_WORDS})*(?:const|let|var|val|#define|@)? ?(?:\w+ )*[A-Z][A-Z0-9_]{{2,}}\b.*(?:[=:]|\d)")
 _IMPORT = re.compile(
-    r"(?:import\b|from \S+ import|use |using |# ?(?:include|pragma)\b|.*\brequire\(|package |alias |require "
-    r"|export .* from )"
+    r"(?:import\b|from \S+ import|use |using |# ?(?:include|pragma)\b|package |alias |require |export .* from )"
 )
+_REQUIRE = re.compile(r"\brequire\(")
 IMPORT = 0.15
 """What an import tells: it is shown for what it names."""
 _RAISE = re.compile(r"\b(?:raise|throw|panic!?|TODO|FIXME|XXX|HACK|deprecated)\b", re.IGNORECASE)
@@ -43,7 +44,9 @@ _DOC = re.compile(r"(?:\"\"\"|'''|/\*\*|//[/!]|@(?:module)?doc \"+|/\*+)\s*(?P<t
 _COMMENT = re.compile(
     r"(?://+[/!]?|#(?!include|define|if|el|endif|pragma|undef|!)|/?\*+(?!/)|--|;;|\"\"\"|''')\s*(?P<text>[^\W\d_].*)?"
 )
-_CLOSING = re.compile(r"\s*+(?:[)}\]>]|end\b|[;,\s]*$)")
+_MARKS = frozenset("/#*-;\"'@")
+"""What such lines begin with; looked at first."""
+_CLOSING = re.compile(r"[)}\]>]|end\b|[;,\s]*$")
 
 
 def is_code(texts: Sequence[str]) -> bool:
@@ -66,30 +69,31 @@ def code_places(texts: Sequence[str]) -> list[Place]:
             found.append(Place(0.0))
             continue
         depth = len(text) - len(text.lstrip())
-        if not _CLOSING.match(text):
+        if not _CLOSING.match(bare):
             while opened and opened[-1][0] >= depth:
                 opened.pop()
         under = opened[-1][1] if opened else -1
-        if n < head or legal(_words_of(bare)):
+        words = _words_of(bare)
+        if n < head or (words and legal(words)):
             found.append(Place(LEGAL))
         elif outline := _outline(texts, n, bare, nested=bool(opened)):
             found.append(Place(outline / (1 + 0.35 * len(opened)) * (0.7 if _hidden(bare) else 1.0), under))
             opened.append((depth, n))
             said = True
-        elif not said and (words := _words_of(bare)) and len(words) > 12:
+        elif not said and len(words) > 12:
             found.append(Place(3.2))
             said = True
         else:
-            found.append(Place(_gist(texts, n, bare, depth), under))
+            found.append(Place(_gist(bare, depth), under))
     return found
 
 
 def _outline(texts: Sequence[str], n: int, bare: str, *, nested: bool) -> float:
-    if _STATEMENT.match(bare) or _COMMENT.match(bare) and not bare.startswith(("#[", "*")):
+    if _STATEMENT.match(bare) or (_is_comment(bare) and not bare.startswith(("#[", "*"))):
         return 0.0
-    if _KEYWORD.match(bare) or _ARROW.match(bare):
+    if _OUTLINE.match(bare):
         return 2.0 if not bare.startswith(("package ", "namespace ", "module ")) else 1.2
-    if _SIGNATURE.match(bare) and _has_body(texts, n, bare):
+    if "(" in bare and _SIGNATURE.match(bare) and _has_body(texts, n, bare):
         return 1.8
     return 0.9 if not nested and _RULE_SET.match(bare) else 0.0
 
@@ -112,16 +116,24 @@ def _hidden(bare: str) -> bool:
 
 def _words_of(bare: str) -> str:
     """What a comment or a documentation line says; empty for code."""
-    found = _DOC.match(bare) or _COMMENT.match(bare)
+    found = (_DOC.match(bare) or _COMMENT.match(bare)) if bare[0] in _MARKS else None
     return (found.group("text") or "") if found else ""
 
 
-def _gist(texts: Sequence[str], n: int, bare: str, depth: int) -> float:
-    if _IMPORT.match(bare):
+def _is_comment(bare: str) -> bool:
+    return bare[0] in _MARKS and _COMMENT.match(bare) is not None
+
+
+def _is_import(bare: str) -> bool:
+    return _IMPORT.match(bare) is not None or ("require(" in bare and _REQUIRE.search(bare) is not None)
+
+
+def _gist(bare: str, depth: int) -> float:
+    if _is_import(bare):
         return IMPORT
     if _CONST.match(bare):
         return 0.8 if not depth else 0.4
-    if _DOC.match(bare):
+    if bare[0] in _MARKS and _DOC.match(bare):
         return 1.0 if len(bare) > 14 else 0.3
     if is_command(bare):
         return 1.3
@@ -160,7 +172,7 @@ def _changed(text: str, before: int) -> float:
         return 0.0
     if _KEYWORD.match(bare):
         return 1.3
-    if _IMPORT.match(bare) or legal(bare):
+    if _is_import(bare) or legal(bare):
         return 0.2
     return 0.9 if not before else 0.5
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .cells import Row, cells_of, row_of, whole, wholes
+from .cells import Needs, Row, Shown, cells_of, shown_of, unsaid, whole, wholes
 from .long_lines import CUT
 from .row_words import columns_that_say, mostly_wordless, word_beside, wordless
 from .skeletons import LEAST, Skeleton, Span, skeletons
@@ -90,7 +90,8 @@ def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:
     chosen = list(range(len(lines)))
     if not _GUTTER.match(lines[0].text):
         for spans in zip(*skeleton.columns(), strict=True):
-            cells = [lines[n].text[slice(*spans[n])] for n in chosen]
+            every = cells_of(lines, spans)
+            cells = [every[n] for n in chosen]
             value, times = Counter(cells).most_common(1)[0]
             long = len(value) >= _LONG and times * len(value) >= _MOST_OF_ROW * size * _MOSTLY
             if max(LEAST, (_MOSTLY if long else _NEARLY_ALL) * len(cells)) <= times < len(cells):
@@ -118,26 +119,37 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int], counts: Mapping[str, 
     columns = _apart(list(map(whole, lines, _trimmed(lines, spans))) for spans in differing)
     left_out = _dispensable([cells_of(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
+    rows = shown_of(lines, kept)
+    if not _saves(lines, rows):
+        return None  # what is kept beside them makes no row shorter
     inline = skeleton.form == "hits" and len(kept) == 1 and kept[0] == list(places[0])
-    needs = [] if inline else [sayings(line, counts) for line in lines]
+    needs: list[Needs] = [() if inline else sayings(line, counts) for line in lines]
+    bare = len(kept)
     if not apart and not inline:
         if not left_out and mostly_wordless(lines, kept) and not mostly_wordless(lines, differing):
             kept += wholes(lines, differing)  # the keys of the values
-        kept += wholes(lines, columns_that_say(lines, needs, kept, places))
+            rows = shown_of(lines, kept)
+        kept += wholes(lines, columns_that_say(lines, needs, kept, places, rows))
     if apart or mostly_wordless(lines, kept):
         kept += wholes(lines, word_beside(lines, places, differing, shared))
-    rows: dict[str, Row] = {}
-    saved = 0
-    for nth, line in enumerate(lines[1:], 1):
-        row = row_of(line, [spans[nth] for spans in kept], () if inline else needs[nth])
-        saved += len(line.text) - len(row.text)
-        rows.setdefault(row.text, row)
-    if saved < _SAID_ONCE * sum(len(line.text) for line in lines[1:]) or any(map(_POSES.match, rows)):
+    if len(kept) > bare:
+        rows = shown_of(lines, kept)
+        if not _saves(lines, rows):
+            return None
+    first: dict[str, int] = {}
+    for nth, row in enumerate(rows[1:], 1):
+        first.setdefault(row.text, nth)
+    if any(map(_POSES.match, first)):
         return None
+    told = tuple(Row(lines[n].text, *rows[n], says=not unsaid(rows[n], needs[n])) for n in first.values())
     heading, specs = _cut_out(lines[0], [columns[n][0] for n in left_out])
-    return Family(
-        heading, specs, tuple(line.text for line in lines), tuple(rows.values()), skeleton.form == "hits", inline
-    )
+    return Family(heading, specs, tuple(line.text for line in lines), told, skeleton.form == "hits", inline)
+
+
+def _saves(lines: Sequence[Line], rows: Sequence[Shown]) -> bool:
+    """Whether rows below a first line are much shorter than their lines."""
+    size = sum([len(line.text) for line in lines[1:]])
+    return size - sum([len(row.text) for row in rows[1:]]) >= _SAID_ONCE * size
 
 
 def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
@@ -192,20 +204,29 @@ def _dispensable(columns: Sequence[Sequence[str]]) -> list[int]:
     again, addresses, prose."""
     if len(columns) < 2 or len(columns[0]) < _MANY:
         return []
-    words = [{word for cell in column for word in _PART.findall(cell)} for column in columns]
     sizes = [sum(map(len, column)) for column in columns]
     found: list[int] = []
     for number, column in enumerate(columns):
         rest = [n for n in range(len(columns)) if n != number and n not in found]
         if sizes[number] < max(_LONG * len(column), _MOST_OF_ROW * sum(sizes[n] for n in (number, *rest))):
             continue
-        fresh = words[number].difference(*(words[n] for n in rest))
-        says_little = sum(map(len, fresh)) < _FRESH * sizes[number]
         is_prose = sum(cell.count(" ") for cell in column) >= (_PROSE - 1) * len(column)
         is_dear = sizes[number] >= _DEAR * len(column)
-        if (says_little or is_prose or is_dear) and 2 * wordless([columns[n] for n in rest]) < len(column):
+        if 2 * wordless([columns[n] for n in rest]) < len(column) and (
+            is_prose or is_dear or _says_little(column, [columns[n] for n in rest])
+        ):
             found.append(number)
     return found
+
+
+def _says_little(column: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether little of what stands in a column stands there alone and once."""
+    fresh = _words_of(column).difference(*map(_words_of, others))
+    return sum(map(len, fresh)) < _FRESH * sum(map(len, column))
+
+
+def _words_of(column: Sequence[str]) -> set[str]:
+    return {word for cell in column for word in _PART.findall(cell)}
 
 
 def _cut_out(line: Line, spans: Sequence[Span]) -> tuple[str, tuple[int, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .commands import is_command
 from .reduce_html import Block
+from .routing import fits
 from .units import Place
 
 _MARKED = re.compile(r"(#{1,6}) +\S|={2,} +\S.* ={2,}$")
@@ -64,17 +65,17 @@ _CODE = re.compile(
 
 def is_document(texts: Sequence[str]) -> bool:
     """Whether most lines are sentences, headings and items of lists, and few are code; or headings divide it."""
-    lines = [text[:300] for text in texts if text.strip()]
-    if sum(line[0] == "#" and bool(_MARKED.match(line)) for line in lines) >= max(2, 0.02 * len(lines)):
+    lines = [text for text in texts if text.strip()]
+    if sum(line[0] == "#" and bool(_MARKED.match(line[:300])) for line in lines) >= max(2, 0.02 * len(lines)):
         return not any(line.startswith(("#include", "#!")) for line in lines[:20]) and _heads(texts)
     step = max(1, len(lines) // 200)
-    sample = lines[::step]
-    said = sum(bool(_PROSE.match(line)) for line in sample)
-    if said < 0.5 * len(sample):
+    sample = [line[:300] for line in lines[::step]]
+    if not fits(sample, _PROSE.match, 0.5):
+        return not sample
+    if sum(bool(_CODE.match(line)) for line in sample) > 0.15 * len(sample):
         return False
-    code = sum(bool(_CODE.match(line)) for line in sample)
     formed = sum(bool(_ENDS.search(line) or _ITEM.match(line) or _MARKED.match(line)) for line in sample)
-    return 3 * formed >= 0.5 * len(sample) and code <= 0.15 * len(sample)
+    return 3 * formed >= 0.5 * len(sample)
 
 
 def _heads(texts: Sequence[str]) -> bool:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 
 from .reduce_text import LEGAL, legal, legal_head
+from .routing import fits
 from .units import Place
 
 _SECTION = re.compile(r"\s*+\[{1,2}[^\[\]]+\]{1,2}\s*(?:[#;].*)?$")
-_COMMENT = re.compile(r"\s*+(?:#|;|//|<!--)")
+_COMMENTS = ("#", ";", "//", "<!--")
 _CLOSING = re.compile(r"\s*+(?:</[^<>]+>|[\]})]+[,;]?|-->)\s*$")
 _OPENING = re.compile(r"\s*+(?:- +)?(?:[\w.$/@\"' -]+[:=]\s*(?:[|>\[{][-+]?)?|<\w[^<>]*>|- *)\s*(?:#.*)?$")
 """A name whose value stands below it."""
@@ -27,19 +28,24 @@ _DASH = re.compile(r"\s*+- ")
 
 def is_tree(texts: Sequence[str]) -> bool:
     """Whether nearly all lines are names with values, items and sections: settings rather than sentences or code."""
-    lines = [text for text in texts if text.strip() and not _COMMENT.match(text)]
+    lines = [text for text in texts if (bare := text.lstrip()) and not bare.startswith(_COMMENTS)]
     if len(lines) < 5:
         return False
     if lines[0].lstrip().startswith("<?xml"):
         return True
     step = max(1, len(lines) // 200)
     sample = [line[:300] for line in lines[::step]]
-    named = sum(bool(_PAIR.match(line)) and not line.rstrip().endswith((";", "(")) for line in sample)
-    if named < 0.3 * len(sample):
+    if not fits(sample, _is_pair, 0.3):
         return False
+    named = sum(map(_is_pair, sample))
     others = sum(any(form.match(line) for form in (_SECTION, _DASH, _CLOSING, _MEMBER)) for line in sample)
-    talk = sum(bool(_SENTENCE.search(line)) for line in sample)
-    return named + others >= _MOST * len(sample) and talk <= 0.15 * len(sample)
+    if named + others < _MOST * len(sample):
+        return False
+    return sum(bool(_SENTENCE.search(line)) for line in sample) <= 0.15 * len(sample)
+
+
+def _is_pair(line: str) -> bool:
+    return _PAIR.match(line) is not None and not line.rstrip().endswith((";", "("))
 
 
 def tree_places(texts: Sequence[str]) -> list[Place]:
@@ -49,10 +55,11 @@ def tree_places(texts: Sequence[str]) -> list[Place]:
     section = -1
     head = legal_head(texts)
     for n, text in enumerate(texts):
-        if not text.strip():
+        bare = text.lstrip()
+        if not bare:
             found.append(Place(0.0))
             continue
-        depth = len(text) - len(text.lstrip())
+        depth = len(text) - len(bare)
         while opened and opened[-1][0] >= depth:
             opened.pop()
         under = opened[-1][1] if opened else section
@@ -64,7 +71,7 @@ def tree_places(texts: Sequence[str]) -> list[Place]:
             found.append(Place(LEGAL, under))
         elif _CLOSING.match(text):
             found.append(Place(0.0, under))
-        elif _COMMENT.match(text):
+        elif bare.startswith(_COMMENTS):
             found.append(Place(1.0 if n == 0 else 0.2, under))
         elif _OPENING.match(text):
             opened.append((depth, n))

@@ -49,7 +49,10 @@ _CODE = re.compile(
     r"|[\w.\[\]]+ [-+]?= \S|.*[;{]$|#|//|/\*|\*/?( |$)|\"\"\"|\S+\(.*\)[;:]?$)"
 )
 _HTML = re.compile(r"<(?:!doctype|html|head|body|div|span|p|a|li|ul|td|tr|script|meta|link|h[1-6])\b|</", re.IGNORECASE)
-_TABLE = re.compile(r"\s*\|.*\|\s*$|[^,\n]*(?:,[^,\n]*){3,}$|[^\t\n]*(?:\t[^\t\n]*){2,}$|\S.*\S {3,}\S.* {3,}\S")
+_COLUMNS = re.compile(r"\S.*\S {3,}\S.* {3,}\S")
+_TRACE_WORDS = ("Traceback", "Exception", "panic", "goroutine")
+"""One of them stands in every head of a traceback: looked for first, since that is many times quicker."""
+_DIFF_HEADS = ("--- ", "diff --git ", "Index: ")
 
 
 class Stretch(NamedTuple):
@@ -67,16 +70,17 @@ def stretches(lines: Sequence[str]) -> list[Stretch]:
     """
     found: list[Stretch] = []
     plain_from = 0
-    i = 0
-    while i < len(lines):
-        block = _block(lines, i)
+    whole = "\n".join(lines)
+    words = [word for word in _TRACE_WORDS if word in whole]
+    maybe = (i for i, line in enumerate(lines) if line.startswith(_DIFF_HEADS) or any(word in line for word in words))
+    for i in maybe if words or any(head in whole for head in _DIFF_HEADS) else ():
+        block = _block(lines, i) if i >= plain_from else None
         if block is None:
-            i += 1
             continue
         if plain_from < i:
             found.append(Stretch(_judge(lines, plain_from, i), plain_from, i))
         found.append(block)
-        i = plain_from = block.end
+        plain_from = block.end
     if plain_from < len(lines):
         found.append(Stretch(_judge(lines, plain_from, len(lines)), plain_from, len(lines)))
     return found
@@ -84,8 +88,7 @@ def stretches(lines: Sequence[str]) -> list[Stretch]:
 
 def _block(lines: Sequence[str], i: int) -> Stretch | None:
     line = lines[i]
-    told = "Traceback" in line or "Exception" in line or "panic" in line or "goroutine" in line
-    if told and _TRACE_HEAD.match(line):
+    if _TRACE_HEAD.match(line):
         return Stretch("traceback", i, _trace_end(lines, i))
     bare = line.startswith("--- ") and i + 1 < len(lines) and lines[i + 1].startswith("+++ ")
     if bare or line.startswith(("diff --git ", "Index: ")):
@@ -125,12 +128,12 @@ def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     if not sample:
         return "prose"
     for route, pattern, share in _TESTS:
-        if _fits(sample, pattern, share):
+        if fits(sample, pattern, share):
             return route
     return "prose"
 
 
-def _fits(sample: Sequence[str], pattern: Callable[[str], object], share: float) -> bool:
+def fits(sample: Sequence[str], pattern: Callable[[str], object], share: float) -> bool:
     """Whether a pattern fits so many of the lines; no longer looked at than until that is known."""
     left = share * len(sample)
     spare = len(sample) - left
@@ -144,6 +147,14 @@ def _fits(sample: Sequence[str], pattern: Callable[[str], object], share: float)
             if spare < 0:
                 return False
     return False
+
+
+def _is_row(line: str) -> object:
+    """Between bars, or at least three commas, two tabs or two wide gaps."""
+    if line.count(",") > 2 or line.count("\t") > 1:
+        return True
+    bare = line.strip()
+    return (len(bare) > 1 and bare[0] == bare[-1] == "|") or ("   " in line and _COLUMNS.match(line))
 
 
 def _is_test(line: str) -> object:
@@ -161,10 +172,10 @@ _TESTS: tuple[tuple[Route, Callable[[str], object], float], ...] = (
     ("html", _HTML.search, 0.4),
     ("code", _NUMBERED.match, 0.8),
     ("code", _CODE.match, 0.5),
-    ("table", _TABLE.match, 0.5),
+    ("table", _is_row, 0.5),
     ("log", _LOG.match, 0.25),
 )
 """Asked in this order; the share of sampled lines that must fit. The more exact a form is, the earlier it is asked."""
 
 
-__all__ = ["Stretch", "stretches"]
+__all__ = ["Stretch", "fits", "stretches"]

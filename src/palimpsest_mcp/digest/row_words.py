@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .cells import Needs, cells_of, row_of
+from .cells import Needs, Shown, cells_of, shown_of, unsaid
 from .skeletons import Span
 from .units import Line
 
@@ -49,20 +49,20 @@ def word_beside(
 
 
 def columns_that_say(
-    lines: Sequence[Line], needs: Sequence[Needs], kept: Sequence[Sequence[Span]], places: Sequence[Sequence[Span]]
+    lines: Sequence[Line],
+    needs: Sequence[Needs],
+    kept: Sequence[Sequence[Span]],
+    places: Sequence[Sequence[Span]],
+    rows: Sequence[Shown],
 ) -> list[Sequence[Span]]:
     """Columns to be kept too, so that the values in the rows have their key or a rarest word of their line beside
-    them: the one that this is for most values of, as long as that is worth it."""
+    them: the one that this is for most values of, as long as that is worth it. `rows`: what is kept shows already."""
     added: list[Sequence[Span]] = []
     while len(added) < _BESIDE:
-        open_ones: list[tuple[int, Sequence[str]]] = []
-        values = 0
-        for nth in range(1, len(lines)):
-            row = row_of(lines[nth], [spans[nth] for spans in (*kept, *added)], ())
-            inside = set(row.specs)
-            here = [words for mark, words in needs[nth] if mark.spec in inside]
-            values += len(here)
-            open_ones += [(nth, words) for words in here if words and not any(word in row.text for word in words)]
+        rows = shown_of(lines, [*kept, *added]) if added else rows
+        below = range(1, len(lines))
+        values = sum(mark.spec in rows[nth].specs for nth in below for mark, _ in needs[nth])
+        open_ones = [(nth, words) for nth in below for words in unsaid(rows[nth], needs[nth])]
         if len(open_ones) <= _UNSAID * values:
             break
         gains: list[tuple[int, bool, int, int, int]] = []

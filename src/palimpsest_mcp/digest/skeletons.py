@@ -30,7 +30,6 @@ _UNIFORM = 0.8
 _VALUE = re.compile(r"(?<!\S)[^\s0-9]*[0-9]\S*")
 _HEADING = re.compile(r"\s*+#+ ")
 _COLUMN = re.compile(r"\S+(?: \S+)*")
-_WORD = re.compile(r"\S+")
 _BEHIND_PLACE = (":", "-")
 _WIDE_GAP = re.compile(r"\S(?: {2,}| *\t\s*)\S")
 
@@ -117,10 +116,15 @@ def _place_of(line: Line) -> int:
 
 def parts_of(line: Line, form: Form) -> list[Span]:
     """Where the parts of a line stand that its skeleton is made of."""
-    if form == "hits":
-        place = _place_of(line)
-        return [(0, place), *(found.span() for found in _WORD.finditer(line.text, place))]
-    return [found.span() for found in (_COLUMN if form == "columns" else _WORD).finditer(line.text)]
+    if form == "columns":
+        return [found.span() for found in _COLUMN.finditer(line.text)]
+    end = _place_of(line) if form == "hits" else 0
+    parts = [(0, end)] if end else []
+    for word in line.text[end:].split():
+        start = line.text.index(word, end)
+        end = start + len(word)
+        parts.append((start, end))
+    return parts
 
 
 def _place(line: Line, place: int, words: list[str], form: Form, near: list[Skeleton], every: list[Skeleton]) -> None:
@@ -130,6 +134,8 @@ def _place(line: Line, place: int, words: list[str], form: Form, near: list[Skel
         alike = sum(map(eq, words, skeleton.words))
         if alike > most and (form == "columns" or 2 * alike > len(words) or _share_a_word(words, skeleton.words)):
             best, most = skeleton, alike
+            if most == len(words):
+                break
     if best is None or (form != "columns" and most < _ALIKE * len(words)):
         best = Skeleton(words, [line], [place], form)
         every.append(best)
