@@ -151,7 +151,7 @@ class _Walk:
         return state.current.position if state is not None and state.present[1] else None
 
     def _add(self, item: Item, bound: Position | None) -> None:
-        kind = "digest_part" if part_hash(item) in self._inherited else item.kind
+        kind = "digest_part" if self._inherited and part_hash(item) in self._inherited else item.kind
         self.last = self._place(item.position, bound)
         self.seen.append(msgspec.structs.replace(item, position=self.last, kind=kind, agent=self._agent))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -221,10 +222,8 @@ class _Pass:
             )
         if not committed:
             return
-        done = [made for made, _ in self._batches.made if made.record.batch_id in committed]
-        found = (self._offloaded.entries(self._info, made.record, made.texts) for made in done)
-        await self._given.store.search.add([entry for entries in found for entry in entries])
-        await self._summarize(fold, committed)
+        # Two files that know nothing of each other, and both wait for the disk.
+        await asyncio.gather(self._index(committed), self._summarize(fold, committed))
         await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(
             session_id=self._info.session_id,
@@ -242,6 +241,12 @@ class _Pass:
             answer = listener(event)
             if inspect.isawaitable(answer):
                 await answer
+
+    async def _index(self, committed: frozenset[str]) -> None:
+        """Let searches find the originals."""
+        done = [made for made, _ in self._batches.made if made.record.batch_id in committed]
+        found = (self._offloaded.entries(self._info, made.record, made.texts) for made in done)
+        await self._given.store.search.add([entry for entries in found for entry in entries])
 
     async def _summarize(self, fold: Fold, committed: frozenset[str]) -> None:
         """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""

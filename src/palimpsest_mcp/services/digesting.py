@@ -11,14 +11,15 @@ import msgspec
 from ..digest.shown import shown_in
 from ..models.digests import Digest, DigestRequest, DigestSource, Visible
 from ..models.events import SessionInfo
-from ..models.items import Action, content_text
+from ..models.items import content_text
 from ..models.plans import ContextItem, Slot
 from ..models.policies import Policy
 from ..models.records import ArchivedItem, OffloadRecord, Reason
-from ..models.specifics import Span, Specific
+from ..models.specifics import Specific
 from ..ports.text import Digester, Redacted
 from .dependencies import ContentCounter, Dependencies
-from .made import Above, Made, archived_item, digest_hash, has_binary
+from .made import Above, Made, archived_item, digest_hash
+from .sources import Sources
 from .wording import Wording
 
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
@@ -49,9 +50,8 @@ class Digesting:
         self._digester: Digester = given.digester_for(counter)
         self.wording = Wording(given.redactor, given.writer, self._focus)
         """Summaries above the digests of this pass."""
-        self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
-        self._spans: dict[str, tuple[str, list[Span]]] = {}
-        """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
+        self.sources = Sources(given.redactor, given.registry)
+        """What the digests are made of."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
         self.lone = False
@@ -113,44 +113,11 @@ class Digesting:
             if not items or slot.pointer or not self._policy.prefer_compact_over_drop:
                 continue
             if self.wording.wants(slot, ids) and self._batch_key(slot, items) not in self._prepared:
-                wanted.append((slot, self._sources(items, await asyncio.to_thread(self.masked, items))))
+                wanted.append((slot, self.sources.of(items, await self._masked(items))))
         await self.wording.write_ahead(wanted)
 
-    async def _redacted(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
-        ids = tuple(one.item.id for one in items)
-        masked = self._masked.get(ids) or await asyncio.to_thread(self.masked, items)
-        self._masked.pop(ids, None)
-        return masked
-
-    def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
-        """Their texts redacted, one after the other (a secret may run over the end of one); kept until digested."""
-        ids = tuple(one.item.id for one in items)
-        if ids not in self._masked:
-            larger = next((known for known in self._masked if set(ids) < set(known)), None)
-            if (
-                larger is not None
-            ):  # masked together with more before: what runs over the end of one is masked there too
-                known = dict(zip(larger, self._masked[larger], strict=True))
-                return [known[name] for name in ids]
-            texts = [content_text(one.item.content) for one in items]
-            self._masked[ids] = self._given.redactor.redact_all(texts)
-        return self._masked[ids]
-
-    def look_ahead(self, items: Sequence[ContextItem]) -> list[list[Span]]:
-        """The specifics of each item, kept for the digest that is made of the same text."""
-        found: list[list[Span]] = []
-        for one, masked in zip(items, self.masked(items), strict=True):
-            found.append(self._given.registry.spans(masked.text))
-            self._spans[one.item.id] = masked.text, found[-1]
-        return found
-
-    def _spans_of(self, item_id: str, text: str) -> list[Span] | None:
-        """None where nobody looked, or where the text was masked otherwise, in other company."""
-        known, spans = self._spans.pop(item_id, ("", None))
-        return spans if known == text else None
-
-    def _sources(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
-        return tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
+    async def _masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
+        return self.sources.known(items) or await asyncio.to_thread(self.sources.masked, items)
 
     async def make(
         self,
@@ -188,9 +155,9 @@ class Digesting:
     async def _digest(
         self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, above: Above | None
     ) -> Made:
-        masked = await self._redacted(items)
+        masked = await self._masked(items)
         request = DigestRequest(
-            sources=self._sources(items, masked),
+            sources=self.sources.of(items, masked),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,
             handle=self._info.handle,
@@ -231,26 +198,6 @@ class Digesting:
                 for one, holder in self._holders.items()
                 if holder not in above.replaces and (one.cls, one.text) not in above.carried
             }
-        )
-
-    def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
-        item = one.item
-        action = item.action
-        if action is not None:
-            action = Action(verb=action.verb, target=self._given.redactor.redact(action.target).text)
-        return DigestSource(
-            item_id=item.id,
-            kind=item.kind,
-            text=masked.text,
-            tokens=item.tokens,
-            tool_name=item.tool_name,
-            action=action,
-            title=self._given.redactor.redact(item.title).text,
-            url=self._given.redactor.redact(item.url).text,
-            is_error=item.is_error,
-            redacted=sum(masked.counts.values()),
-            binary=has_binary(item.content),
-            spans=self._spans_of(item.id, masked.text),
         )
 
     def _record(

@@ -127,7 +127,7 @@ class _Needs:
     """About how many tokens each item needs to show what nothing before it shows."""
 
     def __init__(self, digesting: Digesting, items: Mapping[str, ContextItem]) -> None:
-        self._digesting = digesting
+        self._sources = digesting.sources
         self._items = items
         self._seen = {(one.cls, one.text, one.key) for one in digesting.held()}
         self._known: dict[str, float] = {}
@@ -143,7 +143,7 @@ class _Needs:
     def _of(self, slot: Slot) -> float:
         new = [self._items[name] for name in slot.item_ids if name not in self._known]
         if new:
-            for one, spans in zip(new, self._digesting.look_ahead(new), strict=True):
+            for one, spans in zip(new, self._sources.look_ahead(new), strict=True):
                 self._known[one.item.id] = need_of_spans(spans, self._seen)
         return sum(self._known[name] for name in slot.item_ids)
 
