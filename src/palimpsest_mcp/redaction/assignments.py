@@ -70,7 +70,7 @@ _EXPORTED = re.compile(
 class Assignments:
     """Finds values by their names."""
 
-    gates = (_BY_SIGN, _BY_SPACE, _IN_PROSE)
+    gates = (f"(?i)(?:{_CORE})", _BY_SPACE, _IN_PROSE)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Values whose names stand in these ranges, in order."""

@@ -35,6 +35,8 @@ _PAT_OF = frozenset(_LISTS["pat_of"])
 _CSRF, _SESSION = frozenset(_LISTS["csrf"]), frozenset(_LISTS["session"])
 COMMON_PASSWORDS = frozenset(_LISTS["common_passwords"])
 _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "privatekey": "private"}
+_OWNERS = {f"{owner}{word}": (owner, word) for owner in _LISTS["owners"] for word in ("pass", "pw", "pwd")}
+_GLUED = tuple(_LISTS["glued"])
 _SIGNATURES = frozenset({"sig", "signature"})
 
 
@@ -94,11 +96,10 @@ def _key_like(before: list[str], last: str, name: str) -> Name | None:
 def _split_glued(words: list[str]) -> list[str]:
     out: list[str] = []
     for word in words:
-        owner = next((o for o in _LISTS["owners"] if word in (f"{o}pass", f"{o}pw", f"{o}pwd")), "")
-        if owner:
-            out += [owner, word[len(owner) :]]
+        if word in _OWNERS:
+            out += _OWNERS[word]
             continue
-        tail = next((g for g in _LISTS["glued"] if word.endswith(g)), "")
+        tail = next((g for g in _GLUED if word.endswith(g)), "") if word.endswith(_GLUED) else ""
         if not tail:
             out.append(word)
             continue

@@ -123,15 +123,19 @@ _OF_SOMEBODY = re.compile(
 _OF_A_VERSION = re.compile(
     rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$"
 )
+_COLONS = 7  # of an address that is written in full
 
 
 def _is_persons_ip(text: bytes, match: Found) -> bool:
     """A public address that somebody came from; that of a server is a fact to keep."""
+    address = match.group(1)
+    if b"." not in address and b"::" not in address and address.count(b":") != _COLONS:
+        return False  # a time of day
     before = text[max(0, match.start(1) - 64) : match.start(1)]
     if not _OF_SOMEBODY.search(before) or _OF_A_VERSION.search(before):
         return False
     try:
-        return ipaddress.ip_address(_text(match, 1)).is_global
+        return ipaddress.ip_address(address.decode()).is_global
     except ValueError:
         return False
 

@@ -49,6 +49,7 @@ _REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
 _ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
 _CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
 _LAST_WORD = re.compile(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?|[\u20ac\u00a3\u20b9])$")
+_LONGEST_LAST = 10
 _LAST_LETTERS = frozenset("".join(trigger[-1:] for trigger in TRIGGERS))
 _IN_WORD = re.compile(f"[{WORD}]")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
@@ -65,6 +66,8 @@ _JOINED = re.compile(
 _ATOM = re.compile(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
+_ONE_ATOM = re.compile(rf"[0-9A-Za-z_.\-+/:@#%~]{{1,{LONGEST}}}[,;]*")
+"""What most tokens are."""
 _EAST = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _ATOM_EAST = re.compile(rf"(?:{_ATOM.pattern}(?:(?<=/)[{_EAST}{WORD}-]{{1,80}}(?=[/.][{WORD}{_EAST}]))?)+")
 """East Asian script belongs to an atom as a step of a path only."""
@@ -87,6 +90,8 @@ def lex(token: str) -> tuple[Hit, ...]:
         return (*hits, (len(token) - 1, len(token), "", REACH_WORD))
     if token in TRIGGERS:
         return ((0, len(token), "version" if "/" in token else "", REACH_WORD),)
+    if token.islower() and token.isalpha() and token.isascii():
+        return ()
     last = _last_word(token)
     if (
         not last
@@ -96,7 +101,9 @@ def lex(token: str) -> tuple[Hit, ...]:
     ):
         return ()
     out: list[Hit] = []
-    if last:
+    if not last and "://" not in token and _ONE_ATOM.fullmatch(token):
+        _atom(token.rstrip(",;"), 0, out)
+    elif last:
         _urls(token[:last], out)
         out.append((last, len(token), "version" if "/" in token[last:] else "", REACH_WORD))
     else:
@@ -106,7 +113,9 @@ def lex(token: str) -> tuple[Hit, ...]:
 
 def _last_word(token: str) -> int:
     """Where the word that ends a token begins, if a phrase may begin with it (`<td>Nov`, `k=exit`); else 0."""
-    found = _LAST_WORD.search(token) if token[-1:] in _LAST_LETTERS else None
+    if token[-1:] not in _LAST_LETTERS:
+        return 0
+    found = _LAST_WORD.search(token, max(0, len(token) - _LONGEST_LAST))
     return found.start() if found and found[0] in TRIGGERS else 0
 
 
