@@ -27,8 +27,8 @@ _FLAT = 0.7
 _ALONE_WORTH = {
     "error": 3.5,
     "status": 3.5,
-    "url": 3.1,
-    "path": 2.6,
+    "url": 4.0,
+    "path": 3.0,
     "command": 2.6,
     "version": 2.6,
     "name": 2.2,

@@ -36,7 +36,7 @@ _LIST = 0.7
 _WRONG, _LEAST_LOUD = 0.1, 32
 """Of the budget, for lines above such a list that say what went wrong; tokens for those that cry out, at least."""
 _LIST_LINES, _LEAST_LIST_LINES = 0.03, 16
-"""Of the budget, for lines above such a list; and in tokens, at least."""
+"""Of the budget, for lines above such a list; and in tokens, at least, where no other line stands above it."""
 _AGAIN = 2
 """Times that what a choice left over is spent: a key that is a name needs no entry of its own."""
 _ITEM_LINES = 50
@@ -142,9 +142,11 @@ class Selector:
                 loud = max(loud, min(_LEAST_LOUD * share, 2 * loud))
                 wrong = max(_WRONG * available, _LEAST_LOUD) * share
             room = max(extra * share, min(_ITEM_LINES, available * share / 3) - yielded * share)
+            first = 0
             if flat:
-                room = 0 if self._brief else max(_LEAST_LIST_LINES, _LIST_LINES * available * share)
-            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud, for_wrong=wrong)
+                room = 0.0 if self._brief else _LIST_LINES * available * share
+                first = 0 if self._brief else _LEAST_LIST_LINES
+            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud, for_wrong=wrong, for_first=first)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._keys = [plan.keys for plan in batch.plans]
         self._base = batch.spent

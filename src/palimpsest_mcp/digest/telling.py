@@ -33,6 +33,7 @@ def tell(
     for_outcome: float = 0.0,
     for_loud: float = 0.0,
     for_wrong: float = 0.0,
+    for_first: float = 0.0,
 ) -> None:
     """Pick lines of one item for about `budget` tokens.
 
@@ -42,6 +43,7 @@ def tell(
         for_outcome: so many tokens the first line that says how it ended may take where the budget is too small for it.
         for_loud: so many tokens lines that cry out may take together, before and beside the budget.
         for_wrong: so many tokens lines may take that say what went wrong, beside the budget.
+        for_first: the budget is no less than so many tokens where nothing cried out.
     """
     units = plan.survey.reduced.units
     for index in [] if plan.no_lines else loudest_first(units):
@@ -49,6 +51,8 @@ def tell(
         if extra <= for_loud and index not in plan.picked:
             for_loud -= extra
             batch.take(plan, index)
+    if not plan.picked:
+        budget = max(budget, for_first)
     heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
     heapq.heapify(heap)
     outcome = max((unit.gist for unit in units if unit.gist >= _OUTCOME), default=_OUTCOME)
