@@ -17,29 +17,21 @@ from ..policy.planning import Outcome
 from ..policy.slots import split
 from .batch_numbers import Numbers
 from .dependencies import Dependencies
-from .made import Made
 from .measure import Situation
 from .pass_planning import Planning
 from .pass_request import PassRequest, in_our_tokens
+from .pass_state import Batch, PassState
 from .probing import Leaving, leaving_of, redacted_texts
 from .raising import raised
 from .sessions import Sessions
 from .wording import Wording
 
-Batch = tuple[Made, list[ContextItem]]
-
 
 class Kept(NamedTuple):
     """Batches as they stood at one moment."""
 
-    made: list[Batch]
-    outcomes: list[Outcome]
-    slots: dict[str, Slot]
-    standing: dict[str, bool]
+    state: PassState
     held: dict[Specific, str]
-    copies: list[tuple[ContextItem, str]]
-    refused: list[str]
-    freed: list[str]
 
 
 class Batches:
@@ -64,22 +56,18 @@ class Batches:
         self._counter = situation.counter
         self._planning = planning
         self._items = planning.items
-        self._standing = dict(planning.standing)
         self._digesting = planning.digesting
-        self.made: list[Batch] = []
-        self.copies: list[tuple[ContextItem, str]] = []
-        """Fetched copies with the pointer that each becomes (L13)."""
-        self.refused: list[str] = []
-        """Items that no digest could shrink."""
+        self.state = PassState(standing=dict(planning.standing))
         self.stuck: list[str] = []
         """Batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
-        self._freed: list[str] = []
-        """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
-        self._outcomes: list[Outcome] = []
-        self._slots: dict[str, Slot] = {}
         self._numbers = Numbers(given, sessions, info, planning, pass_id)
+
+    @property
+    def made(self) -> list[Batch]:
+        """Every batch, in the order in which they were made."""
+        return self.state.made
 
     @property
     def digester(self) -> str:
@@ -109,8 +97,8 @@ class Batches:
         while slots:
             await self._digesting.write_ahead([(slot, self._fresh(slot)) for slot in slots])
             for slot in slots:
-                await self._report(len(self._outcomes), len(self._outcomes) + len(slots), "digest")
-                self._outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+                await self._report(len(self.state.outcomes), len(self.state.outcomes) + len(slots), "digest")
+                self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
                 if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
                     return
             slots = await self._replanned()
@@ -120,15 +108,11 @@ class Batches:
         return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
 
     async def _replanned(self) -> tuple[Slot, ...]:
-        return await asyncio.to_thread(self._planning.again, tuple(self._outcomes))
+        return await asyncio.to_thread(self._planning.again, tuple(self.state.outcomes))
 
     def _now(self, first: Plan) -> int:
         """Tokens that the context would take, in our own."""
-        return first.before_tokens - sum(
-            sum(self._items[name].tokens for name in one.item_ids) - one.digest_tokens
-            for one in self._outcomes
-            if one.digest_tokens is not None
-        )
+        return first.before_tokens - self.state.freed_tokens(self._items)
 
     async def _take(self, slot: Slot, *, named: str = "") -> int | None:
         """Tokens that stand for the slot's items from now on; None when they stay as they are.
@@ -141,23 +125,18 @@ class Batches:
         tokens = 0
         for one in copies:
             pointer = self._pointer(one)
-            self.copies.append((one, pointer))
+            self.state.copies.append((one, pointer))
             tokens += self._counter.count(pointer) + self._counter.per_result_overhead
         if not fresh:
             return tokens
         try:
-            named = named or (self._freed.pop(0) if self._freed else await self._numbers.next())
-            made = await self._digesting.make(slot, fresh, named, self._standing)
+            named = named or (self.state.freed.pop(0) if self.state.freed else await self._numbers.next())
+            made = await self._digesting.make(slot, fresh, named, self.state.standing)
         except DigestRefused:
-            self.refused += [one.item.id for one in fresh]
+            self.state.refused += [one.item.id for one in fresh]
             return tokens + sum(one.tokens for one in fresh) if copies else None
-        self._keep(made, fresh, slot)
+        self.state.add(made, fresh, slot)
         return tokens + made.record.digest_token_count + len(fresh) * self._counter.per_result_overhead
-
-    def _keep(self, made: Made, items: list[ContextItem], slot: Slot) -> None:
-        self._standing[made.record.batch_id] = True
-        self._slots[made.record.batch_id] = slot
-        self.made.append((made, items))
 
     def _pointer(self, one: ContextItem) -> str:
         batch, _, item = one.copy_of.partition(" ")
@@ -192,8 +171,7 @@ class Batches:
             if made is None:
                 self.stuck += group.batch_ids
                 continue
-            self._standing[made.record.batch_id] = True
-            self.made.append((made, [self._items[name] for name in group.item_ids]))
+            self.state.add(made, (self._items[name] for name in group.item_ids))
             above -= group.tokens - made.record.digest_token_count
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
@@ -207,28 +185,24 @@ class Batches:
 
     def slot_of(self, batch: str) -> Slot | None:
         """What a batch of this pass was made from; None for one of level 2."""
-        return self._slots.get(batch)
+        return self.state.slots.get(batch)
 
     def meets(self, first: Plan) -> bool:
         """Whether the context is within the target, were the batches used as they are."""
         return self._now(first) <= first.target_tokens
-
-    def saved_by(self, names: Collection[str]) -> int:
-        """Tokens that batches of this pass save."""
-        return sum(
-            made.record.original_token_count - made.record.digest_token_count
-            for made, _ in self.made
-            if made.record.batch_id in names
-        )
 
     def room(self, first: Plan) -> int:
         """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
         how = msgspec.structs.replace(self._request.how, takes_all=True)
         others = sum(
             slot.tokens - slot.budget_tokens
-            for slot in self._planning.again(self._outcomes, strategy=how, share_by=None)
+            for slot in self._planning.again(self.state.outcomes, strategy=how, share_by=None)
         )
         return first.target_tokens - self._now(first) + others
+
+    def refuse(self, why: str) -> None:
+        """Take all batches back: the pass is none."""
+        self.state.made, self.refusal = [], why
 
     def units(self, slot: Slot) -> list[Slot]:
         """One slot a unit, each with its share of the budget."""
@@ -236,24 +210,12 @@ class Batches:
 
     def kept(self) -> Kept:
         """What stands now, to come back to."""
-        return Kept(
-            list(self.made),
-            list(self._outcomes),
-            dict(self._slots),
-            dict(self._standing),
-            self._digesting.held(),
-            list(self.copies),
-            list(self.refused),
-            list(self._freed),
-        )
+        return Kept(self.state.copy(), self._digesting.held())
 
     def put_back(self, kept: Kept) -> None:
         """Come back to what stood before."""
-        self.made, self._outcomes = list(kept.made), list(kept.outcomes)
-        self._slots, self._standing = dict(kept.slots), dict(kept.standing)
+        self.state = kept.state.copy()
         self._digesting.hold_again(kept.held)
-        self.copies, self.refused = list(kept.copies), list(kept.refused)
-        self._freed = list(kept.freed)
 
     async def tried(self, again: Mapping[str, Sequence[Slot]]) -> dict[str, Leaving]:
         """What `leaving` would be with batches made again from other slots, and all others as they are.
@@ -261,7 +223,7 @@ class Batches:
         Those that left specifics to them are not made again here, which is most of the work; nothing is changed.
         """
         kept = self.kept()
-        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in again]
+        self.state.made = [(made, items) for made, items in self.made if made.record.batch_id not in again]
         self._digesting.forget(again.keys())
         for batch, slots in again.items():
             for slot in slots:
@@ -277,7 +239,7 @@ class Batches:
     async def add(self, first: Plan, slots: Collection[Slot]) -> None:
         """Make batches of slots whose items are free again, and then whatever the target still needs."""
         for slot in slots:
-            self._outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+            self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
         await self.refill(first)
 
     async def refill(self, first: Plan) -> None:
@@ -291,30 +253,20 @@ class Batches:
         Args:
             taken: their items stay as they are and are not offered again in this pass.
         """
-        away = self._with_dependents(names)
-        gone = [(made, items) for made, items in self.made if made.record.batch_id in away]
-        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in away]
+        away = self.state.with_dependents(names)
+        gone = self.state.take_out(away)
         self._digesting.forget(away)
-        self._freed = sorted({*self._freed, *(made.record.batch_id for made, _ in gone if not made.adopted)})
         for made, items in gone:
             own = made.record.batch_id
-            self._standing.pop(own, None)
             ids = tuple(one.item.id for one in items)
-            self._outcomes = [one for one in self._outcomes if one.item_ids != ids]
-            slot = self._slots.pop(own, None)
+            self.state.outcomes = [one for one in self.state.outcomes if one.item_ids != ids]
+            slot = self.state.slots.pop(own, None)
             if slot is None:
                 continue  # of level 2: the digests that stand are used on
             if own in names:
-                self._outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
+                self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
             else:
-                self._outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
-
-    def _with_dependents(self, names: Collection[str]) -> set[str]:
-        away = set(names)
-        for made, _ in self.made:  # in order: a batch refers to earlier ones only
-            if away & made.record.specifics.holders.keys():
-                away.add(made.record.batch_id)
-        return away
+                self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
 
     async def _report(self, done: int, total: int, what: str) -> None:
         if self._request.progress is not None:

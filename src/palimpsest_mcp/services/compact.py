@@ -148,13 +148,13 @@ class _Pass:
             fold=fold,
             made=[made for made, _ in done],
             dropped=len(self._batches.made) - len(done),
-            refused=self._batches.refused,
+            refused=self._batches.state.refused,
             refusal=self._batches.refusal,
             probes=self._probes,
             author=self._batches.wording.author,
             spent=self._batches.wording.spent,
             notes=self._notes,
-            copies=len(self._batches.copies),
+            copies=len(self._batches.state.copies),
             leaving=[one for _, items in done for one in items],
         )
 
@@ -170,12 +170,12 @@ class _Pass:
 
         def decide(fold: Fold) -> list[Replaced]:
             kept[:] = self._still_valid(fold)
-            copies = [(one, text) for one, text in self._batches.copies if unchanged(fold, one)]
+            copies = [(one, text) for one, text in self._batches.state.copies if unchanged(fold, one)]
             if not kept and not copies:
                 return []
             return [self._replaced(fold, kept, copies)]
 
-        if not self._batches.made and not self._batches.copies:
+        if not self._batches.made and not self._batches.state.copies:
             return await self._sessions.fold(self._info), frozenset()
         await self._report(2, 3, "commit")
         fold = await self._sessions.decide(self._info, decide)
@@ -214,7 +214,7 @@ class _Pass:
 
     async def _afterwards(self, fold: Fold, committed: frozenset[str]) -> None:
         """What follows the commit; no failure here can undo it, and none is hidden."""
-        if names := (*self._batches.refused, *self._batches.stuck):
+        if names := (*self._batches.state.refused, *self._batches.stuck):
             await self._given.store.ledger.observe(
                 self._sessions.key(self._info),
                 [Unshrinkable(item_ids=names, digester=self._batches.digester)],

@@ -124,7 +124,7 @@ async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, 
         slots = _roomier(batches, first, found, singly=step == "smaller batches")
         return await _remade(probing, batches, first, found, slots)
     before, met = batches.kept(), batches.meets(first)
-    if not met or not found.worst or batches.saved_by(found.worst) > batches.room(first):
+    if not met or not found.worst or batches.state.saved_by(found.worst) > batches.room(first):
         return None  # nobody else could leave for them
     await batches.drop(found.worst)
     await batches.refill(first)

@@ -35,7 +35,7 @@ async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, o
         await batches.add(first, [roomier])
         pressed = _compressed(batches, request, overhead)
     if pressed.refused:
-        batches.made, batches.refusal = [], pressed.note
+        batches.refuse(pressed.note)
 
 
 def _digests(batches: Batches) -> list[Made]:
