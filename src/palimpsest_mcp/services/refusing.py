@@ -10,9 +10,10 @@ from .batches import Batches
 from .made import Made
 from .pass_request import PassRequest
 
-GROWN, MOST_GROWTH = 3, 0.1
-"""How often a digest is made again because all of them together came out below the least size, and by what share of its
-budget at most: beyond that the pass is too much, and not the rounding."""
+GROWTH = (0.0, 0.05, 0.15, 0.4)
+"""By what shares of its budget, beyond what is missing, a digest is made again because all of them together came out
+below the least size: where it holds long values only, one more may be a fifth of it. What is missing at first may be as
+much as the last of them: beyond that the pass is too much, and not the rounding."""
 
 
 async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, overhead: int) -> None:
@@ -22,13 +23,13 @@ async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, o
         overhead: tokens that every result takes beside its text.
     """
     pressed = _compressed(batches, request, overhead)
-    for again in range(GROWN):
+    for more in GROWTH:
         largest = max(_digests(batches), key=lambda made: made.record.original_token_count, default=None)
         slot = batches.slot_of(largest.record.batch_id) if largest is not None else None
         if not pressed.missing or largest is None or slot is None:
             break
-        budget = slot.budget_tokens + pressed.missing + again * slot.budget_tokens // 200
-        if pressed.missing > MOST_GROWTH * slot.budget_tokens or budget >= slot.tokens:
+        budget = slot.budget_tokens + pressed.missing + int(more * slot.budget_tokens)
+        if pressed.missing > GROWTH[-1] * slot.budget_tokens or budget >= slot.tokens:
             break
         roomier = msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens))
         await batches.drop({largest.record.batch_id}, taken=False)
