@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
+
+import msgspec
 
 from .plain import plain
 
@@ -20,7 +22,7 @@ _MAP = 10
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z_$-]*$")
 
 
-class Cell(NamedTuple):
+class Cell(msgspec.Struct, frozen=True, gc=False):
     """One leaf: its column (`prices economy`), its own key (`economy`), its text without surroundings."""
 
     column: str
@@ -108,14 +110,17 @@ def _walk(value: Value, path: str, label: str, label_key: str, out: list[Record]
 
 
 def _walk_list(value: list[Value], path: str, label: str, label_key: str, out: list[Record], depth: int) -> None:
+    path = f"{path} []".lstrip()
     for element in value:
-        _walk(element, f"{path} []".lstrip(), label, label_key, out, depth + 1)
+        _walk(element, path, label, label_key, out, depth + 1)
 
 
 def _walk_object(value: _Object, path: str, label: str, label_key: str, out: list[Record], depth: int) -> None:
     if _is_map(value):
+        key = _last(path)
+        path = f"{path} {{}}".lstrip()
         for name, member in value:
-            _walk(member, f"{path} {{}}".lstrip(), _one_line(name), _last(path), out, depth + 1)
+            _walk(member, path, _one_line(name), key, out, depth + 1)
         return
     record = Record(path, label, label_key)
     below: list[tuple[str, Value]] = []

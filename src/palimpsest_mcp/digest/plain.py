@@ -24,6 +24,8 @@ _ANY = re.compile(
 
 def plain(text: str) -> str:
     """The text as it may be shown. Linear in the text; the same object when nothing had to change."""
+    if text.isascii() and text.isprintable():
+        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNFIT.sub(" ", text) if _ANY.search(text) else text

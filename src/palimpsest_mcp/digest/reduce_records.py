@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ class _Row:
 
 
 def _marks(*lines: Line) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(mark.spec for line in lines for mark in line.marks))
+    return tuple(dict.fromkeys([mark.spec for line in lines for mark in line.marks]))
 
 
 def _fields(path: str, row: _Row, titles: dict[str, Line]) -> Reduced:
@@ -106,7 +106,7 @@ def _fields(path: str, row: _Row, titles: dict[str, Line]) -> Reduced:
 def _table(path: str, rows: list[_Row], titles: dict[str, Line]) -> Reduced:
     """Records alike: names once, what nearly all share once, then a row each."""
     counts = Counter(column for row in rows for column in row.cells)
-    usual = {column: value for column, value in _usual(rows, counts).items() if counts[column] == len(rows)}
+    usual = _usual(rows, [column for column, times in counts.items() if column and times == len(rows)])
     columns = [c for c, n in counts.items() if c and c not in usual and n >= _COMMON * len(rows)]
     labelled = any(row.label is not None for row in rows)
     head = _SEPARATOR.join((["(name)"] if labelled else []) + columns)
@@ -123,8 +123,9 @@ def _table(path: str, rows: list[_Row], titles: dict[str, Line]) -> Reduced:
     first, other = (_WIDE, _WIDE) if named.units else (_FIRST_ROW, _ROW_OF_FEW if len(rows) <= _FEW else _ROW)
     if not columns and not labelled:
         first, other = _LEAVES, min(other, _LEAVES)
+    last_words = {column: column.rpartition(" ")[2] for column in columns}
     for number, row in enumerate(rows):
-        unit = _row(row, columns, usual, titles, labelled)
+        unit = _row(row, last_words, usual, titles, labelled)
         unit.gist = first if number == 0 else other
         if unit.text.strip(" |"):
             reduced.units.append(unit)
@@ -185,22 +186,21 @@ def _title(path: str, titles: dict[str, Line]) -> list[Line]:
     return [titles[path]] if path in titles else []
 
 
-def _usual(rows: list[_Row], counts: Counter[str]) -> dict[str, Line]:
+def _usual(rows: list[_Row], columns: Sequence[str]) -> dict[str, Line]:
+    """Of columns that all rows have: the value that nearly all have there."""
     found: dict[str, Line] = {}
-    if len(rows) < 4:
-        return found
-    for column in counts:
-        if not column:
-            continue
-        values = Counter(row.cells[column].text for row in rows if column in row.cells)
-        text, times = values.most_common(1)[0]
+    for column in columns if len(rows) >= 4 else ():
+        values = [row.cells[column].text for row in rows]
+        text, times = Counter(values).most_common(1)[0]
         if times >= _MOSTLY * len(rows):
-            cells = (row.cells[column] for row in rows if column in row.cells)
-            found[column] = next(cell for cell in cells if cell.text == text)
+            found[column] = rows[values.index(text)].cells[column]
     return found
 
 
-def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str, Line], labelled: bool) -> Unit:
+def _row(
+    row: _Row, columns: Mapping[str, str], usual: Mapping[str, Line], titles: Mapping[str, Line], labelled: bool
+) -> Unit:
+    """`columns`: those of the heading, and the last word of each."""
     used: list[Line] = []
     texts: list[str] = []
     named: dict[int, str] = {}
@@ -210,12 +210,15 @@ def _row(row: _Row, columns: list[str], usual: dict[str, Line], titles: dict[str
     if "" in row.cells:
         texts.append(row.cells[""].text)
         used.append(row.cells[""])
-    for column in columns:
+    for column, word in columns.items():
         cell = row.cells.get(column)
-        if cell and _is_bare_value(cell):
-            named[len(texts)] = f"{column.rpartition(' ')[2]}={cell.text}"
-        texts.append(cell.text if cell else "")
-        used += [cell] if cell else []
+        if cell is None:
+            texts.append("")
+            continue
+        if _is_bare_value(cell):
+            named[len(texts)] = f"{word}={cell.text}"
+        texts.append(cell.text)
+        used.append(cell)
     for column, cell in row.cells.items():
         if not column or column in columns or (column in usual and usual[column].text == cell.text):
             continue

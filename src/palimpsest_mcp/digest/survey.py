@@ -25,6 +25,8 @@ _NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{6
 _PLAIN_KEY = re.compile(r"[A-Z]?[a-z]*")
 _LONG_CELL = 300
 """Characters from which a JSON string is read as a text of its own."""
+_BETWEEN = " | "
+"""Stands between the cells of a record that are one place."""
 _INNER, _OF_MANY = 0.5, 0.4
 """Of what a line tells, where it is one of a text inside a record: the record itself comes first, and the more so where
 there are many; this much less then."""
@@ -52,19 +54,18 @@ class _Reader:
         """
         spans = self._registry.spans("\n".join(texts)) if known is None else known
         lines: list[Line] = []
-        position = 0
-        coming = iter(spans)
-        span = next(coming, None)
-        for index, text in enumerate(texts):
+        position = at = 0
+        for home, text in enumerate(texts, len(self.lines)):
             end = position + len(text)
             marks: list[Mark] = []
-            while span is not None and span.start < end:
+            while at < len(spans) and spans[at].start < end:
+                span = spans[at]
+                at += 1
                 if span.end <= end:
-                    key = keys[index] if keys else ""
+                    key = keys[len(lines)] if keys else ""
                     whole = span.end - span.start == len(text)
-                    number = self._number(span, key, len(self.lines) + index, whole=whole)
+                    number = self._number(span, key, home, whole=whole)
                     marks.append(Mark(span.start - position, span.end - position, number))
-                span = next(coming, None)
             lines.append(Line(text.rstrip(), tuple(marks)))
             position = end + 1
         self.lines += lines
@@ -118,18 +119,20 @@ class _Reader:
     def gather(self, lines: Sequence[Line], owners: Sequence[int]) -> None:
         """Make the cells of one record one place, so that its values can stand together: lines just read, and whose."""
         first = len(self.lines) - len(lines)
-        place: dict[int, int] = {}
-        texts: dict[int, list[str]] = {}
-        marks: dict[int, list[Mark]] = {}
-        width: dict[int, int] = {}
-        for owner, line in zip(owners, lines, strict=True):
-            shift = width.get(owner, 0)
-            width[owner] = shift + len(line.text) + 3
-            texts.setdefault(owner, []).append(line.text)
-            marks.setdefault(owner, []).extend(Mark(m.start + shift, m.end + shift, m.spec) for m in line.marks)
-            place.setdefault(owner, len(self.lines) + len(place))
-        self.home = [place[owners[home - first]] if first <= home < first + len(lines) else home for home in self.home]
-        self.lines += [Line(" | ".join(texts[owner]), tuple(marks[owner])) for owner in texts]
+        place: list[int] = []
+        records: list[tuple[list[str], list[Mark]]] = []
+        last = width = -1
+        for owner, line in zip(owners, lines, strict=True):  # those of one owner follow each other
+            if owner != last:
+                last, width = owner, 0
+                records.append(([], []))
+            texts, marks = records[-1]
+            texts.append(line.text)
+            marks += [Mark(m.start + width, m.end + width, m.spec) for m in line.marks]
+            width += len(line.text) + len(_BETWEEN)
+            place.append(len(self.lines) + len(records) - 1)
+        self.home = [place[home - first] if home >= first else home for home in self.home]
+        self.lines += [Line(_BETWEEN.join(texts), tuple(marks)) for texts, marks in records]
 
     def _number(self, span: Span, key: str, home: int, *, whole: bool) -> int:
         """`key` is of the leaf that the span stands in: the span's own only where it is the `whole` of it."""
