@@ -27,6 +27,7 @@ _NAMED = re.compile(
     )
     + r"))(?![0-9A-Za-z_])"
 )
+_NAMED_ENDS = frozenset(":=") | {word[-1] for word in KEY_WORDS}
 
 
 def key_before(text: str, start: int) -> str:
@@ -42,7 +43,9 @@ def key_before(text: str, start: int) -> str:
             return _clean(found[1][::-1])
     if before == " ":
         back = left[::-1]
-        found = ("-" in left and _FLAG.match(back)) or _NAMED.match(back)
+        found = _FLAG.match(back) if "-" in left else None
+        if found is None and left[-2:-1] in _NAMED_ENDS:
+            found = _NAMED.match(back)
         if found:
             return _clean(found[1][::-1])
     return ""

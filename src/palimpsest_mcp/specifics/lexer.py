@@ -185,14 +185,14 @@ def _atom(atom: str, at: int, out: list[Hit]) -> None:
     core = atom.rstrip(".:")
     if core.endswith("=") and not shapes.blob(core) and not shapes.HASH.fullmatch(core):
         core = core.rstrip(".:=")
-    lead = len(core) - len(core.lstrip(":"))
-    if core.startswith("..") and not core.startswith("../"):
+    lead = 0
+    if core.startswith(":"):
+        lead = len(core) - len(core.lstrip(":"))
+    elif core.startswith("..") and not core.startswith("../"):
         lead = len(core) - len(core.lstrip("."))
     core = core[lead:]
-    if (
-        core.startswith("1") and core.isdigit() and atom.startswith("::")
-    ):  # the loopback address, all that a pair of colons begins
-        core, lead = "::" + core, lead - 2
+    if lead > 1 and core.startswith("1") and core.isdigit() and atom.startswith("::"):
+        core, lead = "::" + core, lead - 2  # the loopback address, all that a pair of colons begins
     if not core or _take(core, at + lead, out):
         return
     stamp = _STAMP.search(core) if "T" in core and "-" in core else None
@@ -278,25 +278,31 @@ def whole(text: str) -> str | None:
         return ("", "integer", "integer", "integer", "number")[min(len(text), 5) - 1]
     if len(text) == 1:
         return None
-    if text[-2] == "$" and shapes.LONE_MONEY.fullmatch(text):
-        return ""
     if "@" in text and text[0] != "@":
         if shapes.EMAIL.fullmatch(text):
             return "email"
         if ":" in text and shapes.SCP.fullmatch(text):
             return "url"
-    if text.startswith("redacted:") and _REDACTED.fullmatch(text) or shapes.blob(text):
+    if text.startswith("redacted:") and _REDACTED.fullmatch(text):
         return _HIDDEN
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit:
+        if text[-2] == "$" and shapes.LONE_MONEY.fullmatch(text):
+            return ""
+        if shapes.blob(text):
+            return _HIDDEN
     if "/" in text:
         if text.startswith("10.") and shapes.DOI.fullmatch(text):
             return "id"
         if path(text):
             return "path"
-    if not _SPEAKING.search(text) and "file" not in text:
+    if has_digit:
+        found = _BY_PATTERN.fullmatch(text)
+        if found:
+            return found.lastgroup
+    elif not _SPEAKING.search(text) and "file" not in text:
         return None
-    digit = _DIGIT.search(text)
-    found = _BY_PATTERN.fullmatch(text) if digit else None
-    return found.lastgroup if found else _by_form(text, has_digit=digit is not None)
+    return _by_form(text, has_digit=has_digit)
 
 
 def _by_form(text: str, *, has_digit: bool) -> str | None:

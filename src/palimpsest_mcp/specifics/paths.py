@@ -53,11 +53,12 @@ def path(s: str) -> bool:
             return False
     if _VARIABLE.match(body):
         body = "." + body[body.index("/") :]
-    if _CHARS.fullmatch(body) is None or _LETTER.search(body) is None or _ALL_DIGITS.fullmatch(body):
-        return False
-    if "/" not in body:
-        return body in FILE_NAMES or _has_suffix(body) or _ENV.fullmatch(body) is not None
-    return _slashed(body) or bool(colon)
+    told = (_slashed(body) or colon) if "/" in body else _is_file_name(body)
+    return bool(told and _CHARS.fullmatch(body) and _LETTER.search(body) and not _ALL_DIGITS.fullmatch(body))
+
+
+def _is_file_name(last: str) -> bool:
+    return last in FILE_NAMES or _has_suffix(last) or _ENV.fullmatch(last) is not None
 
 
 def _has_suffix(last: str) -> bool:

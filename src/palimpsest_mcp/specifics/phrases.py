@@ -11,7 +11,7 @@ import re
 
 from . import shapes
 from .shapes import WORD
-from .vocabulary import PROGRAMS, PROMPTS
+from .vocabulary import PROGRAMS, PROMPTS, SPACED_UNITS
 
 _STATUS = re.compile(
     r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
@@ -64,6 +64,7 @@ _DEEPEST = 8
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _OPENS = frozenset(_CLOSES.values())
 _MONTH_INITIALS, _CURRENCIES = frozenset("JFMASOND"), frozenset("\u20ac\u00a3\u00a5")
+_UNIT_INITIALS = frozenset(unit[0] for unit in SPACED_UNITS)
 _GUTTER, _BEHIND_GUTTER = 12, frozenset("\t\u2192")
 _PHRASES = ((_STATUS, "status"), (shapes.MONTH_FIRST, "date"), (_CURRENCY, "money"), (_ISSUE, "issue"))
 
@@ -108,7 +109,7 @@ def after_number(text: str, start: int, end: int, cls: str) -> tuple[int, str]:
     if next_char == "%":
         found, grown = shapes.PERCENT_AFTER.match(text, end), "score"
     else:
-        found, grown = shapes.UNIT_AFTER.match(text, end), "quantity"
+        found, grown = shapes.UNIT_AFTER.match(text, end) if next_char in _UNIT_INITIALS else None, "quantity"
     if found is None and (next_char.isupper() or next_char in _CURRENCIES):
         found, grown = shapes.CURRENCY_AFTER.match(text, end), "money"
         if found is None and next_char in _MONTH_INITIALS:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, compress, count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Final
 
 from ..models.specifics import Span
@@ -21,7 +21,7 @@ RULES: Final = "3"
 _LAYOUT = "\n\t\r\"'`()[]{}|"
 _COLOUR = re.compile("\x1b\\[[0-9;?]{0,64}[A-Za-z]")
 _BLANKS = {ord(c): " " for c in _LAYOUT}
-_BLOCK = 50_000
+_BLOCK = 25_000
 _CACHE_CHARS = 2_000_000
 _AFTER: Final[dict[int, Callable[[str, int, int, str], tuple[int, str]]]] = {
     lexer.REACH_URL: phrases.after_scheme,
@@ -72,18 +72,17 @@ class DefaultRegistry:
         """The set S of D2: (class, text), whatever the key and however often."""
         return {(cls, text[start:end]) for start, end, cls in self._found(text)}
 
-    def _found(self, text: str) -> list[Found]:
-        built_in = [found for at, block in _blocks(text) for found in self._scan(block, at)]
+    def _found(self, text: str) -> Iterable[Found]:
+        built_in = (found for at, block in _blocks(text) for found in self._scan(block, at))
         return _resolved(built_in, self._extra, text, self._rank) if self._extra else built_in
 
     def _scan(self, text: str, offset: int) -> Iterator[Found]:
-        tokens = _blanked(text).split(" ")
+        blanked = f" {_blanked(text)} "
+        tokens = blanked.split(" ")
         records = self._records(tokens)
-        ends = accumulate(map(len, tokens))  # of the tokens put end to end, without the blanks between them
-        speaking = (compress(column, records) for column in (count(), ends, tokens, records))
-        done = 0
-        for nth, without_blanks, token, hits in zip(*speaking, strict=True):
-            at = without_blanks - len(token) + nth
+        at, done = -1, 0
+        for token, hits in zip(compress(tokens, records), filter(None, records), strict=True):
+            at = blanked.find(f" {token} ", at + 1)  # the next token that is equal, hence this one
             for begin, stop, cls, reach in hits:
                 start, end = at + begin, at + stop
                 if start < done:
@@ -107,7 +106,7 @@ class DefaultRegistry:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Whole lines, some tens of thousands of characters at a time: what is at hand at once stays small."""
+    """Whole lines, some ten thousands of characters at a time: what is at hand at once stays small."""
     if len(text) <= _BLOCK:
         yield 0, text
         return
@@ -132,9 +131,9 @@ def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
 
 
-def _resolved(built_in: list[Found], extra: Sequence[UserPattern], text: str, rank: dict[str, int]) -> list[Found]:
+def _resolved(built_in: Iterable[Found], extra: Sequence[UserPattern], text: str, rank: dict[str, int]) -> list[Found]:
     """The longest wins, then registry order, then place."""
-    every = built_in + [found for one in extra for found in one.found(text)]
+    every = [*built_in, *(found for one in extra for found in one.found(text))]
     every.sort(key=lambda f: (f[0] - f[1], rank[f[2]], f[0]))
     taken = bytearray(len(text))
     kept: list[Found] = []

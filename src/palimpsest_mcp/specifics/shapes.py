@@ -26,6 +26,7 @@ _TROUBLE_ENDS = (
     "Killed",
     "BackOff",
 )
+_ENDS = _ERROR_ENDS + _TROUBLE_ENDS
 _ERRNO = re.compile(r"E[A-Z]{4,}")
 _ERR_CODE = re.compile(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
 _DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
@@ -33,7 +34,7 @@ _DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)
 
 def error(s: str) -> bool:
     """Error types (`json.JSONDecodeError`), errno names, `ERR_…` codes."""
-    if s.endswith((*_ERROR_ENDS, *_TROUBLE_ENDS)) or s in _ERROR_NAMES:
+    if s.endswith(_ENDS) or s in _ERROR_NAMES:
         return s not in _ERROR_ENDS and s[0].isalpha() and _DOTTED.fullmatch(s) is not None and _has_cap_start(s)
     if not s.isupper():
         return False
@@ -178,15 +179,16 @@ def name(s: str) -> bool:
         return _QUALIFIED.fullmatch(s) is not None
     if len(s) < 4:
         return False
-    if _SNAKE.fullmatch(s):
+    dotted = "." in s
+    if not dotted and _SNAKE.fullmatch(s):
         return True
     if len(s) < 5:
         return False
-    if _CAMEL.fullmatch(s):
+    if not dotted and _CAMEL.fullmatch(s):
         return s not in BRANDS
     if s[0] == "@":
         return _SCOPED.fullmatch(s) is not None
-    if "-" in s and "." in s:
+    if dotted and "-" in s:
         return _KEBAB.fullmatch(s) is not None and not s.startswith("www.")
     return _QUALIFIED.fullmatch(s) is not None and not s.startswith("www.")
 
