@@ -66,8 +66,8 @@ _JOINED = re.compile(
 _ATOM = re.compile(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
-_ONE_ATOM = re.compile(rf"[0-9A-Za-z_.\-+/:@#%~]{{1,{LONGEST}}}[,;]*")
-"""What most tokens are."""
+_ONE_ATOM = re.compile(rf"[0-9A-Za-z_.\-/:@#]{{1,{LONGEST}}}[,;]*")
+"""What most tokens are. Behind none of its signs begins a word that ends a token by itself."""
 _EAST = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _ATOM_EAST = re.compile(rf"(?:{_ATOM.pattern}(?:(?<=/)[{_EAST}{WORD}-]{{1,80}}(?=[/.][{WORD}{_EAST}]))?)+")
 """East Asian script belongs to an atom as a step of a path only."""
@@ -92,7 +92,8 @@ def lex(token: str) -> tuple[Hit, ...]:
         return ((0, len(token), "version" if "/" in token else "", REACH_WORD),)
     if token.islower() and token.isalpha() and token.isascii():
         return ()
-    last = _last_word(token)
+    one_atom = _ONE_ATOM.fullmatch(token) is not None and "://" not in token
+    last = 0 if one_atom else _last_word(token)
     if (
         not last
         and "=" not in token
@@ -101,7 +102,7 @@ def lex(token: str) -> tuple[Hit, ...]:
     ):
         return ()
     out: list[Hit] = []
-    if not last and "://" not in token and _ONE_ATOM.fullmatch(token):
+    if one_atom:
         _atom(token.rstrip(",;"), 0, out)
     elif last:
         _urls(token[:last], out)

@@ -58,8 +58,7 @@ class DefaultRegistry:
         self._rank = {cls.name: rank for rank, cls in enumerate(self.classes)}
         told = "\x00".join(f"{one.described.name}\x01{one.pattern}" for one in self._extra)
         self.version: str = RULES if not told else f"{RULES}+{hashlib.sha256(told.encode()).hexdigest()[:8]}"
-        self._cache: dict[str, tuple[Hit, ...]] = {}
-        self._cached_chars = 0
+        self._cache = _Cache()
 
     def spans(self, text: str) -> list[Span]:
         """Specifics in order of place, not overlapping, each with its key where there is one; a name needs none."""
@@ -96,13 +95,21 @@ class DefaultRegistry:
     def _records(self, tokens: list[str]) -> list[tuple[Hit, ...]]:
         """What each token holds. The cache only saves time: it is dropped when full, and nothing depends on it."""
         cache = self._cache
-        new = set(tokens).difference(cache)
-        for token in new:
-            cache[token] = lex(token)
-        self._cached_chars += sum(map(len, new))
-        if self._cached_chars > _CACHE_CHARS:
-            self._cache, self._cached_chars = {}, 0
-        return list(map(cache.__getitem__, tokens))
+        records = list(map(cache.__getitem__, tokens))
+        if cache.chars > _CACHE_CHARS:
+            self._cache = _Cache()
+        return records
+
+
+class _Cache(dict[str, tuple[Hit, ...]]):
+    """Tokens with what they hold."""
+
+    chars = 0
+
+    def __missing__(self, token: str) -> tuple[Hit, ...]:
+        self[token] = hits = lex(token)
+        self.chars += len(token)
+        return hits
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
