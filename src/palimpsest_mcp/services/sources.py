@@ -56,7 +56,7 @@ class Sources:
         item = one.item
         action = item.action
         if action is not None:
-            action = Action(verb=action.verb, target=self._redactor.redact(action.target).text)
+            action = Action(verb=action.verb, target=self._without_secrets(action.target))
         return DigestSource(
             item_id=item.id,
             kind=item.kind,
@@ -64,13 +64,16 @@ class Sources:
             tokens=item.tokens,
             tool_name=item.tool_name,
             action=action,
-            title=self._redactor.redact(item.title).text,
-            url=self._redactor.redact(item.url).text,
+            title=self._without_secrets(item.title),
+            url=self._without_secrets(item.url),
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
             spans=self._spans_of(item.id, masked.text),
         )
+
+    def _without_secrets(self, text: str) -> str:
+        return self._redactor.redact(text).text if text else ""
 
     def _spans_of(self, item_id: str, text: str) -> list[Span] | None:
         """None where nobody looked, or where the text was masked otherwise, in other company."""
