@@ -89,9 +89,10 @@ def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:
     size = sum(len(line.text) for line in lines)
     chosen = list(range(len(lines)))
     if not _GUTTER.match(lines[0].text):
-        for spans in zip(*skeleton.columns(), strict=True):
-            every = cells_of(lines, spans)
-            cells = [every[n] for n in chosen]
+        for column in skeleton.cells():
+            cells = column if len(chosen) == len(lines) else [column[n] for n in chosen]
+            if cells.count(cells[0]) == len(cells):
+                continue
             value, times = Counter(cells).most_common(1)[0]
             long = len(value) >= _LONG and times * len(value) >= _MOST_OF_ROW * size * _MOSTLY
             if max(LEAST, (_MOSTLY if long else _NEARLY_ALL) * len(cells)) <= times < len(cells):
@@ -112,17 +113,18 @@ def _family(skeleton: Skeleton, shared: Mapping[str, int], counts: Mapping[str, 
     lines, apart = skeleton.lines, skeleton.apart
     if _GUTTER.match(lines[0].text):
         return None
-    places = list(zip(*skeleton.columns(), strict=True))
-    differing = [spans for spans in places if len(set(cells_of(lines, spans))) > 1]
-    if not 0 < len(differing) < len(places):
+    places, cells = skeleton.columns(), skeleton.cells()
+    differ = [n for n, column in enumerate(cells) if column.count(column[0]) < len(column)]
+    if not 0 < len(differ) < len(places):
         return None
-    columns = _apart(list(map(whole, lines, _trimmed(lines, spans))) for spans in differing)
+    differing = [places[n] for n in differ]
+    columns = _apart(list(map(whole, lines, _trimmed(lines, places[n], cells[n]))) for n in differ)
     left_out = _dispensable([cells_of(lines, spans) for spans in columns])
     kept = [spans for n, spans in enumerate(columns) if n not in left_out]
     rows = shown_of(lines, kept)
     if not _saves(lines, rows):
         return None  # what is kept beside them makes no row shorter
-    inline = skeleton.form == "hits" and len(kept) == 1 and kept[0] == list(places[0])
+    inline = skeleton.form == "hits" and len(kept) == 1 and kept[0] == places[0]
     needs: list[Needs] = [() if inline else sayings(line, counts) for line in lines]
     bare = len(kept)
     if not apart and not inline:
@@ -152,9 +154,8 @@ def _saves(lines: Sequence[Line], rows: Sequence[Shown]) -> bool:
     return size - sum([len(row.text) for row in rows[1:]]) >= _SAID_ONCE * size
 
 
-def _trimmed(lines: Sequence[Line], spans: Sequence[Span]) -> Sequence[Span]:
+def _trimmed(lines: Sequence[Line], spans: Sequence[Span], cells: Sequence[str]) -> Sequence[Span]:
     """A column without what all its cells have: brackets, quotes, `key=`, whole specifics: `(8.4.2)` is `8.4.2`."""
-    cells = cells_of(lines, spans)
     start, end = _common_start(cells), _common_start([cell[::-1] for cell in cells])
     opening = _OPENS.match(start)
     before = opening.end() if opening else 0  # it matches nothing too

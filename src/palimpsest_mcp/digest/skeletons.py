@@ -50,8 +50,8 @@ class Skeleton:
     places: list[int]
     """Where they stand among all lines."""
     form: Form
-    parts: list[list[Span]] = field(default_factory=list[list[Span]])
-    """Line by line, where the parts stand that the skeleton is made of; empty until asked for."""
+    _columns: list[list[Span]] = field(default_factory=list[list[Span]])
+    _cells: list[list[str]] = field(default_factory=list[list[str]])
 
     @property
     def apart(self) -> bool:
@@ -60,20 +60,31 @@ class Skeleton:
 
     def of(self, chosen: Sequence[int]) -> Skeleton:
         """The same with some of its lines."""
-        lines, places, parts = self.lines, self.places, self.columns()
+        lines, places = self.lines, self.places
         return Skeleton(
             self.words,
             [lines[n] for n in chosen],
             [places[n] for n in chosen],
             self.form,
-            [parts[n] for n in chosen],
+            [[spans[n] for n in chosen] for spans in self.columns()],
+            [[cells[n] for n in chosen] for cells in self.cells()],
         )
 
     def columns(self) -> list[list[Span]]:
-        """`parts`, looked for on first use."""
-        if not self.parts:
-            self.parts = [parts_of(line, self.form) for line in self.lines]
-        return self.parts
+        """Place by place, where the parts stand in each line that the skeleton is made of; looked for on first use."""
+        if not self._columns:
+            parts = [_parts(line, self.form) for line in self.lines]
+            self._columns = [list(spans) for spans in zip(*parts, strict=True)]
+        return self._columns
+
+    def cells(self) -> list[list[str]]:
+        """What stands there; looked up on first use."""
+        if not self._cells:
+            texts = [line.text for line in self.lines]
+            self._cells = [
+                [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)] for spans in self.columns()
+            ]
+        return self._cells
 
 
 def skeletons(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Skeleton]:
@@ -114,7 +125,7 @@ def _place_of(line: Line) -> int:
     return mark.end if mark and not mark.start and line.text[mark.end : mark.end + 1] in _BEHIND_PLACE else 0
 
 
-def parts_of(line: Line, form: Form) -> list[Span]:
+def _parts(line: Line, form: Form) -> list[Span]:
     """Where the parts of a line stand that its skeleton is made of."""
     if form == "columns":
         return [found.span() for found in _COLUMN.finditer(line.text)]
@@ -165,4 +176,4 @@ def _are_columns(lines: Sequence[Line]) -> bool:
     return columns > 2 and times >= _COLUMNS * len(filled)
 
 
-__all__ = ["LEAST", "Form", "Skeleton", "Span", "parts_of", "skeletons"]
+__all__ = ["LEAST", "Form", "Skeleton", "Span", "skeletons"]
