@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.reduce_rows import Family, families
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Line, Mark
+from palimpsest_mcp.digest.words import names_of
 from palimpsest_mcp.models.digests import DigestSource
 from palimpsest_mcp.specifics.registry import DefaultRegistry
 
@@ -33,7 +34,7 @@ def lines_of(*texts: str) -> list[Line]:
 
 
 def families_of(lines: list[Line]) -> list[Family]:
-    return families([(lines, False)])
+    return families([(lines, False)])[0]
 
 
 def table(*texts: str) -> Family:
@@ -315,3 +316,11 @@ def test_a_line_is_compared_with_few_skeletons() -> None:
     assert families_of(lines_of(*alike, *strange))
     assert families_of(lines_of(*alike[:2], *strange, *alike[2:]))
     assert not families_of(lines_of(*alike[:1], *strange, *alike[1:3]))
+
+
+@given(
+    st.lists(st.sampled_from(["a_b c=1", "a_b c=2", "a_b c=3", "read_file of 12 bytes", "", "Traceback: no", "x  y"]))
+)
+def test_names_counted_for_tables_are_those_of_the_whole_text(texts: list[str]) -> None:
+    found = survey(DigestSource(item_id="x", kind="tool_result", text="\n".join(texts), tokens=1), REGISTRY)
+    assert found.reduced.names in (None, names_of(found.lines))

@@ -21,7 +21,7 @@ from .long_lines import CUT
 from .row_words import columns_that_say, mostly_wordless, word_beside, wordless
 from .skeletons import LEAST, Skeleton, Span, skeletons
 from .units import Line, Mark
-from .words import count_words, sayings
+from .words import names_of, runs_of, sayings
 
 _SAID_ONCE = 0.2
 """Share of the characters of the rows that must be the same in all: else the lines stay as they are."""
@@ -65,21 +65,25 @@ class Family(NamedTuple):
     """The rows are nothing but places, and stand behind the heading in its line: it says what is there."""
 
 
-def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> list[Family]:
-    """Tables among the lines of some stretches of a text, in order of their first lines. Linear in their number.
+def families(blocks: Iterable[tuple[Sequence[Line], bool]]) -> tuple[list[Family], Counter[str] | None]:
+    """Tables among the lines of some stretches of a text, in order of their first lines, and how often each name stands
+    in those stretches, where that had to be known. Linear in the number of lines.
 
     The flag says of a stretch that it is what a search found: each line begins with its file and line.
     """
     stretches = list(blocks)
     found = skeletons(stretches)
-    counts = count_words(line for block, _ in stretches for line in block) if found else Counter[str]()
+    if not found:
+        return [], None
+    names = names_of(line for block, _ in stretches for line in block)
+    counts = runs_of(names)
     shared = Counter(word for skeleton in found for word in set(skeleton.words))
     families: list[Family] = []
     for _ in range(_TIMES):
         parted = [_alike_in_most(skeleton) for skeleton in found]
         families += [family for one, _ in parted if (family := _family(one, shared, counts))]
         found = [rest for _, rest in parted if rest is not None]
-    return families
+    return families, names
 
 
 def _alike_in_most(skeleton: Skeleton) -> tuple[Skeleton, Skeleton | None]:

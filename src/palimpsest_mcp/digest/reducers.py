@@ -61,16 +61,17 @@ def reduce_lines(
         ready: stretches that are reduced already.
     """
     shapes = {part: shape_of(part.route, texts[part.start : part.end]) for part in parts if part not in ready}
-    blocks = (
+    blocks = [
         (part.route, lines[part.start : part.end])
         for part, shape in shapes.items()
         if part.route in _IN_ROWS and shape is None
-    )
-    found = families(
+    ]
+    found, names = families(
         (frames_of(block) if route == "traceback" else block, route == "search") for route, block in blocks
     )
     times = Counter(line.text for line in lines) if found else Counter[str]()
-    reduced = Reduced()
+    of_all = sum(len(block) for route, block in blocks if route != "traceback") == len(lines)
+    reduced = Reduced(names=names if of_all else None)
     rows: dict[str, _Place | None] = {}
     for number, family in enumerate(found):
         count = sum(times[text] for text in family.members)

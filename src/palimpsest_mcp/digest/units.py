@@ -84,6 +84,8 @@ class Reduced:
 
     units: list[Unit] = field(default_factory=list[Unit])
     tables: list[Table] = field(default_factory=list[Table])
+    names: Counter[str] | None = None
+    """How often each name stands in its lines (`words.names_of`), where that had to be known."""
 
     def add(self, other: Reduced, *, shift: bool = True) -> None:
         """Append another stretch of the same source.

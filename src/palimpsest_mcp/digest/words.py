@@ -109,8 +109,8 @@ def _name_around(line: Line, start: int, end: int) -> str:
 def word_counts(survey: Survey) -> WordCounts:
     """How often each word stands in the source; counted once, on first use."""
     if survey.word_counts is None:
-        names = _names(survey.lines)
-        runs = _runs(names)
+        names = survey.reduced.names or names_of(survey.lines)
+        runs = runs_of(names)
         folded = Counter[str]()
         for run, times in runs.items():
             folded[run.lower()] += times
@@ -118,17 +118,13 @@ def word_counts(survey: Survey) -> WordCounts:
     return survey.word_counts
 
 
-def count_words(lines: Iterable[Line]) -> Counter[str]:
-    """How often each word, and each other run of letters and digits, stands in lines."""
-    return _runs(_names(lines))
-
-
-def _names(lines: Iterable[Line]) -> Counter[str]:
+def names_of(lines: Iterable[Line]) -> Counter[str]:
+    """How often each name, and each other run of letters, digits and underscores, stands in lines."""
     return Counter(_NAMED.findall("\n".join([line.text for line in lines])))
 
 
-def _runs(names: Mapping[str, int]) -> Counter[str]:
-    """Names taken apart at their underscores: far fewer than the places where they stand."""
+def runs_of(names: Mapping[str, int]) -> Counter[str]:
+    """The same of words: names taken apart at their underscores: far fewer than the places where they stand."""
     runs = Counter({name: times for name, times in names.items() if "_" not in name})
     for name, times in names.items():
         if "_" in name:
@@ -182,4 +178,4 @@ def _holding(marks: Sequence[Mark], words: Iterable[_Word]) -> set[int]:
     return found
 
 
-__all__ = ["count_words", "label_of", "sayings", "speaks", "word_counts"]
+__all__ = ["label_of", "names_of", "runs_of", "sayings", "speaks", "word_counts"]
