@@ -132,3 +132,26 @@ def test_a_name_beside_a_value_has_its_own_place_again_where_a_line_shows_that_v
     batch.show(plan, 1)
     name_again(batch, names)
     assert plan.entries == {name}
+
+
+def test_above_a_list_of_values_that_say_nothing_alone_stands_a_line_that_says_what_they_are(bench: Bench) -> None:
+    log = [
+        f"2026-11-2{n % 10}T08:{n:02d}:17Z ERROR pool-{n}: request {n * 7919 + 4_111_111:x} failed after {n * 77} ms"
+        for n in range(50)
+    ]
+    assert any("failed after" in line for line in _shown(bench, "\n".join(log), 0.18))
+    titled = ["Harbour dredging resumes", ""]
+    titled += [
+        f"The {n}th basin was {n}.{n} metres deep in {2000 + n}, and {n * 7919 % 97},{n * 613 % 900 + 100} went."
+        for n in range(40)
+    ]
+    end = "Officials concluded that the harbour needs a survey, and that 38.5 million euros will not do."
+    shown = _shown(bench, "\n".join([*titled, "", end]), 0.18)
+    assert shown[0] == titled[0] and any(len(line.split()) > 8 and line.endswith(".") for line in shown[1:])
+
+
+def test_above_a_list_of_names_no_line_stands_for_their_sake(bench: Bench) -> None:
+    text = "\n".join(
+        f"then {kind}_row_{n} and part_{n}_{kind} met each other" for n in range(90) for kind in ("a", "b")
+    )
+    assert not any("met each other" in line for line in _shown(bench, text, 0.15))

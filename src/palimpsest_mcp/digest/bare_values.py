@@ -30,6 +30,9 @@ _WORD = 0.3
 """What each of those is worth."""
 _ID_AROUND = 0.5
 """Of its worth: an id made of others, as a package with its version, adds only what it names."""
+_TELLING = SPEAKING | {"command", "email", "error", "path", "url"}
+"""Classes whose members say something about a result where nothing stands beside them."""
+_TELLING_SHARE = 0.4
 _MEASURES = frozenset({"date", "integer", "money", "number", "quantity", "score"})
 """Classes whose members are no more for holding another: a date with its zone is one moment."""
 
@@ -137,6 +140,12 @@ def drop_lone_keys(batch: Batch, plan: Plan, tokens: float) -> None:
     plan.keys = [key if key in kept else "" for key in plan.keys]
 
 
+def says_little(plan: Plan) -> bool:
+    """Whether most of an item's values say nothing about it alone, as numbers, dates and ids."""
+    telling = sum(spec.cls in _TELLING for spec in plan.survey.specs)
+    return telling < _TELLING_SHARE * len(plan.survey.specs)
+
+
 def rekey(batch: Batch, plan: Plan, chosen: Sequence[int]) -> None:
     """Of the keys of what was chosen those stay that cost nothing, being names that are shown anyway, or that stand
     before many values. Entries taken before get the name that was chosen now."""
@@ -159,4 +168,13 @@ def rekey(batch: Batch, plan: Plan, chosen: Sequence[int]) -> None:
         batch.add_entry(plan, spec)
 
 
-__all__ = ["drop_inside", "drop_lone_keys", "forms", "inside_chosen", "is_bare_import", "left_out", "rekey"]
+__all__ = [
+    "drop_inside",
+    "drop_lone_keys",
+    "forms",
+    "inside_chosen",
+    "is_bare_import",
+    "left_out",
+    "rekey",
+    "says_little",
+]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .bare_values import drop_inside, drop_lone_keys, forms, inside_chosen, rekey
+from .bare_values import drop_inside, drop_lone_keys, forms, inside_chosen, rekey, says_little
 from .candidates import entries, lines, open_specs
 from .coverage import Candidate, choose
 from .entries import SPEAKING
@@ -23,7 +23,7 @@ from .inside import inside_longer
 from .plans import Batch, Plan
 from .ranking import BOUND
 from .surroundings import add_imports, add_places, add_words, give_back_lines, name_again, take_out
-from .telling import tell
+from .telling import Allowances, tell
 from .words import label_of
 
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
@@ -37,6 +37,9 @@ _WRONG, _LEAST_LOUD = 0.1, 32
 """Of the budget, for lines above such a list that say what went wrong; tokens for those that cry out, at least."""
 _LIST_LINES, _LEAST_LIST_LINES = 0.03, 16
 """Of the budget, for lines above such a list; and in tokens, at least, where no other line stands above it."""
+_SAMPLE, _MOST_SAMPLE = 0.2, 40
+"""Of the budget, for a line that says what the values of such a list are, where most of them say nothing alone; and in
+tokens, at most."""
 _AGAIN = 2
 """Times that what a choice left over is spent: a key that is a name needs no entry of its own."""
 _ITEM_LINES = 50
@@ -142,11 +145,14 @@ class Selector:
                 loud = max(loud, min(_LEAST_LOUD * share, 2 * loud))
                 wrong = max(_WRONG * available, _LEAST_LOUD) * share
             room = max(extra * share, min(_ITEM_LINES, available * share / 3) - yielded * share)
-            first = 0
+            title = sample = 0.0
             if flat:
                 room = 0.0 if self._brief else _LIST_LINES * available * share
-                first = 0 if self._brief else _LEAST_LIST_LINES
-            tell(batch, plan, room, credit, for_outcome=outcome, for_loud=loud, for_wrong=wrong, for_first=first)
+                title = 0.0 if self._brief else _LEAST_LIST_LINES
+                mute = not self._brief and says_little(plan)
+                sample = min(_MOST_SAMPLE, _SAMPLE * available) * share if mute else 0.0
+            allowances = Allowances(outcome, loud, wrong, title, sample)
+            tell(batch, plan, room, credit, allowances)
         self._kept = [_Kept(set(plan.picked), set(plan.tables)) for plan in batch.plans]
         self._keys = [plan.keys for plan in batch.plans]
         self._base = batch.spent

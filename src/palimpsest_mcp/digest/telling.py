@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 from .loud import loudest_first
 from .plans import Batch, Plan
@@ -24,35 +25,42 @@ _LEAST = 0.3
 """A line that tells less says nothing: never padded (D11)."""
 
 
-def tell(
-    batch: Batch,
-    plan: Plan,
-    budget: float,
-    credit: float,
-    *,
-    for_outcome: float = 0.0,
-    for_loud: float = 0.0,
-    for_wrong: float = 0.0,
-    for_first: float = 0.0,
-) -> None:
+class Allowances(NamedTuple):
+    """Tokens that some lines may take beside the budget."""
+
+    outcome: float = 0.0
+    """The first line that says how it ended, where the budget is too small for it."""
+    loud: float = 0.0
+    """Lines that cry out together, before all others."""
+    wrong: float = 0.0
+    """Lines that say what went wrong, together."""
+    title: float = 0.0
+    """The budget is no less than this where nothing cried out."""
+    sample: float = 0.0
+    """The first line with specifics, over what these cost, where nothing cried out: it says what such values are."""
+
+
+_NONE = Allowances()
+
+
+def tell(batch: Batch, plan: Plan, budget: float, credit: float, allowed: Allowances = _NONE) -> None:
     """Pick lines of one item for about `budget` tokens.
 
     Args:
         credit: the share of its price that a specific would be worth in the ledger anyway, 0.0-1.0: a line that shows
             specifics costs that much less.
-        for_outcome: so many tokens the first line that says how it ended may take where the budget is too small for it.
-        for_loud: so many tokens lines that cry out may take together, before and beside the budget.
-        for_wrong: so many tokens lines may take that say what went wrong, beside the budget.
-        for_first: the budget is no less than so many tokens where nothing cried out.
     """
     units = plan.survey.reduced.units
+    for_outcome, for_loud, for_wrong, for_title, for_sample = allowed
     for index in [] if plan.no_lines else loudest_first(units):
         extra = _extra(batch, plan, units[index], credit)
         if extra <= for_loud and index not in plan.picked:
             for_loud -= extra
             batch.take(plan, index)
-    if not plan.picked:
-        budget = max(budget, for_first)
+    if plan.picked:
+        for_sample = 0.0
+    else:
+        budget = max(budget, for_title)
     heap = [(-_value(batch, plan, unit) / (len(unit.text) / 12 + _SMOOTH), index) for index, unit in enumerate(units)]
     heapq.heapify(heap)
     outcome = max((unit.gist for unit in units if unit.gist >= _OUTCOME), default=_OUTCOME)
@@ -79,6 +87,9 @@ def tell(
             budget += extra
         elif unit.gist >= outcome and extra <= for_outcome and not plan.no_lines:
             for_outcome = 0.0
+        elif unit.specs and _extra(batch, plan, unit, 1.0) <= for_sample and not plan.no_lines:
+            for_sample = 0.0
+            budget += extra
         elif (plan.no_lines or extra > budget) and unit.gist < FORCED:
             continue
         budget -= extra
@@ -109,4 +120,4 @@ def _extra(batch: Batch, plan: Plan, unit: Unit, credit: float) -> float:
     return max(1.0, batch.cost(plan, unit) - credit * bare)
 
 
-__all__ = ["LINES", "tell"]
+__all__ = ["LINES", "Allowances", "tell"]
