@@ -134,14 +134,14 @@ class Batch:
     def bare_cost(self, unit: Unit) -> int:
         """Tokens of a line with its remark."""
         if not unit.cost:
-            unit.cost = self.count(unit.text) + 1
+            unit.cost = self.count(unit.text + "\n")
         return unit.cost + (NOTE_COST if unit.note else 0)
 
     def heading_cost(self, plan: Plan, unit: Unit) -> int:
         """Tokens of what stands above the rows of a line's table."""
         table = plan.survey.reduced.tables[unit.table]
         if not table.cost:
-            table.cost = sum(self.count(line) + 1 for line in table.lines) + NOTE_COST
+            table.cost = sum(self.count(line + "\n") for line in table.lines) + NOTE_COST
         return table.cost
 
     def take(self, plan: Plan, index: int) -> None:
