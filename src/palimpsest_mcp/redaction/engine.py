@@ -18,6 +18,7 @@ _ROUNDS = 4  # a mark changes what stands beside its neighbours; the second roun
 _NEAR = 2048  # bytes around a new mark that the next round looks at
 _SEAM = 1024  # bytes on both sides of where two texts meet that are looked at together
 _FAR = 8192  # and so many where a line, or a secret, is longer
+_EDGE = 512  # bytes before the end of what is looked at: a secret that ends there may go on behind it
 _LINK = 16  # bytes between a seam and a value whose name ends the text before
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
@@ -112,11 +113,15 @@ class RuleRedactor:
         """
         over: list[Find] = []
         for left, right in _joined([_around(whole, seam, placed) for seam in seams]):
-            finds = self._finds(whole[left:right])
-            if finds and finds[-1].end > right - left - _LINK and right < len(whole):  # cut
-                finds = self._finds(whole[left : right + _FAR])
-            over += (find for find in _shifted(finds, left) if _begins_at_a_seam(find, whole, seams))
+            finds = self._beginning_at(seams, whole, left, right)
+            if finds and finds[-1].end > right - _EDGE and right < len(whole):  # perhaps cut
+                finds = self._beginning_at(seams, whole, left, right + _FAR)
+            over += finds
         return [_on_characters(find, whole) for find in over]
+
+    def _beginning_at(self, seams: Sequence[int], whole: bytes, left: int, right: int) -> list[Find]:
+        finds = _shifted(self._finds(whole[left:right]), left)
+        return [find for find in finds if _begins_at_a_seam(find, whole, seams)]
 
 
 def _around(whole: bytes, seam: int, placed: Sequence[Find]) -> tuple[int, int]:
