@@ -29,11 +29,12 @@ def pair(pieces: Sequence[Piece]) -> Pairing:
     latest: dict[str, int] = {}
     call_of: dict[int, int] = {}
     for index, piece in enumerate(pieces):
-        key = _key(piece)
         if piece.sort == "call":
+            key = _key(piece)
             waiting.setdefault(key, []).append(index)
             latest[key] = index
         elif piece.sort == "result" or (piece.sort == "host" and piece.call_id is not None):
+            key = _key(piece)
             call = _take(pieces, waiting.get(key, []))
             call = latest.get(key) if call is None else call
             if call is not None:

@@ -109,7 +109,7 @@ def _is_applied(fold: Fold, item: Item, state: ItemState) -> bool:
 
 def _origin(fold: Fold, item: Item) -> tuple[str, ...]:
     """Batch and item that a result is a fetched copy of, by its hash; empty for any other, the original among them."""
-    if item.role != "tool" or item.content is None:
+    if not fold.fetched or item.role != "tool" or item.content is None:
         return ()
     origin = fold.fetched.get(part_hash(item), ())
     return () if origin[1:] == (item.id,) else origin

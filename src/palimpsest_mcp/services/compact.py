@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -222,8 +221,8 @@ class _Pass:
             )
         if not committed:
             return
-        # Two files that know nothing of each other, and both wait for the disk.
-        await asyncio.gather(self._index(committed), self._summarize(fold, committed))
+        await self._index(committed)
+        await self._summarize(fold, committed)
         await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(
             session_id=self._info.session_id,
