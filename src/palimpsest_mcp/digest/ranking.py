@@ -37,6 +37,8 @@ _ALONE_WORTH = {
 """Where values come first, for classes whose members say themselves what they are and must be typed exactly."""
 _MUTED = {"number": 0.55, "integer": 0.3, "quantity": 0.75, "score": 0.75, "money": 0.75}
 """What is left of the worth of such a value where nothing stands beside it."""
+_ABOUT = 0.4
+"""And of that, where a value says itself that it is not exact: `~300`."""
 _ROUNDED = frozenset({"quantity", "score", "money"})
 _ROUND = 0.2
 """And of that, where one of these has a figure or two: 20 % and 8K stand for many things, 25.7 % for one."""
@@ -100,7 +102,7 @@ def _bare(spec: Specific, ranks: Mapping[str, Rank]) -> float:
 
 def muted(spec: Specific) -> float:
     """What is left of the worth of a value where nothing stands beside it: a bare count says little, a name all."""
-    share = _MUTED.get(spec.cls, 1.0)
+    share = _MUTED.get(spec.cls, 1.0) * (_ABOUT if spec.text.startswith("~") else 1.0)
     return share * _ROUND if spec.cls in _ROUNDED and not _FIGURES.search(spec.text) else share
 
 
