@@ -155,3 +155,13 @@ def test_above_a_list_of_names_no_line_stands_for_their_sake(bench: Bench) -> No
         f"then {kind}_row_{n} and part_{n}_{kind} met each other" for n in range(90) for kind in ("a", "b")
     )
     assert not any("met each other" in line for line in _shown(bench, text, 0.15))
+
+
+def test_a_title_does_not_yield_to_the_last_values(bench: Bench) -> None:
+    packages = [
+        f"- packages/{name}/README.md" for name in ("alder", "birch", "cedar", "dogwood", "elder", "fir", "gum")
+    ]
+    rules = ["# Rules of the house", "", "Read these before anything else, in this order:", *packages, ""]
+    rules += [f"Then run check_{n}_of_all in the folder of part_{n}_here and wait for it to end." for n in range(9)]
+    for share in (0.4, 0.44, 0.46, 0.48, 0.5, 0.52):
+        assert "# Rules of the house" in _shown(bench, "\n".join(rules), share)

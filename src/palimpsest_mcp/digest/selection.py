@@ -36,7 +36,8 @@ _LIST = 0.7
 _WRONG, _LEAST_LOUD = 0.1, 32
 """Of the budget, for lines above such a list that say what went wrong; tokens for those that cry out, at least."""
 _LIST_LINES, _LEAST_LIST_LINES = 0.03, 16
-"""Of the budget, for lines above such a list; and in tokens, at least, where no other line stands above it."""
+"""Of the budget, for lines above such a list; and in tokens, at least, where no other line stands above it, and what a
+title keeps when lines yield to values."""
 _SAMPLE, _MOST_SAMPLE = 0.2, 40
 """Of the budget, for a line that says what the values of such a list are, where most of them say nothing alone; and in
 tokens, at most."""
@@ -144,7 +145,8 @@ class Selector:
             if flat and not self._brief:
                 loud = max(loud, min(_LEAST_LOUD * share, 2 * loud))
                 wrong = max(_WRONG * available, _LEAST_LOUD) * share
-            room = max(extra * share, min(_ITEM_LINES, available * share / 3) - yielded * share)
+            third = available * share / 3
+            room = max(extra * share, min(_ITEM_LINES, third) - yielded * share, min(_LEAST_LIST_LINES, third))
             title = sample = 0.0
             if flat:
                 room = 0.0 if self._brief else _LIST_LINES * available * share
