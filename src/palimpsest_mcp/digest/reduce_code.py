@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .commands import is_command
-from .reduce_text import LEGAL, legal, legal_head
+from .licences import LEGAL, legal, legal_head
 from .units import Place
 
 _WORDS = (

@@ -1,4 +1,4 @@
-"""Prose by its title, the sentences that open its sections, and its conclusions; tables under their heads; listings."""
+"""Prose by its title, the sentences that open its sections, and its conclusions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 from .commands import is_command
+from .licences import LEGAL, legal
 from .reduce_html import Block
+from .reduce_tables import RULE
 from .routing import fits
 from .units import Place
 
@@ -18,8 +20,6 @@ _LEAD = re.compile(r"\S.{1,200}[:：]$")
 _ITEM = re.compile(r"\s*+(?:[-*+•‣▪◦○●→↳└├>]+─*|\d+[.)]|\[[ x]\]) +\S")
 _KEYED = re.compile(r"\s*+(?:[-*•] )?(?:\*\*)?\"?[A-Za-z_][\w .-]{0,40}\"?\s*(?:\*\*)?[:=](?:\*\*)?\s*\S")
 _ROW = re.compile(r"\s*+\|.*\|\s*$")
-_RULE = re.compile(r"[\s|:+=*_~-]+$")
-_FOLDER = re.compile(r"\S+:$|total \d+$")
 _ENDS = re.compile(r"[.!?。！？؟](?:[\"')\]*_»”]{0,3})(?:\s|$)|[。！？]")
 _OUTCOME = re.compile(
     r"\b(?:conclusions?|summary|results?|findings?|outcome|verdict|recommendations?|insights?|decisions?|decided"
@@ -27,17 +27,6 @@ _OUTCOME = re.compile(
     r"|conclusi[oó]n\w*|résumé|résultats?|resultados?|resumen)\b|结论|总结|结果|結論|まとめ|결론|الخلاصة|النتيجة|вывод|итог",
     re.IGNORECASE,
 )
-_LEGAL = re.compile(
-    r"\W*(?:SPDX-|copyright\b|\(c\) |©|licensed (?:under|to)\b|all rights reserved|permission is hereby granted"
-    r"|under the .{0,20}licen[cs]e)",
-    re.IGNORECASE,
-)
-_LICENCE = re.compile(
-    r"\b(?:licen[cs]ed? (?:under|to|file)|(?:apache|mit|gnu|bsd) .{0,30}licen[cs]e|copyright)\b", re.IGNORECASE
-)
-_IN_COMMENT = re.compile(r"\s*+(?:[#*|;]|//|/\*|--|<!--|-->|$)|\s+\S")
-LEGAL = -2.0
-"""What a licence or copyright line tells: its values may stand in the ledger."""
 _LINK_ONLY = re.compile(r"[^\w\[!]*(?:!?\[[^\[\]]*\]\([^()]*\)[^\w\[!]*)+$")
 _TAGS = re.compile(r"\s*+<[/!a-zA-Z][^<>]*>(?:\s*<[^<>]*>)*\s*$")
 """Nothing but tags and comments, as they stand in a README."""
@@ -83,20 +72,6 @@ def _heads(texts: Sequence[str]) -> bool:
     marked = [n for n, text in enumerate(texts) if _MARKED.match(text)]
     close = sum(after - before == 1 for before, after in zip(marked, marked[1:], strict=False))
     return close * 3 < len(marked)
-
-
-def legal(text: str) -> bool:
-    """A licence or copyright line: it says nothing about what the text is."""
-    return _LEGAL.match(text) is not None
-
-
-def legal_head(texts: Sequence[str]) -> int:
-    """How many lines at the beginning are a licence text in a comment; 0 where there is none."""
-    end = next((n for n, text in enumerate(texts) if n > 3 and not _IN_COMMENT.match(text)), 0)
-    found = [n for n in range(min(end, 60)) if _LICENCE.search(texts[n])]
-    if not found:
-        return 0
-    return next((n for n in range(found[-1], end) if "*/" in texts[n] or "-->" in texts[n]), found[-1]) + 1
 
 
 def prose_places(texts: Sequence[str]) -> list[Place]:
@@ -146,13 +121,11 @@ class _Prose:
                 self._found.append(Place(_COMMAND if is_command(text) else 0.2, self._under()))
             elif level := self._level(n):
                 self._begin(n, level)
-            elif _RULE.match(text) or _TAGS.match(text):
+            elif RULE.match(text) or _TAGS.match(text):
                 self._found.append(Place(0.0))
             elif _ROW.match(text):
                 self._found.append(self._row(n))
-            elif (
-                self._opening and role != "item" and not any(found.match(text) for found in (_LEGAL, _LINK_ONLY, _ITEM))
-            ):
+            elif self._opening and role != "item" and not (legal(text) or _LINK_ONLY.match(text) or _ITEM.match(text)):
                 n = self._open(n)
             else:
                 self._found.append(self._other(n, text))
@@ -178,7 +151,7 @@ class _Prose:
             return len(found.group(1) or "==")
         following = self._texts[n + 1].rstrip() if n + 1 < len(self._texts) else ""
         before = self._texts[n - 1].strip() if n else ""
-        if _UNDERLINE.match(following) and text and not before and len(text) < 100 and not _RULE.match(text):
+        if _UNDERLINE.match(following) and text and not before and len(text) < 100 and not RULE.match(text):
             return 1 if following[0] == "=" else 2
         return 7 if _NAMED.match(text) and not before else 0
 
@@ -277,48 +250,4 @@ def prose_gist(text: str) -> float:
     return 0.9 if len(text) > 60 else 0.3
 
 
-def table_gist(text: str) -> float:
-    """Rows are equals; a ruled line says nothing."""
-    return 0.0 if _RULE.match(text) else 0.5
-
-
-def listing_gist(text: str) -> float:
-    """Folders before the entries in them."""
-    return 0.9 if _FOLDER.match(text) else 0.3
-
-
-_CUTS = (re.compile(r"\t"), re.compile(r"\s*\|\s*"), re.compile(r","), re.compile(r" {3,}"))
-_FIGURE = re.compile(r"[^A-Za-z_]*\d[^A-Za-z_]*$")
-
-
-def head_of(texts: Sequence[str]) -> str:
-    """The row of names above rows of data; empty where there is none."""
-    rows = [n for n, text in enumerate(texts[:40]) if text.strip() and not _RULE.match(text)]
-    if len(rows) < 3:
-        return ""
-    cut = max(_CUTS, key=lambda pattern: min(len(pattern.findall(texts[n])) for n in rows[1:4]))
-    for n in rows[:4]:
-        cells = [cell.strip(" \"'|") for cell in cut.split(texts[n].strip())]
-        cells = [cell for cell in cells if cell]
-        below = [cut.split(texts[m].strip()) for m in rows if m > n][:5]
-        if len(cells) < 2 or not below or any(abs(len(row) - len(cut.split(texts[n].strip()))) > 2 for row in below):
-            continue
-        if any(_FIGURE.match(cell) or len(cell) > 40 for cell in cells):
-            return ""
-        figures = sum(bool(_FIGURE.match(cell.strip(" \"'|"))) for row in below for cell in row)
-        return texts[n] if figures else ""
-    return ""
-
-
-__all__ = [
-    "LEGAL",
-    "legal",
-    "legal_head",
-    "listing_gist",
-    "page_places",
-    "prose_gist",
-    "prose_places",
-    "head_of",
-    "is_document",
-    "table_gist",
-]
+__all__ = ["is_document", "page_places", "prose_gist", "prose_places"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .reduce_text import LEGAL, legal, legal_head
+from .licences import LEGAL, legal, legal_head
 from .routing import fits
 from .units import Place
 

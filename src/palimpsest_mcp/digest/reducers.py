@@ -12,7 +12,8 @@ from .placing import fitted, placed, shape_of
 from .reduce_logs import history_gists, log_gist, search_gists
 from .reduce_rows import Row, families
 from .reduce_runs import frames_of, test_gist, trace_gists
-from .reduce_text import head_of, listing_gist, prose_gist, table_gist
+from .reduce_tables import head_of, listing_gist, table_gist
+from .reduce_text import prose_gist
 from .routing import Stretch
 from .units import Line, Reduced, Route, Table, Unit, mark_numbers
 
