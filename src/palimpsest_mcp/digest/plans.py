@@ -22,6 +22,18 @@ _WORD = 3
 """Tokens of such a word with what is beside it, about."""
 
 
+class _Bare(dict[int, int]):
+    """Tokens of each specific with the space before it, counted when they are asked for: a third of them never is."""
+
+    def __init__(self, specs: Sequence[Specific], count: Callable[[str], int]) -> None:
+        super().__init__()
+        self._specs, self._count = specs, count
+
+    def __missing__(self, spec: int) -> int:
+        cost = self[spec] = self._count(" " + self._specs[spec].text)
+        return cost
+
+
 @dataclass(slots=True)
 class Plan:
     """One item while it is being selected; afterwards: what to print."""
@@ -33,7 +45,7 @@ class Plan:
     """Per specific: how much it counts toward the least share that must be in view."""
     shared: list[int]
     """Per specific: its number in the batch; equal (class, text, key) share one."""
-    bare: list[int]
+    bare: Mapping[int, int]
     """Per specific: tokens of its text in the ledger, the space before it included."""
     keys: list[str]
     """Per specific: the key that stands before it in the ledger, or empty."""
@@ -260,8 +272,7 @@ def batch_of(
     for (survey, tokens), worth, weight in zip(surveys, rated, weights, strict=True):
         shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
         seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
-        bare = [count(" " + spec.text) for spec in survey.specs]
-        plan = Plan(survey, worth, weight, shared, bare, survey.keys, tokens)
+        plan = Plan(survey, worth, weight, shared, _Bare(survey.specs, count), survey.keys, tokens)
         plan.named = {
             spec.text: n
             for n, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
