@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from palimpsest_mcp.digest.cells import shown_of
 from palimpsest_mcp.digest.reduce_rows import Family, families
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Line, Mark
@@ -324,3 +325,13 @@ def test_a_line_is_compared_with_few_skeletons() -> None:
 def test_names_counted_for_tables_are_those_of_the_whole_text(texts: list[str]) -> None:
     found = survey(DigestSource(item_id="x", kind="tool_result", text="\n".join(texts), tokens=1), REGISTRY)
     assert found.reduced.names in (None, names_of(found.lines))
+
+
+@given(
+    st.text("ab \t", min_size=12, max_size=12), st.lists(st.tuples(st.integers(0, 11), st.integers(1, 6)), min_size=1)
+)
+def test_one_more_column_makes_no_row_shorter(text: str, starts_and_widths: list[tuple[int, int]]) -> None:
+    """A table that is too long with the columns it must have is given up before others are looked for."""
+    columns = [[(start, min(12, start + width))] for start, width in starts_and_widths]
+    fewer, more = shown_of([Line(text)], columns[:-1])[0].text, shown_of([Line(text)], columns)[0].text
+    assert len(fewer) <= len(more)
