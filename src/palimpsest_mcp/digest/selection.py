@@ -45,7 +45,7 @@ _AGAIN = 2
 """Times that what a choice left over is spent: a key that is a name needs no entry of its own."""
 _ITEM_LINES = 50
 """Tokens of lines that every item gets where its part of the budget is three times that."""
-_IN_ROWS = 0.7
+_IN_ROWS = 0.8
 """Below this share of what they cost bare the ledger is grouped by class alone."""
 _OUTCOME = 0.5
 """Of an item's share of the budget, at most, for the line that says how it ended."""
