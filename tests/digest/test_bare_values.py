@@ -10,6 +10,7 @@ from palimpsest_mcp.digest.plans import batch_of, tells_much
 from palimpsest_mcp.digest.ranking import muted
 from palimpsest_mcp.digest.surroundings import add_words, name_again
 from palimpsest_mcp.digest.survey import survey
+from palimpsest_mcp.digest.verify import shared
 from palimpsest_mcp.models.specifics import Specific
 
 from .conftest import Bench
@@ -121,7 +122,11 @@ def test_a_name_beside_a_value_has_its_own_place_again_where_a_line_shows_that_v
     source = bench.source("else_if(rows >= 0.75f)\nand 0.75f of the rows were kept, as they should be")
     one = survey(source, bench.registry)
     batch = batch_of(
-        [(one, source.tokens)], [[1.0] * len(one.specs)], [[1.0] * len(one.specs)], {}, bench.counter.count
+        [(one, source.tokens)],
+        [[1.0] * len(one.specs)],
+        [[1.0] * len(one.specs)],
+        shared([one], {}),
+        bench.counter.count,
     )
     (plan,) = batch.plans
     name, value = (next(n for n, spec in enumerate(one.specs) if spec.text == text) for text in ("else_if", "0.75f"))

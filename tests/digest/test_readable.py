@@ -9,6 +9,7 @@ from palimpsest_mcp.digest.numbered import unnumbered
 from palimpsest_mcp.digest.plans import batch_of
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Unit
+from palimpsest_mcp.digest.verify import shared
 
 from .conftest import Bench
 
@@ -248,7 +249,7 @@ def test_names_of_elements_stay_where_the_markup_is_data(bench: Bench) -> None:
 def test_a_line_is_never_shown_without_what_it_stands_under_and_both_are_paid_for(bench: Bench) -> None:
     known = survey(bench.source(_CODE), bench.registry)
     rated = [1.0] * len(known.specs)
-    batch = batch_of([(known, 200)], [rated], [rated], {}, bench.counter.count)
+    batch = batch_of([(known, 200)], [rated], [rated], shared([known], {}), bench.counter.count)
     plan = batch.plans[0]
     units = known.reduced.units
     width = next(n for n, unit in enumerate(units) if "width = 0.25" in unit.text)

@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.units import Survey
-from palimpsest_mcp.digest.verify import PartCheck, check_part, counted, settle, violations
+from palimpsest_mcp.digest.verify import PartCheck, check_part, counted, settle, shared, violations
 from palimpsest_mcp.models.digests import DigestLine, DigestPart, DigestSource
 from palimpsest_mcp.models.records import SpecificCounts
 from palimpsest_mcp.models.specifics import Span, Specific
@@ -75,7 +75,7 @@ def test_notes_and_prose_show_nothing() -> None:
 def test_shown_elsewhere_and_left_out_make_the_total_in_every_class() -> None:
     one = surveyed()
     check = check_part(one, [DigestLine("quote", "invoice 99120 at 10.0.0.7")], DefaultRegistry())
-    settle([one], [check], {Specific("number", "48213", "order"): "offload_0003"}, "offload_0007")
+    settle(shared([one], {Specific("number", "48213", "order"): "offload_0003"}), [check], "offload_0007")
     counts = counted([one], [check], 2)
     assert (counts.total, counts.shown, counts.elsewhere, counts.left_out, counts.redacted) == (6, 2, 1, 3, 2)
     assert counts.holders == {"offload_0003": 1}
@@ -85,7 +85,7 @@ def test_shown_elsewhere_and_left_out_make_the_total_in_every_class() -> None:
 def test_elsewhere_needs_the_same_key() -> None:
     one = surveyed()
     check = check_part(one, [], DefaultRegistry())
-    settle([one], [check], {Specific("number", "48213", "invoice"): "offload_0003"}, "offload_0007")
+    settle(shared([one], {Specific("number", "48213", "invoice"): "offload_0003"}), [check], "offload_0007")
     assert not check.elsewhere
 
 

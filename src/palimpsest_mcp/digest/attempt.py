@@ -132,7 +132,7 @@ class Attempt(Drafting):
             [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
             self._rated,
             self._weight,
-            request.visible.holders,
+            self._shared,
             self._count,
         )
         plans = list(batch.plans)

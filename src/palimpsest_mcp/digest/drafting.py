@@ -12,7 +12,7 @@ from .manifest import SHORTENED, has_short_notes, header, item_note, unit_of
 from .mending import mended
 from .plans import Plan
 from .survey import survey
-from .verify import PartCheck, check_part, counted, settle, violations
+from .verify import PartCheck, check_part, counted, settle, shared, violations
 
 
 @dataclass(slots=True)
@@ -38,6 +38,7 @@ class Drafting:
         self._counter = counter
         self._counts_of: dict[str, int] = {}
         self._surveys = [survey(source, registry) for source in request.sources]
+        self._shared = shared(self._surveys, request.visible.holders)
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._fixed = request.ceiling_tokens <= request.budget_tokens
         self._unit = unit_of(counter) if self._fixed else 1.0  # what may grow is not that small
@@ -60,7 +61,7 @@ class Drafting:
                 bodies[number] = [line for n, line in enumerate(lines) if n not in check.bad_lines]
                 check = check_part(one, bodies[number], self._registry)
             checks.append(check)
-        settle(self._surveys, checks, self._request.visible.holders, self._request.batch_id)
+        settle(self._shared, checks, self._request.batch_id)
         counts = counted(self._surveys, checks, self._redacted)
         parts, tokens = self._headed(bodies, checks, counts, pointers)
         return Draft(bodies, checks, counts, parts, tokens, pointers, dropped)

@@ -10,6 +10,7 @@ from ..models.specifics import Specific
 from .entries import SPEAKING
 from .ranking import muted
 from .units import Survey, Unit
+from .verify import Shared
 from .words import label_of
 
 _MANY, _SHORTEST_KEY = 3, 3
@@ -262,24 +263,20 @@ def batch_of(
     surveys: Sequence[tuple[Survey, int]],
     rated: Sequence[list[float]],
     weights: Sequence[list[float]],
-    visible: Mapping[Specific, str],
+    shared: Shared,
     count: Callable[[str], int],
 ) -> Batch:
-    """Plans with batch-wide numbers; `seen` holds the numbers that are in view already."""
-    numbers: dict[Specific, int] = {}
-    seen: set[int] = set()
+    """Plans of items, in order; what is in view already is `seen`."""
     plans: list[Plan] = []
-    for (survey, tokens), worth, weight in zip(surveys, rated, weights, strict=True):
-        shared = [numbers.setdefault(spec, len(numbers)) for spec in survey.specs]
-        seen.update(number for spec, number in zip(survey.specs, shared, strict=True) if spec in visible)
-        plan = Plan(survey, worth, weight, shared, _Bare(survey.specs, count), survey.keys, tokens)
+    for (survey, tokens), worth, weight, numbers in zip(surveys, rated, weights, shared.numbers, strict=True):
+        plan = Plan(survey, worth, weight, numbers, _Bare(survey.specs, count), survey.keys, tokens)
         plan.named = {
             spec.text: n
             for n, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
             if home < survey.titles and spec.cls in SPEAKING
         }
         plans.append(plan)
-    return Batch(plans, seen, count)
+    return Batch(plans, set(shared.holders), count)
 
 
 __all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "lacks_word", "tells_much"]

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..models.digests import DigestLine, DigestPart
 from ..models.records import ClassCount, SpecificCounts
@@ -175,14 +176,29 @@ def _may_be_ledger(line: str, found: Sequence[Span]) -> bool:
     return name == ALSO or all(span.cls == name for span in found)
 
 
-def settle(
-    surveys: Sequence[Survey], checks: Sequence[PartCheck], visible: Mapping[Specific, str], batch_id: str
-) -> None:
+class Shared(NamedTuple):
+    """Specifics of a batch by numbers: equal (class, text, key) share one, in whatever item they stand."""
+
+    numbers: list[list[int]]
+    """Per item, of each of its specifics."""
+    holders: dict[int, str]
+    """Of those in view already, what holds them."""
+
+
+def shared(surveys: Sequence[Survey], visible: Mapping[Specific, str]) -> Shared:
+    """Number the specifics of a batch, in order."""
+    known: dict[Specific, int] = {}
+    numbers = [[known.setdefault(spec, len(known)) for spec in survey.specs] for survey in surveys]
+    return Shared(numbers, {number: visible[spec] for spec, number in known.items() if spec in visible})
+
+
+def settle(batch: Shared, checks: Sequence[PartCheck], batch_id: str) -> None:
     """Fill `elsewhere`: what an earlier digest or a kept item holds, else another part of this batch (D8)."""
-    here = {survey.specs[n] for survey, check in zip(surveys, checks, strict=True) for n in check.shown}
-    for survey, check in zip(surveys, checks, strict=True):
-        held = [n for n, spec in enumerate(survey.specs) if spec in visible or spec in here] if visible or here else []
-        check.elsewhere = {n: visible.get(survey.specs[n], batch_id) for n in held if n not in check.shown}
+    holders = batch.holders
+    here = {numbers[n] for numbers, check in zip(batch.numbers, checks, strict=True) for n in check.shown}
+    for numbers, check in zip(batch.numbers, checks, strict=True):
+        held = [n for n, number in enumerate(numbers) if number in holders or number in here]
+        check.elsewhere = {n: holders.get(numbers[n], batch_id) for n in held if n not in check.shown}
 
 
 def counted(surveys: Iterable[Survey], checks: Iterable[PartCheck], redacted: int) -> SpecificCounts:
@@ -253,11 +269,13 @@ __all__ = [
     "PROSE_SHARE",
     "SLACK",
     "PartCheck",
+    "Shared",
     "check_part",
     "counted",
     "mispaired",
     "prose_violation",
     "settle",
+    "shared",
     "shown_specifics",
     "violations",
 ]

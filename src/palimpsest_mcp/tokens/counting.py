@@ -102,6 +102,9 @@ class O200kCounter:
 
     def count(self, text: str) -> int:
         """Tokens of one text, from memory where it was counted before."""
+        found = self._young.get(text)  # short ones are known as they are
+        if found is not None:
+            return found
         if _SHORT_CHARS < len(text) <= _DRAFT_CHARS and text[0] == "[":
             return sum(map(self._count_whole, pieces(text)))
         return self._count_whole(text)
