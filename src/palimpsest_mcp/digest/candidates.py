@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from .coverage import Candidate
 from .plans import Batch, Plan, group_of, lacks_word
+from .words import label_of
 
 _LABEL = 3
 """Tokens of a word beside values with its break, about."""
@@ -45,6 +46,22 @@ def entries(batch: Batch, number: int, specs: Sequence[int]) -> Iterator[Candida
             word=word,
             word_cost=batch.word_cost(plan, word),
         )
+
+
+def label(plan: Plan, specs: Sequence[int]) -> None:
+    """A word for each line that holds open specifics without a key, before they are chosen: what the best of them
+    needs alone, since nobody knows yet which others will stand beside it."""
+    best: dict[int, int] = {}
+
+    def rate(spec: int) -> float:
+        return plan.worth[spec] / plan.bare[spec]
+
+    for spec in specs:
+        home = plan.survey.home[spec]
+        if plan.wants_word(spec) and (home not in best or rate(spec) > rate(best[home])):
+            best[home] = spec
+    for home, spec in best.items():
+        plan.labels[home] = label_of(plan.survey, home, {spec})
 
 
 def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
@@ -98,4 +115,4 @@ def _price(plan: Plan, specs: Sequence[int]) -> int:
     return bare + _LABEL if plan.labelled else bare
 
 
-__all__ = ["entries", "lines", "open_specs"]
+__all__ = ["entries", "label", "lines", "open_specs"]

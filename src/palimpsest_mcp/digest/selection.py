@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .bare_values import drop_inside, drop_lone_keys, forms, inside_chosen, rekey, says_little
-from .candidates import entries, lines, open_specs
+from .candidates import entries, label, lines, open_specs
 from .coverage import Candidate, choose
 from .entries import SPEAKING
 from .inside import inside_longer
@@ -24,7 +24,6 @@ from .plans import Batch, Plan
 from .ranking import BOUND
 from .surroundings import add_imports, add_places, add_words, give_back_lines, name_again, take_out
 from .telling import Allowances, tell
-from .words import label_of
 
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,
@@ -271,7 +270,7 @@ class Selector:
         for n, plan in enumerate(batch.plans):
             specs = open_specs(batch, plan, classes)
             if plan.labelled and not classes:
-                self._label(plan, specs)
+                label(plan, specs)
             if classes:
                 candidates += entries(batch, n, specs)
             elif self._values_first and not plan.labelled:
@@ -298,21 +297,6 @@ class Selector:
             return inside_chosen(self._batch, chosen) - bound
         texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}
         return inside_longer(texts, self._words) - bound
-
-    def _label(self, plan: Plan, specs: Sequence[int]) -> None:
-        """A word for each line that holds open specifics without a key, before they are chosen: what the best of them
-        needs alone, since nobody knows yet which others will stand beside it."""
-        best: dict[int, int] = {}
-
-        def rate(spec: int) -> float:
-            return plan.worth[spec] / plan.bare[spec]
-
-        for spec in specs:
-            home = plan.survey.home[spec]
-            if plan.wants_word(spec) and (home not in best or rate(spec) > rate(best[home])):
-                best[home] = spec
-        for home, spec in best.items():
-            plan.labels[home] = label_of(plan.survey, home, {spec})
 
 
 __all__ = ["Selector"]
