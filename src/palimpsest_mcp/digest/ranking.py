@@ -18,8 +18,16 @@ BOUND = CARRIED / 10
 _CROWD = 0.3
 """Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
 tell less apiece than the one ticket number among them."""
+_CROWD_OF_NAMES = 0.7
+"""The same for names: they can be found again by looking for them, and every source has plenty."""
+_NAMES = frozenset({"constant", "integer", "name"})
+_CROWD_OF_RARE = 0.2
+"""And of each of n kinds of one class that are rare."""
 _ALONE = 2.0
-"""For what is the only one of its like in the source: the one date in a listing of packages is why somebody looked."""
+"""More for what is the only one of its like in the source, a half of that for one of two: the one date in a listing of
+packages is why somebody looked."""
+_FEW = 3
+"""Of a kind, up to which they are rare."""
 _COMMON = frozenset({"constant", "integer", "name", "number"})
 """Classes of which every source has some."""
 _FLAT = 0.7
@@ -52,6 +60,10 @@ _FAINT = 0.1
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}(?![0-9A-Za-z])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_ -]*")
 """A key that is a name; one with digits in it is data itself, and says nothing about what is alike."""
+_BEFORE = re.compile(r"([^\W\d]{2,})\W{1,3}\Z")
+_KEYED = re.compile(r"([^\W\d]{2,})[\"']?\s?[:=]\s?[\"']?\Z")
+_NEAR = 30
+"""Characters before a value in which its word stands."""
 _DAY = re.compile(r"\d{4}|[A-Z][a-z]{2}|\d[/.]\d")
 _TIME_OF_DAY = 0.5
 _PLACE = re.compile(r":\d+$|:\d+:")
@@ -78,8 +90,6 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
     Args:
         values_first: as in `DigestRequest`; every one of a crowd counts, and classes differ less.
     """
-    families = [(spec.cls, spec.key if _NAME.fullmatch(spec.key) else "") for spec in survey.specs]
-    crowd = Counter(families)
     titles = survey.titles
     found = [
         (_bare(spec, ranks) if values_first else _alone(spec, ranks))
@@ -89,10 +99,32 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
     ]
     if values_first:
         return [one * (_IN_TITLE if home < titles else 1.0) for one, home in zip(found, survey.home, strict=True)]
-    return [
-        one * (_ALONE if crowd[family] == 1 and family[0] not in _COMMON else crowd[family] ** -_CROWD)
-        for one, family in zip(found, families, strict=True)
-    ]
+    return [one * share for one, share in zip(found, _of_crowd(survey), strict=True)]
+
+
+def _of_crowd(survey: Survey) -> list[float]:
+    """What is left of the worth of each where it has many like it: the same class behind the same key or word. What
+    has few like it is worth more, unless most of its class are so."""
+    alike = [_like(survey, spec, home) for spec, home in zip(survey.specs, survey.home, strict=True)]
+    crowd = Counter(alike)
+    rare = Counter(cls for (cls, _), times in crowd.items() if times <= _FEW)
+    found: list[float] = []
+    for cls, word in alike:
+        times = crowd[cls, word]
+        fall, of_rare = (_CROWD_OF_NAMES,) * 2 if cls in _NAMES else (_CROWD, _CROWD_OF_RARE)
+        share = times**-fall * (1.0 if cls in _COMMON and not (word and cls in _NAMES) else 1.0 + _ALONE / times)
+        found.append(share * rare[cls] ** -of_rare if times <= _FEW else share)
+    return found
+
+
+def _like(survey: Survey, spec: Specific, home: int) -> tuple[str, str]:
+    """Class, and the key or else the word before it; of a name only one that is a key to it."""
+    if spec.key:
+        return spec.cls, spec.key if _NAME.fullmatch(spec.key) else ""
+    text = survey.lines[home].text
+    at = text.find(spec.text)
+    before = (_KEYED if spec.cls in _NAMES else _BEFORE).search(text, max(0, at - _NEAR), at)
+    return spec.cls, before[1] if before else ""
 
 
 def _bare(spec: Specific, ranks: Mapping[str, Rank]) -> float:

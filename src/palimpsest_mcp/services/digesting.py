@@ -22,6 +22,8 @@ from .made import Above, Made, archived_item, digest_hash
 from .sources import Sources
 from .wording import Wording
 
+_BESIDE = 2
+"""Tokens beside a value: a word that it shares with others, what keeps it apart from the next."""
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
 """Kinds that no pass takes, beside the policy's own: what they show is in view for good (D8)."""
 
@@ -178,6 +180,10 @@ class Digesting:
             record = msgspec.structs.replace(record, level=above.level, replaces=above.replaces)
         texts = tuple(one.text for one in masked)
         return Made(record=record, shown=digest.shown, texts=texts, notes=digest.notes)
+
+    def price_of(self, texts: Iterable[str]) -> int:
+        """Tokens of these values, each with what stands beside it."""
+        return sum(self._counter.count(text) + _BESIDE for text in texts)
 
     def ask_for(self, item_id: str, words: Iterable[str]) -> None:
         """From now on, these words, and lines with them, count for more in the digest of an item."""

@@ -39,9 +39,9 @@ async def raised(
     """
     before = digesting.held()
     carried = await asyncio.to_thread(left_to, given, group.batch_ids, before, standing, fresh)
-    tries = [(group.budget_tokens, least)]
-    if carried:
-        tries += [(group.budget_tokens, 0.0), (int(ROOMIER * group.tokens), 0.0)]
+    most = int(ROOMIER * group.tokens)
+    room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
+    tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
     for budget, min_shown in tries:
         slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
         above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
