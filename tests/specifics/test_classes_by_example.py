@@ -114,6 +114,7 @@ def test_it_is_nothing(text: str) -> None:
         ("./app/settings.py:123:raise RuntimeError('ERR_X_12')", {"./app/settings.py:123", "RuntimeError", "ERR_X_12"}),
         ("[t](https://a.org/b), <https://c.org/d>.", {"https://a.org/b", "https://c.org/d"}),
         ("版本1.2.3发布于2026-11-20，价格$12", {"1.2.3", "2026-11-20", "$12"}),
+        ("about ~300 rows, lodash ~1.2", {"~300 rows", "~1.2"}),
         ("INFO:2026-11-20T10:00:00Z:worker", {"2026-11-20T10:00:00Z"}),
         ("|src/app/main.py:12|HAT069|48213|", {"src/app/main.py:12", "HAT069", "48213"}),
         ("ada@db-1:~/src$ git log -3", {"~/src", "$ git log -3"}),
