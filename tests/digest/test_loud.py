@@ -71,6 +71,23 @@ def test_where_every_line_is_loud_none_stands_out() -> None:
     assert [unit.gist > 0.3 for unit in units[:3]] == [True, True, False]
 
 
+@pytest.mark.parametrize("values_first", [True, False])
+def test_of_a_chain_of_exceptions_the_cause_is_told_with_its_words(bench: Bench, values_first: bool) -> None:
+    frames = [
+        f"\tat org.frame.tx.Proxy{n % 9}.invoke(Proxy{n % 9}.java:{n * 37 + 11}) ~[tx-6.1.{n}.jar]" for n in range(40)
+    ]
+    cause = "Caused by: org.sql.SqlException: duplicate key value violates the constraint uk_user_email"
+    lines = [
+        "2027-02-03 09:14:11.004 ERROR 1 --- [exec-4] dispatcherServlet : the servlet threw an exception",
+        "org.frame.dao.IntegrityException: could not execute the statement",
+        *frames[:30],
+        cause,
+        *frames[30:],
+    ]
+    text = bench.digest("\n".join(lines), share=0.2, values_first=values_first).parts[0].text
+    assert cause in text.split("\n")
+
+
 @given(st.sampled_from(list(zip(LOUD, STEMS, strict=True))), st.data())
 def test_what_is_loud_holds_one_of_the_stems_that_are_looked_for_first(
     pair: tuple[re.Pattern[str], tuple[str, ...]], data: st.DataObject

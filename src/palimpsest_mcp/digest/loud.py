@@ -27,9 +27,11 @@ STEMS = (
 """One of these stands in whatever such a pattern finds: looked for first, since that is many times quicker."""
 _OF_DOCUMENT = re.compile(r"\s*+(?:[-*+>|] |#+ )|.{160}")
 """Headings, items, cells and paragraphs speak of errors that did not happen."""
-_FEW, _SHARE = 2, 0.03
+_FEW, _SHARE = 3, 0.03
 """Loud lines up to which they are few: so many, or this share of all."""
 _TELLS = 1.8
+_CAUSE = "Caused by: "
+"""Begins the line of a stack trace that tells the most: the last one names the root of the trouble."""
 
 
 def raise_loud(units: Sequence[Unit]) -> None:
@@ -46,7 +48,7 @@ def raise_loud(units: Sequence[Unit]) -> None:
             if len(loud) <= max(_FEW, _SHARE * len(units)):
                 for unit in loud:
                     unit.loud = True
-                    unit.gist = max(unit.gist, _TELLS)
+                    unit.gist = max(unit.gist, _TELLS + unit.text.startswith(_CAUSE) / 10)
             return
 
 
