@@ -136,8 +136,17 @@ def test_a_private_key_over_three_texts_is_masked_in_each() -> None:
         ("Cookie: " + "theme=dark; lang=en; " * 150 + "session=", Forge(11).of(60), "; seen=1\n"),
         ("token=", Forge(12).of(3000), "\nport=5432"),
         ("    key: |\n", Forge(13).pem("PRIVATE " + "KEY", 60).replace("\n", "\n" + " " * 70), "\ndone"),
+        ("token=", "\n".join(Forge(15 + n).of(76) for n in range(40)), "\nport=5432"),
+        ("7 | ", Forge(14).pem("PRIVATE " + "KEY", 60).replace("\n", "\n7 | "), "\ndone"),
     ],
-    ids=["private key", "last of a long header", "long token", "private key far to the right"],
+    ids=[
+        "private key",
+        "last of a long header",
+        "long token",
+        "private key far to the right",
+        "wrapped",
+        "only END tells how long",
+    ],
 )
 @pytest.mark.parametrize("share", [0, 0.2, 0.33, 0.41, 0.5, 0.9])
 def test_a_long_secret_over_a_seam_is_masked_in_both_texts(before: str, secret: str, behind: str, share: float) -> None:

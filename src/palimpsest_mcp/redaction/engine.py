@@ -19,6 +19,7 @@ _NEAR = 2048  # bytes around a new mark that the next round looks at
 _SEAM = 1024  # bytes on both sides of where two texts meet that are looked at together
 _FAR = 8192  # and so many where a line, or a secret, is longer
 _EDGE = 512  # bytes before the end of what is looked at: a secret that ends there may go on behind it
+_OPENED = b"-----BEGIN"  # of a key block, which may be known only by its end, far behind the seam
 _LINK = 16  # bytes between a seam and a value whose name ends the text before
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
@@ -125,12 +126,15 @@ class RuleRedactor:
 
 
 def _around(whole: bytes, seam: int, placed: Sequence[Find]) -> tuple[int, int]:
-    """What to look at together: bytes on both sides, on the left the whole line and the secret that stands last."""
+    """What to look at together: bytes on both sides, on the left the whole line and the secret that stands last; all
+    that is ever looked at where a key block begins before the seam."""
+    far = max(0, seam - _FAR)
+    if whole.rfind(_OPENED, far, seam + len(_OPENED)) >= 0:
+        return far, min(len(whole), seam + _FAR)
     left = max(0, seam - _SEAM)
     last = bisect_right(placed, seam, key=attrgetter("start")) - 1
     if last >= 0 and placed[last].end > left:
         left = max(0, placed[last].start - _SEAM)
-    far = max(0, seam - _FAR)
     return min(left, max(far, whole.rfind(b"\n", far, seam) + 1)), min(len(whole), seam + _SEAM)
 
 
