@@ -16,8 +16,8 @@ CARRIED = 1_000.0
 BOUND = CARRIED / 10
 """Of such a value the worth is above this, muted or not: it must be shown itself, whatever holds it."""
 _CROWD = 0.3
-"""Each of n like specifics (same class, same key, same source) is worth n to the minus this: two hundred time stamps
-tell less apiece than the one ticket number among them."""
+"""Each of n like specifics (same class behind the same key or word of one source) is worth n to the minus this: two
+hundred time stamps tell less apiece than the one ticket number among them."""
 _CROWD_OF_NAMES = 0.7
 """The same for names: they can be found again by looking for them, and every source has plenty."""
 _NAMES = frozenset({"constant", "integer", "name"})
@@ -97,7 +97,7 @@ def worth(survey: Survey, ranks: Mapping[str, Rank], *, values_first: bool = Fal
         * (_FAINT if number in survey.faint else 1.0)
         for number, (spec, home) in enumerate(zip(survey.specs, survey.home, strict=True))
     ]
-    if values_first:
+    if values_first:  # once more: the title stands above the list of values anyway
         return [one * (_IN_TITLE if home < titles else 1.0) for one, home in zip(found, survey.home, strict=True)]
     return [one * share for one, share in zip(found, _of_crowd(survey), strict=True)]
 

@@ -11,18 +11,19 @@ from ..digest.manifest import header, item_note
 from ..digest.survey import survey
 from ..ledger.placeholders import is_placeholder
 from ..ledger.view import View
-from ..models.digests import DigestRequest, DigestSource
+from ..models.digests import DigestRequest
 from ..models.events import SessionInfo
-from ..models.items import Action, content_sha256, content_text
+from ..models.items import content_sha256, content_text
 from ..models.plans import ContextItem
 from ..models.records import KEPT, ArchivedItem, ClassCount, OffloadRecord, Reason, SpecificCounts, Verification
 from ..models.specifics import Specific
 from ..ports.text import Redacted
 from .batch_numbers import reserve_numbers
 from .dependencies import ContentCounter, Dependencies
-from .made import archived_item, has_binary
+from .made import archived_item
 from .offloaded import Offloaded
 from .sessions import Sessions
+from .sources import Sources
 
 RESULTS_A_BATCH = 3
 MESSAGES_A_BATCH = 12
@@ -121,9 +122,10 @@ class Keeping:
     def _kept(
         self, info: SessionInfo, batch_id: str, items: list[ContextItem], counter: ContentCounter, reason: Reason
     ) -> Kept:
-        masked = self._given.redactor.redact_all([content_text(one.item.content) for one in items])
+        about = Sources(self._given.redactor, self._given.registry)
+        masked = about.masked(items)
         found = tuple(self.specifics_of(one.text) for one in masked)
-        sources = tuple(self._source(one, text) for one, text in zip(items, masked, strict=True))
+        sources = about.of(items, masked)
         # As every digest counts them, item by item: `verify` counts them again.
         surveyed = [survey(source, self._given.registry).specs for source in sources]
         counts = [_counts(specs) for specs in surveyed]
@@ -182,23 +184,6 @@ class Keeping:
             specifics=counts,
             redaction=dict(sorted(redaction.items())),
             counter=counter.name,
-        )
-
-    def _source(self, one: ContextItem, masked: Redacted) -> DigestSource:
-        item = one.item
-        target = self._given.redactor.redact(item.action.target).text if item.action else ""
-        return DigestSource(
-            item_id=item.id,
-            kind=item.kind,
-            text=masked.text,
-            tokens=item.tokens,
-            tool_name=item.tool_name,
-            action=Action(verb=item.action.verb, target=target) if item.action else None,
-            title=self._given.redactor.redact(item.title).text,
-            url=self._given.redactor.redact(item.url).text,
-            is_error=item.is_error,
-            redacted=sum(masked.counts.values()),
-            binary=has_binary(item.content),
         )
 
 
