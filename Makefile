@@ -1,11 +1,13 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check e2e bench mutants torture demo lock clean
+.PHONY: help setup test goldens check e2e bench mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-CRASH_SECONDS ?= 60
+CRASH_SECONDS ?= 8
+# As many processes as there are cores; WORKERS=0 runs in one, for a debugger.
+WORKERS ?= auto
 PYTEST ?= $(VENV)/bin/python -m pytest
 
 BIN := $(VENV)/bin
@@ -27,15 +29,18 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (60)
-	PALIMPSEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests $(ARGS)
+test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (8)
+	PALIMPSEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) $(ARGS)
+
+goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
+	GOLDENS=write $(PYTEST) tests/test_goldens.py
 
 check: $(DEV) ## format, lint, types, floors, docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
-	$(PYTEST) tests/docs tests/mutants -m "not slow"
+	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
@@ -49,7 +54,7 @@ mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 	$(BIN)/python tests/mutants/run.py $(ARGS)
 
 torture: ## the crash harness for ten minutes each
-	$(MAKE) test CRASH_SECONDS=600 ARGS="-m crash"
+	$(MAKE) test CRASH_SECONDS=600 WORKERS=0 ARGS="-m crash"
 
 .build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }

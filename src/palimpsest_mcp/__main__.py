@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -12,10 +13,10 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Without arguments and without a terminal on stdin: the stdio server.
+    Without arguments and without a terminal on stdin: the stdio server, unless a shell asks what would fit.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given and not _terminal_on_stdin():
+    if not given and not _terminal_on_stdin() and "_PALIMPSEST_MCP_COMPLETE" not in os.environ:
         given = ["serve"]
     if given[:1] == ["statusline"] and (len(given) == 1 or (len(given) == 3 and given[1] == "--home")):
         # It runs after every message of a session: there is no time to import a parser of options.
@@ -33,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(given, serve=serve)
 
 
-def serve(home: str | None, host: str = "") -> None:
-    """Serve MCP on stdin and stdout until stdin ends."""
+def serve(home: str | None, host: str = "", only_session: str = "") -> int:
+    """Serve MCP on stdin and stdout until stdin ends, or an interrupt comes; gives the exit status."""
     from .server.stdio import serve_stdio
 
-    serve_stdio(home, host)
+    return serve_stdio(home, host, only_session)
 
 
 def _terminal_on_stdin() -> bool:

@@ -3,9 +3,9 @@
     PalimpsestError
     ├── InputError            what was handed in cannot be used
     │   ├── InvalidArgument · InvalidItem · InvalidPolicy · InvalidSettings
-    │   ├── FileMissing · FileEmpty · FileNotJson · FileWrongShape · LineNeeded
+    │   ├── FileMissing · FileEmpty · FileNotJson · FileWrongShape · LineNeeded · OutputRefused
     │   ├── InvalidEvent · SkillAmbiguous · HandWrittenTooLong
-    │   ├── HandoffIncomplete · HandoffSecret
+    │   ├── HandoffIncomplete · HandoffSecret · ExchangeRefused · SessionExists
     │   └── WindowUnknown
     ├── UnknownName           a session, batch, item, skill, rule or handoff that nobody has
     │   ├── SessionUnknown · BatchUnknown · ItemUnknown · SkillUnknown · RuleUnknown · HandoffUnknown
@@ -29,11 +29,14 @@ class PalimpsestError(Exception):
 
     Attributes:
         message: one sentence for a person.
-        next: what to do now, one sentence in the imperative.
+        next: what to do now, one sentence in the imperative; where it names a step, a `models.advice.Advice`, which
+            each face words as its callers can take it.
     """
 
     code: ClassVar[str] = "error"
     exit_status: ClassVar[int] = 1
+    for_user: ClassVar[bool] = False
+    """Whether the next step is out of an agent's reach: it is at the machine, the disk or the settings."""
 
     def __init__(self, message: str, *, next: str) -> None:
         super().__init__(message)
@@ -146,6 +149,28 @@ class InvalidSettings(InputError):
 
     code = "invalid_settings"
     exit_status = 18
+    for_user = True
+
+
+class OutputRefused(InputError):
+    """A file was to be written where something stands already, over its own source, or into a store."""
+
+    code = "output_refused"
+    exit_status = 19
+
+
+class ExchangeRefused(InputError):
+    """The file to import is damaged, no export, or of a newer version; nothing of it was imported."""
+
+    code = "exchange_refused"
+    exit_status = 80
+
+
+class SessionExists(InputError):
+    """A session to import is here already, with another content; nothing was imported."""
+
+    code = "session_exists"
+    exit_status = 81
 
 
 class UnknownName(PalimpsestError):
@@ -153,10 +178,20 @@ class UnknownName(PalimpsestError):
 
 
 class SessionUnknown(UnknownName):
-    """No session has this id or handle."""
+    """No session has this id or handle.
+
+    Attributes:
+        name: what was asked for.
+        near: handles of the sessions that may be meant, the nearest first.
+    """
 
     code = "session_unknown"
     exit_status = 20
+
+    def __init__(self, message: str, *, next: str, name: str = "", near: tuple[str, ...] = ()) -> None:
+        super().__init__(message, next=next)
+        self.name = name
+        self.near = near
 
 
 class BatchUnknown(UnknownName):
@@ -196,6 +231,7 @@ class StoreUnusable(StoreError):
 
     code = "store_unusable"
     exit_status = 30
+    for_user = True
 
 
 class StoreNewer(StoreError):
@@ -203,6 +239,7 @@ class StoreNewer(StoreError):
 
     code = "store_newer"
     exit_status = 31
+    for_user = True
 
 
 class WriteFailed(StoreError):
@@ -210,6 +247,7 @@ class WriteFailed(StoreError):
 
     code = "write_failed"
     exit_status = 32
+    for_user = True
 
 
 class RecordDamaged(StoreError):

@@ -129,7 +129,8 @@ def test_a_record_changed_by_hand_is_reported_and_never_passed_off_as_whole(
     segment = next(home.glob("session/*/offloaded/*.jsonl"))
     segment.chmod(0o600)
     segment.write_bytes(segment.read_bytes().replace(b"job 0 started", b"job 9 started", 1))
-    assert program("restore", compacted, "offload_0001", "--item", "toolu_0", "--raw").out == b""
+    restored = program("restore", compacted, "offload_0001", "--item", "toolu_0", "--raw").out
+    assert restored.startswith(b"job 0 started"), "the ledger has a copy that fits the hash"
     ran = program("verify", "--json")
     assert ran.status == 33 and ran.json["ok"] is False and ran.json["findings"]
 
@@ -142,8 +143,8 @@ def test_a_setting_that_does_not_exist_is_named(program: Program, monkeypatch: p
 
 def test_a_misspelt_command_names_the_one_that_is_near(program: Program) -> None:
     ran = program("comapct", "x.json", "--json")
-    assert ran.status == 2 and ran.error["next"].startswith("palimpsest-mcp compact may be meant")
-    assert program("zzz", "--json").error["next"] == "palimpsest-mcp --help lists all."
+    assert ran.status == 2 and ran.error["next"].startswith("`palimpsest-mcp compact --help` may be meant")
+    assert program("zzz", "--json").error["next"] == "`palimpsest-mcp --help` lists all"
 
 
 @pytest.mark.parametrize(
@@ -160,5 +161,5 @@ def test_a_file_without_a_message_of_its_form_is_refused_and_leaves_no_session(
         assert program(command[0], path, *command[1:]).status == 0
         return
     ran = program(command[0], path, *command[1:], "--json")
-    assert ran.status == 13 and "no message" in ran.error["message"] and "compact FILE" in ran.error["next"]
+    assert ran.status == 13 and "no message" in ran.error["message"] and "messages" in ran.error["next"]
     assert program("status", "--json").json["sessions"] == 0

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp.errors import SessionUnknown
+
 Program = Callable[..., Any]
 Messages = list[dict[str, Any]]
 
@@ -38,7 +40,7 @@ def test_people_see_the_handle_both_windows_and_how_to_get_things_back(program: 
     handle = program("status", "--json").json["recent"][0]["handle"]
     assert f"(handle {handle})" in text and "status   compacted" in text
     assert "before " in text and "after " in text
-    assert f"palimpsest-mcp restore {handle} offload_0001" in text
+    assert f" restore {handle} offload_0001" in text
     assert "\x1b" not in text
 
 
@@ -99,7 +101,7 @@ def test_compacting_again_gives_the_same_bytes(program: Program, session_file: P
 def test_a_dry_run_shows_the_plan_and_changes_nothing(program: Program, session_file: Path) -> None:
     report = program("compact", session_file, *FORCED, "--dry-run", "--json").json
     assert report["status"] == "planned" and report["plan_id"] and report["slots"]
-    assert program("list", report["handle"], "--json").json == {"batches": []}
+    assert program("list", report["handle"]).status == SessionUnknown.exit_status
     assert "would leave" in program("compact", session_file, *FORCED, "--dry-run").text
 
 

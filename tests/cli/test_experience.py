@@ -56,7 +56,7 @@ def test_from_three_events_to_a_rule_and_back_to_its_events(learned: Program, sk
 def test_record_says_what_is_due(program: Program) -> None:
     assert "due (" not in program("experience", "record", "search-x", event(1)).text
     ran = program("experience", "record", "search-x", event(2, user_feedback="rejected"))
-    assert "due (user_feedback): palimpsest-mcp experience compact search-x" in ran.text
+    assert "due (user_feedback): palimpsest-mcp --home" in ran.text and "experience compact search-x\n" in ran.text
     assert program("experience", "record", "search-x", event(3), "--json").json["new_events"] == 3
 
 

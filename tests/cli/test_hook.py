@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.cli.hooking import APART, hook_arguments
+from palimpsest_mcp.cli.hooking import APART, answer_hook, hook_arguments
 from palimpsest_mcp.store.host_files import HostFiles
 
 HEAVY = ("pydantic", "mcp", "anthropic", "tiktoken", "click", "asyncio", "palimpsest_mcp.app", "re2")
@@ -113,6 +115,51 @@ def test_after_clear_the_new_session_is_linked_to_the_old_one_of_the_same_client
         hook(home, "SessionStart", {"session_id": new, "source": "clear", "cwd": "/same"}, CLAUDE_PID=pid)
     assert (files.parent_of("new-a"), files.parent_of("new-b")) == ("old-a", "old-b")
     assert files.take_ended("101") == ""
+
+
+def test_after_clear_the_link_is_there_even_if_the_process_apart_never_got_to_write(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client runs SessionStart as soon as SessionEnd has returned; 19 of 19 sessions lost their parent."""
+    home.mkdir()
+    answered(monkeypatch, home, "SessionEnd", {"session_id": "old", "reason": "clear"})
+    answered(monkeypatch, home, "SessionStart", {"session_id": "new", "source": "clear"})
+    assert HostFiles(home).parent_of("new") == "old"
+
+
+def test_a_process_apart_that_comes_late_does_not_name_a_wrong_parent(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    ended = {"session_id": "one", "reason": "clear"}
+    answered(monkeypatch, home, "SessionEnd", ended)
+    answered(monkeypatch, home, "SessionStart", {"session_id": "two", "source": "clear"})
+    answered(monkeypatch, home, "SessionEnd", {"session_id": "two", "reason": "clear"})
+    answered(monkeypatch, home, "SessionEnd", ended, apart=True)
+    answered(monkeypatch, home, "SessionStart", {"session_id": "three", "source": "clear"})
+    assert (HostFiles(home).parent_of("two"), HostFiles(home).parent_of("three")) == ("one", "two")
+
+
+@pytest.mark.parametrize(("reason", "auto"), [("other", "on"), ("clear", "off")])
+def test_only_a_session_that_is_left_for_another_is_noted(
+    home: Path, monkeypatch: pytest.MonkeyPatch, reason: str, auto: str
+) -> None:
+    home.mkdir()
+    monkeypatch.setenv("PALIMPSEST_AUTO", auto)
+    answered(monkeypatch, home, "SessionEnd", {"session_id": "old", "reason": reason})
+    assert not (home / "claude-code").exists()
+
+
+def answered(
+    monkeypatch: pytest.MonkeyPatch, home: Path, event: str, payload: dict[str, Any], *, apart: bool = False
+) -> None:
+    """One hook in this process, of one client; what it starts apart never begins."""
+    data = io.TextIOWrapper(io.BytesIO(json.dumps(payload).encode()))
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdin", data)
+        patched.setenv("CLAUDE_PID", "4711")
+        patched.setattr(sys, "executable", shutil.which("true"))
+        assert answer_hook(event, str(home), apart=apart) == 0
 
 
 def test_every_event_works_through_the_command(home: Path) -> None:

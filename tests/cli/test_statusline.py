@@ -41,17 +41,17 @@ def stdin(used: int | None = 600_000, model: str = "claude-opus-5-5", **more: An
     return {"session_id": SID, "model": {"id": model}, "context_window": window, **more}
 
 
-def test_it_tells_the_share_of_the_clients_own_trigger_and_what_was_saved(home: Path) -> None:
+def test_it_tells_the_share_of_the_window_the_clients_own_trigger_and_what_was_saved(home: Path) -> None:
     line = status_line(stdin(), {}, str(home))
-    assert line == "context 62% of 967k to auto-compact · 7 batches offloaded, 23.1k saved · probes 18/20"
+    assert line == "context 61% of 980k, auto-compact at 967k · 7 batches offloaded, 23.1k saved · probes 18/20"
 
 
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
-        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "800000"}, "78% of 767k to auto-compact"),
-        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80"}, "77% of 784k to auto-compact"),
-        ({"DISABLE_AUTO_COMPACT": "1"}, "60% of 1M, no auto-compact"),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "800000"}, "77% of 780k, auto-compact at 767k"),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80"}, "61% of 980k, auto-compact at 784k"),
+        ({"DISABLE_AUTO_COMPACT": "1"}, "61% of 980k, no auto-compact"),
     ],
 )
 def test_what_the_user_set_in_the_client_counts(home: Path, environ: dict[str, str], words: str) -> None:
@@ -62,38 +62,38 @@ def test_a_changed_setting_is_seen_at_once(home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / ".claude").mkdir(parents=True)
     given = stdin(workspace={"project_dir": str(project)})
-    assert "of 967k" in status_line(given, {}, str(home))
+    assert "at 967k" in status_line(given, {}, str(home))
     (project / ".claude" / "settings.json").write_text(json.dumps({"autoCompactWindow": 800_000}), "utf-8")
-    assert "of 767k" in status_line(given, {}, str(home))
+    assert "at 767k" in status_line(given, {}, str(home))
     (project / ".claude" / "settings.json").unlink()
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / ".claude.json").write_text(json.dumps({"a": 1, "autoCompactEnabled": False}), "utf-8")
     assert "no auto-compact" in status_line(given, {}, str(home))
-    assert "of 967k" in status_line(stdin(used=1), {"CLAUDE_CONFIG_DIR": str(tmp_path / "other")}, str(home))
+    assert "at 967k" in status_line(stdin(used=1), {"CLAUDE_CONFIG_DIR": str(tmp_path / "other")}, str(home))
 
 
 def test_what_was_worked_out_is_kept_and_another_model_is_another_matter(home: Path) -> None:
     status_line(stdin(), {}, str(home))
     kept = json.loads((home / "statusline.json").read_text("utf-8"))
     assert (kept["tokens"], kept["window"]) == (967_000, 1_000_000)
-    assert "of 167k" in status_line(stdin(100_000, "claude-opus-4-6"), {}, str(home))
+    assert "at 167k" in status_line(stdin(100_000, "claude-opus-4-6"), {}, str(home))
     (home / "statusline.json").write_text("[garbage", "utf-8")
-    assert "of 967k" in status_line(stdin(), {}, str(home))
+    assert "at 967k" in status_line(stdin(), {}, str(home))
 
 
 def test_before_the_first_answer_the_share_is_not_known(home: Path) -> None:
-    assert status_line(stdin(None), {}, str(home)).startswith("context – of 967k to auto-compact")
+    assert status_line(stdin(None), {}, str(home)).startswith("context – of 980k, auto-compact at 967k")
     assert status_line({}, {}, str(home)) == "context: nothing known yet"
 
 
 def test_a_session_without_a_note_and_a_store_that_is_not_there_cost_only_themselves(
     home: Path, tmp_path: Path
 ) -> None:
-    assert status_line(stdin(session_id="another"), {}, str(home)) == "context 62% of 967k to auto-compact"
+    assert status_line(stdin(session_id="another"), {}, str(home)) == "context 61% of 980k, auto-compact at 967k"
     for odd in ("../" + SID, "", "A" * 65, 3, None, "x/y"):
         assert "offloaded" not in status_line(stdin(session_id=odd), {}, str(home))
     nowhere = tmp_path / "nowhere"
-    assert status_line(stdin(), {}, str(nowhere)) == "context 62% of 967k to auto-compact"
+    assert status_line(stdin(), {}, str(nowhere)) == "context 61% of 980k, auto-compact at 967k"
     assert not nowhere.exists()
 
 
@@ -135,7 +135,7 @@ def run(home: Path, *arguments: str, given: bytes) -> subprocess.CompletedProces
 def test_the_second_line_imports_next_to_nothing(home: Path) -> None:
     run(home, "statusline", "--home", str(home), given=json.dumps(stdin()).encode())
     done = run(home, "statusline", "--home", str(home), given=json.dumps(stdin()).encode())
-    assert done.stdout.decode().startswith("context 62% of 967k")
+    assert done.stdout.decode().startswith("context 61% of 980k")
     modules = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.decode().splitlines()}
     ours = {name for name in modules if name.startswith("palimpsest_mcp.")}
     assert ours <= {

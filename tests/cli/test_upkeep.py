@@ -27,7 +27,7 @@ def test_the_status_counts_what_was_saved_net_of_what_was_given_back(program: Pr
 
 
 def test_an_empty_store_says_how_to_begin(program: Program) -> None:
-    assert "palimpsest-mcp compact FILE" in program("status").text
+    assert "palimpsest-mcp compact --help" in program("status").text
 
 
 def test_a_whole_store_verifies(program: Program, compacted: str) -> None:

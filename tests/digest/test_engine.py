@@ -106,7 +106,7 @@ def test_the_manifest_counts_what_is_left_out_and_says_so_when_it_is_nothing(
     assert f"left out {counts.left_out} of {counts.total} specifics: " in first
     assert first.endswith(" · restore_batch s7f3k offload_0007]")
     roomy = bench.digest("plain words only and more of them\n" * 40 + "ticket HAT069", share=0.9)
-    assert "left out 0 of 1 specifics · restore_batch s7f3k offload_0007]" in roomy.parts[0].lines[0].text
+    assert "left out 0 of 1 specific · restore_batch s7f3k offload_0007]" in roomy.parts[0].lines[0].text
 
 
 def test_what_an_earlier_digest_shows_under_the_same_key_counts_as_elsewhere(bench: Bench) -> None:
@@ -273,3 +273,11 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
 def test_the_digester_names_itself_with_its_version() -> None:
     digester = ExtractiveDigester(DefaultRegistry(), Bench().counter)
     assert digester.name.startswith("extractive/")
+
+
+@pytest.mark.parametrize(("share", "ceiling"), [(0.3, 0.3), (0.3, 0.6), (0.9, 0.9)])
+def test_no_digest_is_longer_than_it_may_be(
+    bench: Bench, log: Callable[[int], str], share: float, ceiling: float
+) -> None:
+    digest = bench.digest(log(400), log(90), share=share, ceiling=ceiling, most_tokens=700)
+    assert digest.mode == "digest" and digest.tokens <= 700 and digest.verification.passed

@@ -65,6 +65,12 @@ def test_numbers_are_never_joined_by_a_comma() -> None:
     assert "," not in "".join(ledger(text))
 
 
+def test_values_that_would_look_like_groups_of_one_number_stand_apart() -> None:
+    text = "\n".join(f"{word}\n{n}\n" for word, n in zip("abcd", ("12.5", "958.18", "388 450", "51007"), strict=True))
+    assert ledger(text, in_rows=False) == ["number: 12.5  958.18  388 450  51007"]
+    assert ledger("size=48213\nsize=51007\nsize=123.5", in_rows=False)[-1].endswith("size=48213 51007  123.5")
+
+
 def test_a_command_has_a_line_of_its_own() -> None:
     assert ledger("$ npm run build\nand some text")[-1] == "$ npm run build"
 

@@ -205,8 +205,8 @@ def test_a_changed_line_takes_its_file_and_place_along(bench: Bench) -> None:
 def test_a_row_takes_the_names_of_its_columns_along(bench: Bench) -> None:
     rows = "\n".join(f"V{n:03d},north,{n * 7 + 100},{n}.5" for n in range(30))
     text = f"vessel,berth,length,draft\n{rows}\n"
-    assert _above(_units(bench, text), "V012") == ["vessel,berth,length,draft"]
-    assert _shown(bench, text * 4, 0.3)[0] == "vessel,berth,length,draft"
+    assert _above(_units(bench, text), "V012") == ["vessel\tberth\tlength\tdraft"]
+    assert _shown(bench, text * 4, 0.3)[0] == "vessel\tberth\tlength\tdraft"
 
 
 _YAML = """kind: Deployment

@@ -58,6 +58,33 @@ def test_what_the_source_says_is_shown(line: DigestLine) -> None:
     assert not found.bad_lines and found.shown
 
 
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("paid 7 of 9 in all", DigestLine("quote", "paid 8 of 9 in all")),
+        ("qty,price\n10,958.18\n12,114.00", DigestLine("quote", "10,958.18")),
+        ("le budget de 1 250 000 € et 3 412 dossiers", DigestLine("entry", "250  412")),
+    ],
+)
+def test_a_number_that_a_second_reading_does_not_find_may_not_stand(source: str, line: DigestLine) -> None:
+    class Careless(DefaultRegistry):
+        """Finds nothing, so that only the second reader can object."""
+
+        def spans(self, text: str) -> list[Span]:
+            return []
+
+    registry = Careless()
+    one = survey(DigestSource(item_id="a", kind="tool_result", text=source, tokens=9), registry)
+    assert [rule.split(":")[0] for rule in check_part(one, [line], registry).bad_lines.values()] == ["invented"]
+
+
+def test_two_fields_are_shown_as_two_and_counted_as_two() -> None:
+    one = surveyed("qty,price\n10,958.18\n12,114.00\n")
+    assert [spec.text for spec in one.specs] == ["10", "958.18", "12", "114.00"]
+    assert "10\t958.18" in {unit.text for unit in one.reduced.units}
+    assert {unit.kind for unit in one.reduced.units} == {"row"}
+
+
 def test_each_part_of_a_row_is_checked_to_stand_with_its_word() -> None:
     one = survey(
         DigestSource(item_id="a", kind="tool_result", text="frozen 48213\nfrozen 51007\nmelted 61007", tokens=9),
@@ -95,17 +122,19 @@ PART = (DigestPart(item_id="a", lines=(DigestLine("note", "[item 1 x: 2 lines]")
 def test_a_digest_over_its_budget_or_not_smaller_than_its_source_is_refused() -> None:
     def rules(tokens: int, ceiling: int, source: int) -> list[str]:
         empty = SpecificCounts()
-        found = violations(PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, source_tokens=source)
+        found = violations(PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, most=2_000, source_tokens=source)
         return [rule.split(":")[0] for rule in found]
 
     assert rules(105, 100, 1000) == []
     assert rules(106, 100, 1000) == ["budget"]
     assert rules(100, 100, 100) == ["smaller"]
+    assert rules(2_000, 9_000, 90_000) == []
+    assert rules(2_001, 9_000, 90_000) == ["length"], "whatever its budget (D20)"
 
 
 def test_a_part_may_not_be_empty_and_counts_must_be_whole() -> None:
     empty = (DigestPart(item_id="a", lines=()),)
-    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, source_tokens=90)
+    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, most=2_000, source_tokens=90)
     assert {rule.split(":")[0] for rule in found} == {"part", "counts"}
 
 
@@ -117,6 +146,7 @@ def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
             SpecificCounts(),
             tokens=90,
             ceiling=100,
+            most=2_000,
             source_tokens=900,
             prose_tokens=prose,
             budget=100,

@@ -23,7 +23,8 @@ def test_what_the_page_calls_one_phrase_is_found_as_one() -> None:
     (listed,) = re.findall(r"^- Phrases count as one: (.+)\.$", PAGE, re.MULTILINE)
     for phrase in re.findall(r"`([^`]+)`", listed):
         assert len(DefaultRegistry().set_of(phrase)) == 1, phrase
-    assert {text for _, text in DefaultRegistry().set_of("0,87")} == {"87"}
+    assert {text for _, text in DefaultRegistry().set_of("0,87")} == {"0,87"}
+    assert {text for _, text in DefaultRegistry().set_of("f(10,87)")} == {"10", "87"}
 
 
 def test_the_class_on_the_page_works() -> None:

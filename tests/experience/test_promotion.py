@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.experience.promotion import Decision, Standing, decide
+from palimpsest_mcp.experience.promotion import Decision, Standing, decide, key_of_line
 from palimpsest_mcp.experience.tally import Tally
 from palimpsest_mcp.experience.wilson import lower_bound
 from palimpsest_mcp.models.experience import Rule
@@ -77,8 +77,49 @@ def test_what_was_rejected_or_failed_its_rubric_stands_among_failures_only(field
 
 def test_a_correction_is_a_failure_mode_at_first_sight_with_the_users_words() -> None:
     decision = decided(event_line("s", winning_pattern="use the api", user_feedback="correction", notes="No: use RSS"))
-    assert texts(decision, "failures") == ["user correction: No: use RSS"]
-    assert not texts(decision, "active")
+    assert texts(decision, "failures") == ["user corrected: use the api; wanted: No: use RSS"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"winning_pattern": "sort by date", "failure_mode": "sorted by rank"},
+         "user corrected: sorted by rank; wanted: sort by date"),
+        ({"winning_pattern": "sort by date", "failure_mode": "sorted by rank", "notes": "newest first"},
+         "user corrected: sorted by rank; wanted: newest first"),
+        ({"good_query": "{brand} newest", "bad_query": "{brand} best"},
+         "user corrected: {brand} best; wanted: {brand} newest"),
+        ({"notes": "newest first"}, "user corrected; wanted: newest first"),
+        ({"winning_pattern": "sort by rank"}, "user corrected: sort by rank"),
+        ({"failure_mode": "sorted by rank"}, "user corrected: sorted by rank"),
+    ],
+)  # fmt: skip
+def test_a_correction_keeps_its_direction(fields: dict[str, Any], line: str) -> None:
+    """What the user wants never reads as a failure, however many sessions say it."""
+    log = b"".join(event_line(f"s{n}", user_feedback="correction", **fields) for n in range(5))
+    decision = decided(log)
+    assert texts(decision, "failures")[0] == line and not texts(decision, "active")
+    wanted = line.partition("wanted: ")[2]
+    assert all(wanted not in text.replace(f"wanted: {wanted}", "") for text in texts(decision, "failures") if wanted)
+    (correction, *_) = [rule for rule in decision.rules if rule.kind == "correction"]
+    assert key_of_line("failures", line) == ("correction", correction.keys[0]), "the line is known again"
+
+
+def test_what_a_correction_wants_is_no_vote_against_a_rule_that_says_the_same() -> None:
+    worked = successes("sort by date", 3)
+    standing = decided(worked).rules
+    wanted: dict[str, Any] = {
+        "winning_pattern": "sort by date",
+        "failure_mode": "sorted by rank",
+        "user_feedback": "correction",
+    }
+    log = b"".join(event_line(f"w{n}", **wanted) for n in range(2))
+    assert texts(decided(log, standing=standing, old=worked), "active") == ["sort by date"]
+
+
+def test_a_line_of_an_earlier_version_is_known_again() -> None:
+    (rule,) = decided(event_line("s", user_feedback="correction", notes="use RSS")).rules
+    assert key_of_line("failures", "user correction: use RSS") == ("correction", rule.keys[0])
 
 
 def test_one_rejection_is_a_failure_mode_and_one_failure_is_noise() -> None:

@@ -7,23 +7,15 @@ import pytest
 from palimpsest_mcp.hosts.host_table import host_note
 
 
-def test_claude_code_compacts_by_itself_at_a_known_point() -> None:
-    note = host_note("claude-code")
-    assert note.compacts_itself
-    assert "967,000" in note.compaction_point
-
-
 @pytest.mark.parametrize("name", ["", "messages", "openai"])
 def test_a_plain_message_list_is_sent_in_the_place_of_the_old_one(name: str) -> None:
     note = host_note(name)
-    assert not note.compacts_itself
     assert "next request" in note.how_to_apply
 
 
 @pytest.mark.parametrize("name", ["claude-ai", "Claude Desktop", "some-new-host"])
 def test_a_host_that_cannot_be_edited_is_said_to_be_unchanged(name: str) -> None:
     note = host_note(name)
-    assert note.compaction_point == ""
     assert "unchanged" in note.how_to_apply
 
 

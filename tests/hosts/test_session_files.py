@@ -10,6 +10,7 @@ import pytest
 
 from palimpsest_mcp.errors import FileEmpty, FileNotJson, FileWrongShape, InputError, InvalidArgument, LineNeeded
 from palimpsest_mcp.hosts.session_files import detect_form, open_session, parse_value, read_session, rewrap
+from palimpsest_mcp.models.advice import in_form
 
 CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 ROW = {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "content": "q"}}
@@ -65,7 +66,7 @@ def test_a_file_of_several_sessions_needs_one_named() -> None:
     data = lines({"messages": CHAT}, {"messages": CHAT[:1]}, CHAT)
     with pytest.raises(LineNeeded) as caught:
         open_session(data)
-    assert "--line 3" in caught.value.next
+    assert "--line 3" in in_form(caught.value.next, "command")
     assert len(open_session(data, line=2).items) == 1
     assert len(open_session(data, line=3).items) == 2
 
@@ -170,7 +171,7 @@ DEEP = "[" * 10_000 + "]" * 10_000
         (b"", FileEmpty, "empty"),
         (b" \r\n\t\n", FileEmpty, "empty"),
         (b"\xef\xbb\xbf", FileEmpty, "empty"),
-        (gzip.compress(b""), FileEmpty, "empty"),
+        (gzip.compress(b"", mtime=0), FileEmpty, "empty"),
         (b"hello", FileNotJson, "byte 0"),
         (b'[{"role": "user"', FileNotJson, "truncated"),
         (b'[{"role": "us', FileNotJson, "truncated"),
@@ -179,7 +180,7 @@ DEEP = "[" * 10_000 + "]" * 10_000
         (b'[{"role": "user", "content": "a\xff"}]', FileNotJson, "Byte 31 is not UTF-8"),
         (b'[{"role": "user", "content": "a\0"}]', FileNotJson, "0x00"),
         ("[]".encode("utf-16"), FileNotJson, "UTF-16"),
-        (gzip.compress(b"[]" * 9000)[:30], FileNotJson, "truncated"),
+        (gzip.compress(b"[]" * 9000, mtime=0)[:30], FileNotJson, "truncated"),
         (b"\x1f\x8bnot gzip at all", FileNotJson, "damaged"),
         (b"[" + b"9" * 5000 + b"]", FileNotJson, "digits"),
         (DEEP.encode(), FileWrongShape, "deep"),

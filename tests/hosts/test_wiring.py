@@ -30,7 +30,7 @@ SERVER = {"type": "stdio", "command": "/opt/bin/palimpsest-mcp", "args": ["serve
 
 def test_the_hooks_are_those_of_the_plugin() -> None:
     plugin = json.loads((PLUGIN / "hooks" / "hooks.json").read_text("utf-8"))
-    assert hooks("plugin:palimpsest:server", "palimpsest-mcp") == plugin["hooks"]
+    assert hooks("plugin:palimpsest:server", 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/palimpsest.sh"') == plugin["hooks"]
 
 
 def test_a_user_without_the_plugin_gets_the_same_with_another_server() -> None:

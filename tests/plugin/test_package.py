@@ -28,7 +28,8 @@ def test_the_marketplace_offers_the_plugin_as_it_describes_itself() -> None:
 def test_the_plugin_starts_the_server_as_nobody_would_by_hand() -> None:
     """Claude Code suppresses a plugin's server that equals one which the user has added."""
     servers = json.loads((PLUGIN / ".mcp.json").read_text("utf-8"))["mcpServers"]
-    assert servers == {"server": {"command": "palimpsest-mcp", "args": ["serve", "--host", "claude-code"]}}
+    script = "${CLAUDE_PLUGIN_ROOT}/hooks/palimpsest.sh"
+    assert servers == {"server": {"command": "sh", "args": [script, "serve", "--host", "claude-code"]}}
 
 
 def test_hooks_and_module_call_the_server_that_the_plugin_starts() -> None:
@@ -47,7 +48,7 @@ def test_every_hook_names_its_own_event_and_the_session_and_its_time_limit() -> 
         (hook,) = group["hooks"]
         assert 5 <= hook["timeout"] <= 30
         if hook["type"] == "command":
-            assert hook["command"] == f"palimpsest-mcp hook {event}"
+            assert hook["command"] == f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/palimpsest.sh" hook {event}'
             assert event in {"SessionStart", "SessionEnd"}, "the client answers the others by the server"
         else:
             assert (hook["tool"], hook["input"]["event"]) == ("host_event", event)

@@ -134,6 +134,30 @@ def test_the_newest_three_results_stay_whatever_k() -> None:
         assert [one.verdict for one in found] == ["free"] * 2 + ["protected"] * 3
 
 
+@pytest.mark.parametrize("floor", [1, 2, 5, 7])
+def test_a_floor_of_any_size_holds_whole_units(floor: int) -> None:
+    """A reason that is spelled with the number 3 held no unit under another floor."""
+    policy = msgspec.structs.replace(STRICT, floor_tool_results=floor)
+    for kind, sort in (("tool_result", "tool_results"), ("evidence", "evidence")):
+        units = [f"u{row}" for row in range(12)]
+        units[11 - floor] = units[
+            12 - floor
+        ]  # the first that the floor does not reach stands in one unit with the last
+        items = [entry(row, kind, unit=unit) for row, unit in enumerate(units)]
+        held = [one for one in judge(items, policy) if one.reason == f"newest_{floor}_{sort}"]
+        assert [one.item_id for one in held] == [f"i{row}" for row in range(11 - floor, 12)]
+        assert {one.verdict for one in held} == {"protected"}
+
+
+@pytest.mark.parametrize("floor", [1, 2, 5, 7])
+def test_k_is_never_below_the_floor(floor: int) -> None:
+    policy = msgspec.structs.replace(STRICT, floor_tool_results=floor)
+    items = [entry(row) for row in range(12)]
+    for keep_last in (0, floor):
+        found = list(grades(items, policy, keep_last=keep_last).values())
+        assert found == ["free"] * (12 - floor) + ["protected"] * floor
+
+
 def test_k_keeps_softly_and_minus_one_keeps_all() -> None:
     items = [entry(row) for row in range(20)]
     assert list(grades(items, RESEARCH).values()) == ["free"] * 8 + ["keep"] * 9 + ["protected"] * 3

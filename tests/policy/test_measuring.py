@@ -62,12 +62,12 @@ def test_a_provider_that_reported_nothing_is_not_a_provider_that_reported_zero()
         (("told_window", "set_effective_window"), 300, 250, "setting, less 50 for the answer"),
         (("told_window", "set_effective_window", "set_window"), 400, 350, "host, less 50 for the answer"),
         (
-            ("told_window", "set_effective_window", "set_window", "host_window", "forced"),
+            ("told_window", "set_effective_window", "set_window", "host_window"),
             500,
             450,
             "model table (claude-x*), less 50 for the answer",
         ),
-        (("told_window", "set_effective_window", "set_window", "host_window"), 1, 1, "forced"),
+        (("told_window", "set_effective_window", "set_window", "host_window", "model_window"), 1, 1, "forced"),
     ],
 )
 def test_the_best_source_of_the_window_is_taken_and_named(

@@ -49,7 +49,7 @@ def test_the_same_call_made_three_times_is_a_sign_whatever_the_order_of_its_argu
     ]
     assert signals(calls) == ()
     third = entry(2, "tool_call", "assistant", tool_name="grep", args={"a": 1, "b": "\ud800"})
-    assert signals([*calls, third]) == ("1 calls made 3 times or more",)
+    assert signals([*calls, third]) == ("1 call made 3 times or more",)
 
 
 def test_what_is_gone_from_the_context_gives_no_sign() -> None:

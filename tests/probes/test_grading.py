@@ -39,6 +39,10 @@ def plain(graded: Graded, batch_of: dict[str, str] | None = None) -> ProbeReport
         (7, 3, "passed with a warning"),  # 70 % exactly is no red flag yet
         (69, 31, "failed"),
         (0, 10, "failed"),
+        (0, 9, "failed"),  # none of nine is no pass, with no warning
+        (6, 3, "failed"),
+        (7, 2, "passed with a warning"),
+        (0, 1, "failed"),
     ],
 )
 def test_the_verdict_by_the_share_that_passed(right: int, wrong: int, state: str) -> None:
@@ -62,8 +66,11 @@ def test_without_a_probe_nothing_is_validated() -> None:
 
 def test_few_probes_are_flagged_but_stop_nothing() -> None:
     graded = asked(1, 2)
-    assert graded.state == "passed with a warning" and not graded.red
-    assert "red flag: under 70% of the probes passed, of only 3" in plain(graded).notes
+    assert graded.state == "failed" and not graded.red and graded.weak
+    assert plain(graded).notes[0] == (
+        "red flag: under 70% of the probes passed, of only 3: too few to hold a batch back for"
+    )
+    assert not untrusted(graded, batches(3))
 
 
 def test_under_80_percent_of_what_is_not_critical_is_noted() -> None:

@@ -18,6 +18,11 @@ BASE32 = string.ascii_uppercase + "234567"
 BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
+SEEN_DRAWS = (20261123, 20261124)
+"""Seeds of the sets made for the attack of 2026 that rules may be tuned with."""
+UNSEEN_DRAW = 20261125
+"""A third of their draws: run when the rules are done, and what it shows is mended by class, not by draw."""
+
 
 class Forge:
     """Draws secrets. Two forges with one seed draw the same, in the same order."""

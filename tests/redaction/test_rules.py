@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def written(folder: Path, text: str) -> list[Path]:
 def test_a_rule_of_the_user_masks_beside_the_built_in_ones(tmp_path: Path) -> None:
     redactor = open_redactor(b"k" * 32, rule_files=written(tmp_path, ACME))
     assert redactor.redact("key acme_12ab34cd and li.wei88@qq.com").counts == {"acme-key": 1, "email": 1}
-    assert any(line.endswith("ours.toml: 1 rules") for line in redactor.rules)
+    assert any(line.endswith("ours.toml: 1 rule") for line in redactor.rules)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +94,9 @@ def test_an_id_gives_the_kind_in_the_letters_of_a_mark(tmp_path: Path) -> None:
         ("[[rules]]\nid = 'a'\nregex = '(?<=x)y'", "not a pattern that RE2 takes"),
         ("[[rules]]\nid = 'a'\nregex = '(y'", "not a pattern that RE2 takes"),
         ("[[rules]]\nid = 'a'\nregex = 'y*'", "matches the empty text"),
+        ("[[rules]]\nid = 'a'\nregex = '.+'", "matches every text"),
+        ("[[rules]]\nid = 'a'\nregex = 'y'\n[rules.allowlist]\nregexes = ['.*']", "lets everything through"),
+        ("[[rules]]\nid = 'a'\nregex = 'y'\n[rules.allowlist]\nstopwords = ['']", "lets everything through"),
         ("[[rules]]\nid = 'a'\nregex = 'y'\nsecretGroup = 2", "secretGroup is 2"),
         ("[[rules]]\nid = 'a'\nregex = 'y'\nkeyword = ['y']", "unknown key 'keyword'"),
         ("[[rules]]\nid = 'a'\nregex = 'y'\nkeywords = 'y'", "keywords must be an array of strings"),
@@ -134,6 +138,55 @@ def test_errors_never_show_a_pattern_or_an_exception(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings) as caught:
         open_redactor(b"k" * 32, rule_files=written(tmp_path, "[[rules]]\nid = 'a'\nregex = 'hunter2(pass'"))
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pattern", [".*", ".+", r"[\s\S]*", "a?", "(?s).{8,}", ".{16}", r"\S+", "^.*$", "(?:.|\\n)+", "", r"\w*", "ok|.*"]
+)
+def test_an_exception_that_lets_everything_through_is_refused_and_named(pattern: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"Entry 2 of redaction_allow") as caught:
+        open_redactor(b"k" * 32, allow=["fine", pattern])
+    assert caught.value.next
+
+
+@pytest.mark.parametrize("pattern", [r".*@acme\.example", "[0-9a-f]{40}", "AKIA[A-Z0-9]{16}", r"test_\w+", "ghp_.*"])
+def test_an_exception_that_names_what_may_stay_is_taken(pattern: str) -> None:
+    assert open_redactor(b"k" * 32, allow=[pattern]).weakened == ("redaction_allow lets 1 pattern through",)
+
+
+def test_a_rule_file_that_is_no_regular_small_file_is_refused_at_once(tmp_path: Path) -> None:
+    fifo, large, outside = tmp_path / "fifo.toml", tmp_path / "large.toml", tmp_path / "elsewhere" / "r.toml"
+    os.mkfifo(fifo)
+    large.write_bytes(b"#" * 1_000_001)
+    outside.parent.mkdir()
+    outside.write_text("title = 'x'")
+    (folder := tmp_path / "config").mkdir()
+    (folder / "link.toml").symlink_to(outside)
+    refused = {
+        fifo: "a FIFO",
+        Path("/dev/zero"): "a device",
+        tmp_path: "a folder",
+        large: "larger than",
+        folder / "link.toml": "a link out of",
+    }
+    for path, why in refused.items():
+        with pytest.raises(InvalidSettings, match=why) as caught:
+            open_redactor(b"k" * 32, rule_files=[path])
+        assert str(path) in caught.value.message and "redaction_rule_files" in caught.value.next
+
+
+def test_a_link_within_its_folder_is_followed(tmp_path: Path) -> None:
+    (path,) = written(tmp_path, "[[rules]]\nid = 'a'\nregex = 'yy'")
+    (tmp_path / "link.toml").symlink_to(path)
+    assert open_redactor(b"k" * 32, rule_files=[tmp_path / "link.toml"]).redact("yy").counts == {"a": 1}
+
+
+def test_what_weakens_masking_is_said(tmp_path: Path) -> None:
+    assert open_redactor(b"k" * 32).weakened == ()
+    files = written(tmp_path, "[extend]\ndisabledRules = ['jwt']\n[[rules]]\nid = 'private-key'\nregex = 'yy'")
+    said = open_redactor(b"k" * 32, rule_files=files, allow=["x"], pii=False).weakened
+    assert any("turns off jwt" in one for one in said)
+    assert any("redaction_allow" in one for one in said) and any("redaction_pii" in one for one in said)
 
 
 def test_the_built_in_rules_are_documented_and_prefiltered() -> None:

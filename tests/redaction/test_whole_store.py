@@ -13,6 +13,7 @@ from labelled_positives import Positive, positives
 
 from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.errors import PalimpsestError
+from palimpsest_mcp.services.surface import Surface
 
 pytestmark = pytest.mark.anyio
 PRIVATE = ("ledger", "offloaded")
@@ -61,16 +62,17 @@ async def test_planted_secrets_are_in_no_digest_index_summary_report_log_or_erro
         changed = [m for old, m in zip(session_of(PLANTED), done.messages, strict=True) if m != old]
         said["digests"] = json.dumps(changed, ensure_ascii=False)
         said["report"] = json.dumps(done.report.to_json(), ensure_ascii=False)
-        said["show"] = msgspec.json.encode(await p.show_context("s")).decode()
+        said["show"] = msgspec.json.encode(await p.show_context("s"), enc_hook=str).decode()
         said["list"] = msgspec.json.encode(await p.list_offloaded("s")).decode()
         hits = [hit for word in ("step", "token", "password", "key", "node") for hit in await p.search_offloaded(word)]
         said["search"] = msgspec.json.encode(hits).decode()
         errors: list[str] = []
+        surface = Surface(p.given.redactor)
         for one in PLANTED[:40]:
             try:
                 await p.restore("s", one.secret[:200])
             except PalimpsestError as error:
-                errors.append(json.dumps(error.to_json()))
+                errors.append(surface.text(json.dumps(error.to_json())))  # as every face prints it
         for phase in ("", "research", "plan", "implementation"):
             said[f"handoff {phase}"] = (await p.write_handoff("s", PLANTED[0].text, phase=phase)).text
         said["errors"] = "\n".join(errors)

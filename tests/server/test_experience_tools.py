@@ -41,7 +41,11 @@ async def test_recording_answers_in_two_equal_channels(client: Client) -> None:
     result = await record(client, 1, user_feedback="accepted")
     assert not result.is_error and result.structured_content is not None
     data = result.structured_content
-    assert (data["new_events"], data["triggers"], data["next"]) == (1, ["user_feedback"], "compact_experience search-x")
+    assert (data["new_events"], data["triggers"], data["next"]) == (
+        1,
+        ["user_feedback"],
+        'compact_experience {"skill": "search-x"}',
+    )
     assert text_of(result) == as_text(data)
     assert count_o200k(json.dumps(data)) < 150
 

@@ -79,7 +79,7 @@ async def test_a_fetched_copy_is_protected_and_later_becomes_a_pointer(client: C
     assert "| live, protected: restored" in row_of(as_string(await ask("show_context")), "f")
     await ask("record_items", items=[{"role": "assistant", "content": f"thought {n}"} for n in range(5)])
     report = as_string(await ask("compact_session", force=True, target=0.3))
-    assert "1 fetched copies became pointers" in report
+    assert "1 fetched copy became a pointer" in report
     assert "replaced by offload_0001" in row_of(as_string(await ask("show_context")), "f")
 
 

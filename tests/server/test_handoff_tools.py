@@ -51,7 +51,7 @@ async def test_writing_answers_with_path_and_text_and_a_small_structure(client: 
     result = await write(client, fields={"decisions": {"Wait for the disk": "it is full"}})
     assert not result.is_error and result.structured_content is not None
     data = result.structured_content
-    assert data["phase"] == "task" and data["next"] == f'load_handoff task="{data["name"]}"'
+    assert data["phase"] == "task" and data["next"] == f'load_handoff {{"task": "{data["name"]}"}}'
     assert "Wait for the disk" in text_of(result) and "# Task Summary" in text_of(result)
     assert count_o200k(json.dumps(data)) < 250
 

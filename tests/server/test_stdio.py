@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,8 +15,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
+from palimpsest_mcp.server.stdio import run_interruptible
+
 SILENT_S = 60.0
 """A server that has not answered by then never will."""
+ENDS_S = 30.0
+"""A server that lives on so long after an interrupt does not end by it."""
 COMMAND = [sys.executable, "-m", "palimpsest_mcp"]
 
 
@@ -115,9 +120,105 @@ def test_an_answer_that_would_quote_half_a_pair_is_sent_with_a_mark_in_its_place
     assert answers[2]["id"] == 3
 
 
-def test_a_line_that_is_no_json_costs_itself_alone(tmp_path: Path) -> None:
-    answers, _ = exchange(tmp_path, HELLO, "{]\n" + "[" * 100_000 + "\n" + message(2, "tools/list"))
-    assert answers[1]["id"] == 2
+def test_every_malformed_request_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+    """`tests/server/test_wire.py` has many more; none may leave a client waiting."""
+    deep = '{"method": "tools/call", "params": ' + "[" * 100_000 + "]" * 100_000 + ', "jsonrpc": "2.0", "id": 3}\n'
+    answers, stderr = exchange(
+        tmp_path,
+        HELLO,
+        "{]\n",
+        '{"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": [1]}\n',
+        deep,
+        '{"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"}\n',
+        message(5, "tools/list"),
+    )
+    assert [(answer["id"], answer.get("error", {}).get("code")) for answer in answers[1:]] == [
+        (None, -32700),
+        (2, -32602),
+        (3, -32700),
+        (1.5, -32600),
+        (5, None),
+    ]
+    assert stderr == ""
+
+
+def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(tmp_path: Path) -> None:
+    answers, stderr = exchange(
+        tmp_path,
+        HELLO,
+        message(2, "prompts/get", name="nope"),
+        message(3, "prompts/get", name="handoff", arguments={"topic": "x"}),
+        message(4, "prompts/get", name="handoff", arguments={"task": "x"}),
+    )
+    assert answers[1]["error"] == {
+        "code": -32602,
+        "message": "There is no prompt of this name. Use one of handoff, resume.",
+    }
+    assert answers[2]["error"]["code"] == -32602 and "'topic'" in answers[2]["error"]["message"]
+    assert "task 'x'" in answers[3]["result"]["messages"][0]["content"]["text"]
+    assert stderr == ""
+
+
+def interrupted(code: list[str], home: Path, until: str, *, first: str = "") -> tuple[int, str]:
+    """Status and standard error of a process that gets SIGINT once it has said a line that begins so."""
+    with subprocess.Popen(
+        code,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PALIMPSEST_HOME": str(home)},
+        text=True,
+    ) as running:
+        assert running.stdin is not None and running.stdout is not None and running.stderr is not None
+        running.stdin.write(first)
+        running.stdin.flush()
+        assert running.stdout.readline().startswith(until)
+        running.send_signal(signal.SIGINT)
+        silent = threading.Timer(ENDS_S, running.kill)
+        silent.start()
+        status = running.wait()
+        silent.cancel()
+        return status, running.stderr.read()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+def test_an_interrupt_ends_a_server_that_waits_for_its_client(tmp_path: Path) -> None:
+    """Its stdin stays open: a read of it cannot be called off."""
+    assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=HELLO) == (130, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+@pytest.mark.parametrize("thread", ["asyncio.to_thread", "anyio.to_thread.run_sync"])
+def test_an_interrupt_ends_a_server_in_which_a_pass_works(tmp_path: Path, thread: str) -> None:
+    """Passes work in threads, which cannot be called off either; this one would never end."""
+    code = f"""
+import anyio, asyncio, sys, threading
+from palimpsest_mcp.server.stdio import run_interruptible
+
+def never_ends():
+    print("at work", flush=True)
+    threading.Event().wait()
+
+async def work():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon({thread}, never_ends)
+
+sys.exit(run_interruptible(work))
+"""
+    assert interrupted([sys.executable, "-c", code], tmp_path, "at work") == (130, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+def test_an_interrupt_ends_a_server_whose_client_reads_no_more(tmp_path: Path) -> None:
+    asked = HELLO + "".join(message(2 + n, "tools/list") for n in range(40))  # more than a pipe holds
+    assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=asked) == (130, "")
+
+
+def test_what_ends_by_itself_ends_with_zero() -> None:
+    async def nothing() -> None:
+        return None
+
+    assert run_interruptible(nothing) == 0
 
 
 def test_listing_tools_opens_no_store(tmp_path: Path) -> None:

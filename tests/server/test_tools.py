@@ -320,9 +320,11 @@ async def test_a_pinned_item_says_so(client: Client) -> None:
         ("search_offloaded", {"query": "x"}),
     ],
 )
-async def test_an_unknown_session_names_record_items(client: Client, tool: str, arguments: dict[str, Any]) -> None:
+async def test_an_unknown_session_names_the_call_that_starts_one(
+    client: Client, tool: str, arguments: dict[str, Any]
+) -> None:
     said = await error(client, tool, session_id="nobody", **arguments)
-    assert said["code"] == "session_unknown" and "record_items" in said["next"]
+    assert said["code"] == "session_unknown" and 'check_context_ratio {"session_id": "new"}' in said["next"]
 
 
 async def test_an_unknown_batch_names_the_listing(client: Client) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import InvalidArgument
+from palimpsest_mcp.models.plain_text import shown
 from palimpsest_mcp.server.transcripts import checked_transcript
 
 
@@ -45,5 +46,5 @@ def test_any_other_file_is_refused_whether_it_is_there_or_not(projects: Path, tm
     ):
         with pytest.raises(InvalidArgument) as caught:
             checked_transcript(str(path))
-        said.add(str(caught.value))
+        said.add(f"{caught.value.message.replace(shown(path, 200), 'PATH')} {caught.value.next}")
     assert len(said) == 1

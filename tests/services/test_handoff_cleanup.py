@@ -192,7 +192,7 @@ async def test_files_of_others_forks_and_undated_ones_are_left_alone() -> None:
     before = await world.store.handoffs.list()
     done = await world.clean()
     assert done.steps == () and await world.store.handoffs.list() == before
-    assert any("no date" in note for note in done.notes) and any("no handoffs" in note for note in done.notes)
+    assert any("no date" in note for note in done.notes) and any("no handoff" in note for note in done.notes)
 
 
 async def test_archives_of_originals_are_never_touched(tmp_path: Path) -> None:

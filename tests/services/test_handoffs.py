@@ -176,7 +176,7 @@ async def test_loading_gives_key_context_and_pointers_and_the_rest_on_demand(p: 
     assert "Keep the first of two" in one.text and "## Key Context" not in one.text
     whole = await p.load_handoff(TASK.upper(), section="all")
     assert written.text.rstrip() in whole.text
-    with pytest.raises(InvalidArgument, match="no such section"):
+    with pytest.raises(InvalidArgument, match='no section "history"'):
         await p.load_handoff(section="history")
 
 

@@ -72,7 +72,7 @@ async def test_what_the_host_dropped_holds_nothing_any_more(p: Palimpsest) -> No
     name, holder = leaving(before)
     gone = {item.partition("#")[0] for item in before[holder].item_ids}
     shorter = [one for one in done.messages if not _of(one, gone)]
-    after = await p.compact_messages(shorter, session_id="s", window_tokens=10**6, dry_run=True)
+    after = await p.compact_messages(shorter, session_id="s", window_tokens=10**6)
     now = (await rows(p, "s"))[name]
     lost = before[name].specifics.holders[holder]
     assert now.specifics.left_out == before[name].specifics.left_out + lost
@@ -99,11 +99,11 @@ async def test_a_fork_counts_what_it_does_not_show(p: Palimpsest) -> None:
     done = await p.compact_messages(session(20), session_id="s", target=0.5, keep_last=3, force=True)
     before = await rows(p, "s")
     name, holder = leaving(before)
-    await p.compact_messages(done.messages, session_id="whole", parent="s", window_tokens=10**6, dry_run=True)
+    await p.compact_messages(done.messages, session_id="whole", parent="s", window_tokens=10**6)
     assert (await rows(p, "whole"))[name].specifics == before[name].specifics
     gone = {item.partition("#")[0] for item in before[holder].item_ids}
     part = [one for one in done.messages if not _of(one, gone)]
-    await p.compact_messages(part, session_id="part", parent="s", window_tokens=10**6, dry_run=True)
+    await p.compact_messages(part, session_id="part", parent="s", window_tokens=10**6)
     assert (await rows(p, "part"))[name].specifics.left_out > before[name].specifics.left_out
     assert (await rows(p, "s"))[name].specifics == before[name].specifics
 

@@ -83,6 +83,22 @@ def section(text: str, name: str) -> list[str]:
     return [line for line in parts[1].split("\n## ")[0].split("\n") if line] if len(parts) > 1 else []
 
 
+async def test_as_many_rules_are_reported_promoted_as_the_file_shows(shop: Shop) -> None:
+    """`promoted 60` where 20 were; the others are promoted when there is room for them."""
+    names = ("alpha", "beta", "gamma", "delta", "omega")
+    patterns = [f"{one} beside {two} in {three}" for one in names for two in names for three in names][:60]
+    shop.write(*(successes(pattern, 4 if n < 20 else 3) for n, pattern in enumerate(patterns)))
+    planned, done = await shop.compact(dry_run=True), await shop.compact()
+    shown = [line.split(" — ")[0][2:] for line in section(shop.digest, "Active Rules") if "seen=" in line]
+    assert len(shown) == 20 and list(done.promoted) == list(planned.promoted) and sorted(done.promoted) == sorted(shown)
+    assert "promoted 20 rules." in shop.digest and done.not_shown == 40
+    shop.write(failures(shown[0], 9, days_ago=-0.001))
+    later = await shop.compact()
+    now = [line.split(" — ")[0][2:] for line in section(shop.digest, "Active Rules") if "seen=" in line]
+    assert sorted(later.promoted) == sorted(set(now) - set(shown)) and len(later.promoted) == 1
+    assert "promoted 1 rule." in shop.digest
+
+
 async def test_what_recurs_is_promoted_and_the_digest_says_how_often(shop: Shop) -> None:
     shop.write(successes("use the api", 5), failures("use the api", 1))
     done = await shop.compact()

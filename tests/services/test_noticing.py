@@ -84,7 +84,7 @@ async def test_candidates_are_what_a_pass_then_takes(p: Palimpsest, session: Mak
     report = await p.compact_session("s", policy="phased", force=True, window_tokens=window)
     assert report.before.effective_window.value == window, "a window that is given counts, forced or not"
     taken = {name for batch in report.batches for name in batch.item_ids}
-    assert 0 < usage.candidates_total <= len(taken)
+    assert 0 < usage.candidates_total <= len(taken) + 1, "or one more, where digests come out shorter than they may be"
     assert {one.split(":")[0] for one in usage.candidates} <= taken
 
 

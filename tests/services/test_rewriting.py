@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.errors import FileMissing, InvalidArgument, WriteFailed
+from palimpsest_mcp.errors import FileMissing, InvalidArgument, OutputRefused
 
 pytestmark = pytest.mark.anyio
 
@@ -170,7 +170,7 @@ async def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None
     async with Palimpsest.open(tmp_path / "home", random_hex=lambda size: "ab" * size) as p:
         taken = tmp_path / "abababab-abab-4bab-abab-abababababab.jsonl"
         taken.write_text("somebody's", encoding="utf-8")
-        with pytest.raises(WriteFailed, match="could not be written"):
+        with pytest.raises(OutputRefused, match="exists"):
             await p.rewrite_session(file)
         assert taken.read_text("utf-8") == "somebody's"
 

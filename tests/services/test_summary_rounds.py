@@ -112,7 +112,8 @@ def check_nothing_invented(whole: AnchoredSummary, messages: Messages) -> None:
                 assert text in said, f"{text} is invented"
             for name in (name for step in file.steps for name in step.names):
                 assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said), f"{name} is invented"
-    quotes = [one.error for one in whole.errors_encountered] + [one.where for one in whole.errors_encountered]
+    quotes = [one.error for one in whole.errors_encountered]
+    quotes += [re.sub(r"^(?:edit|write) refused: ", "", one.where) for one in whole.errors_encountered]
     for quote in (*quotes, *whole.key_artifacts, whole.session_intent, whole.last_asked, whole.last_said):
         assert " ".join(quote.removesuffix("[…]").split()) in said, f"{quote} is invented"
 
@@ -134,7 +135,12 @@ async def test_every_file_that_an_editor_changed_is_in_the_summary(shared: Path,
         sessions = [json.loads(line)["messages"] for line in lines]
     for messages in sessions:
         summary = harvest(parse_value(messages).items, str)
-        good = {block["tool_use_id"] for block in blocks(messages, "tool_result") if not block.get("is_error")}
+        good = {
+            block["tool_use_id"]
+            for block in blocks(messages, "tool_result")
+            if not block.get("is_error")
+            and "Ran into [Errno" not in str(block["content"])  # refused, and not marked so
+        }
         calls = [block for block in blocks(messages, "tool_use") if block["name"] in editors and block["id"] in good]
         calls = [block for block in calls if block["input"].get("command") != "view"]
         paths = [block["input"].get("path") or block["input"].get("file_path") for block in calls]

@@ -54,12 +54,12 @@ async def test_pointers_alone_are_what_opaque_is_for(p: Palimpsest) -> None:
 
 
 async def test_a_tighter_target_never_leaves_more_tokens(p: Palimpsest) -> None:
-    sizes = [(await compacted(p, lone(200), share / 100)).after.used.value or 0 for share in (60, 40, 20, 10, 5, 3, 1)]
+    sizes = [(await compacted(p, lone(100), share / 100)).after.used.value or 0 for share in (60, 40, 20, 10, 5, 3, 1)]
     # A token or two differ with the handle, which is drawn.
     assert all(tighter <= looser + 3 for looser, tighter in itertools.pairwise(sizes)), sizes
 
 
-@pytest.mark.parametrize("lines", [80, 200, 500])
+@pytest.mark.parametrize("lines", [80, 120, 200])
 async def test_a_digest_that_came_out_a_little_too_small_is_made_again_and_the_pass_not_refused(
     p: Palimpsest, lines: int
 ) -> None:

@@ -132,7 +132,7 @@ async def test_a_sub_agents_own_file_is_a_session_of_its_own(p: Palimpsest, tmp_
 
 async def test_the_answer_says_how_to_make_it_real_in_that_client(p: Palimpsest, tmp_path: Path) -> None:
     done = await p.compact_file(session(tmp_path).write(), window_tokens=WINDOW, target=0.5)
-    assert "palimpsest-mcp rewrite" in done.report.how_to_apply and "unchanged" in done.report.how_to_apply
+    assert "rewrite_session(" in done.report.how_to_apply and "unchanged" in done.report.how_to_apply
     of_list = await p.compact_messages(done.messages, session_id="list", window_tokens=WINDOW, force=True, target=0.5)
     assert "next request" in of_list.report.how_to_apply
 

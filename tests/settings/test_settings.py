@@ -13,6 +13,7 @@ import pytest
 from palimpsest_mcp.errors import InvalidPolicy, InvalidSettings
 from palimpsest_mcp.models.policies import ARCHIVE_PATH
 from palimpsest_mcp.settings.places import default_home, home_folder, settings_file
+from palimpsest_mcp.settings.quick import is_automatic
 from palimpsest_mcp.settings.settings import Settings
 
 
@@ -126,6 +127,17 @@ def test_a_file_that_is_no_text_or_no_file_is_an_error(home: Path) -> None:
     (home / "config.toml").unlink()
     (home / "config.toml").mkdir()
     with pytest.raises(InvalidSettings, match="cannot be read"):
+        Settings.load()
+
+
+def test_a_settings_file_that_would_never_end_is_refused_at_once(home: Path) -> None:
+    os.mkfifo(home / "config.toml")
+    with pytest.raises(InvalidSettings, match="FIFO"):
+        Settings.load()
+    assert is_automatic(home)
+    (home / "config.toml").unlink()
+    (home / "config.toml").write_bytes(b"#" * 1_000_001)
+    with pytest.raises(InvalidSettings, match="larger than"):
         Settings.load()
 
 

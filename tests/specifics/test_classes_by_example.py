@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from palimpsest_mcp.specifics.classes import CLASSES
@@ -67,6 +69,10 @@ NOTHING = r"""no errors were found|an error occurred|ERROR|WARNING|the exit is c
 
 FRAMES = ("at {}, then", "({})", '"{}"', "x={}", "k: {};", "- {}", "a | {} | b", "a\t{}\tb", "`{}`.", "see {}!", "[{}]")
 
+BRACKETS = ("({})", "[{}]")
+BETWEEN_BRACKETS = re.compile(r"\d,\d|[$€£¥₹]|\d+\.\d\d")
+"""There they are something else: fields of a list, or a negative amount (`test_groups.py`)."""
+
 
 def table(text: str) -> list[str]:
     return [cell.strip() for cell in text.split("|")]
@@ -94,7 +100,8 @@ def test_what_stands_around_it_is_left_out(frame: str) -> None:
     """Rows, entries and quotes of a digest frame it differently; the specific stays the same (D2)."""
     for cls, cells in FOUND.items():
         for text in table(cells) if cls != "command" else ():
-            assert REGISTRY.set_of(frame.format(text)) == {(cls, text)}
+            if not (frame in BRACKETS and BETWEEN_BRACKETS.search(text)):
+                assert REGISTRY.set_of(frame.format(text)) == {(cls, text)}
 
 
 @pytest.mark.parametrize("joint", [" | ", "\t", "\n", ", ", "; ", " · "])

@@ -104,3 +104,12 @@ async def test_another_process_waits_for_the_lock(tmp_path: Path) -> None:
     assert disk.lock("/home/memory/memory.lock", 0) is not None
     with pytest.raises(LockTimeout):
         await store.handoffs.add("memory", STEM, TEXT)
+
+
+async def test_a_link_of_the_users_keeps_its_name(store: DiskStore, tmp_path: Path) -> None:
+    memory = tmp_path / "home" / "memory"
+    memory.mkdir(parents=True)
+    (memory / f"{STEM}.md").symlink_to(tmp_path / "notes.txt")
+    written = await store.handoffs.add("memory", STEM, TEXT)
+    assert written.name != STEM
+    assert (memory / f"{STEM}.md").is_symlink()

@@ -139,6 +139,10 @@ def test_a_locked_index_is_down_after_its_time_limit(tmp_path: Path) -> None:
     index.close()
 
 
+def bytes_in(home: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in home.glob("index.sqlite3*"))
+
+
 async def test_while_the_index_is_down_searching_goes_on_in_memory(tmp_path: Path) -> None:
     index, time = index_in(tmp_path, busy_timeout_s=0.05), [0.0]
     search = IndexSearch(index, monotonic=lambda: time[0])
@@ -146,6 +150,7 @@ async def test_while_the_index_is_down_searching_goes_on_in_memory(tmp_path: Pat
     holder = sqlite3.connect(tmp_path / "index.sqlite3", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     await search.forget("", "s1", ["offload_0002"])
+    assert b"purged" not in bytes_in(tmp_path), "what cannot be taken out goes with the whole index"
     assert await search.indexed("", "s1") == frozenset()
     await search.add([entry("word kept", "kept")])
     assert await search.indexed("", "s1") == BATCH

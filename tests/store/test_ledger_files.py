@@ -426,10 +426,12 @@ def test_only_so_many_segments_stay_open() -> None:
     shelf = Shelf(size=3)
     appenders = [Appender(home, f"/data/home/f{number}", now, secrets.token_hex) for number in range(6)]
     for appender in appenders:
-        appender.append(encode(applied(1)), 1)
+        with appender.turn():
+            appender.append(encode(applied(1)), 1)
         shelf.used(appender, Lock())
     assert disk.open_files == 3
-    appenders[0].append(encode(applied(2)), 1)
+    with appenders[0].turn():
+        appenders[0].append(encode(applied(2)), 1)
     assert len(disk.scan("/data/home/f0")) == 2, "a closed segment is not opened again"
 
 

@@ -37,6 +37,17 @@ BODY = "\n".join(f"row {n}" for n in range(1, 101))
 NUMBERED = "\n".join(f"{n:6}→row {n}" for n in range(1, 101))
 
 
+def test_changed_files_are_those_of_edits_that_worked_and_every_file_of_a_patch() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** Update File: b.py\n@@\n-a\n+b\n*** End Patch"
+    found = facts(
+        user("Fix it."),
+        *call(1, "Edit", "String to replace not found in file.", file_path="c.py", old_string="a", new_string="b"),
+        *call(2, "Edit", "The file d.py has been updated.", file_path="d.py", old_string="a", new_string="b"),
+        *call(3, "apply_patch", "Success. Updated the following files:\nM a.py\nM b.py", input=patch),
+    )
+    assert found.changed == ("d.py", "a.py", "b.py")
+
+
 def test_short_answers_are_no_requests_and_wishes_are_told_from_questions() -> None:
     found = facts(
         user("Please move the importer to Postgres. It must not touch the log table."),

@@ -65,7 +65,38 @@ def test_an_edit_says_what_it_defines_anew() -> None:
 def test_a_failed_edit_changes_nothing_and_is_an_error() -> None:
     summary = Talk().call("Edit", "String to replace not found", error=True, file_path="/a.py").harvest()
     assert summary.files_modified == ()
-    assert summary.errors_encountered == (ErrorMet(error="String to replace not found", where="/a.py"),)
+    assert summary.errors_encountered == (ErrorMet(error="String to replace not found", where="edit refused: /a.py"),)
+
+
+def test_a_refused_edit_that_nobody_marked_is_named_and_the_one_that_worked_later_is_the_change() -> None:
+    """OpenAI-style lists have no mark for errors."""
+    talk = Talk().call(
+        "Edit", "String to replace not found in file.", file_path="/a.py", old_string="a", new_string="b"
+    )
+    talk.call("apply_patch", "Invalid Context 3:\n  x", input="*** Begin Patch\n*** Update File: b.py\n@@\n-a\n+b")
+    summary = talk.harvest()
+    assert summary.files_modified == ()
+    assert [(one.error, one.where, one.resolution) for one in summary.errors_encountered] == [
+        ("String to replace not found in file.", "edit refused: /a.py", ""),
+        ("Invalid Context 3:", "edit refused: b.py", ""),
+    ]
+    talk.call("Edit", "The file /a.py has been updated.", file_path="/a.py", old_string="x", new_string="y")
+    summary = talk.harvest()
+    assert steps(summary, "/a.py") == [("edited", 1)] and summary.file("b.py") is None
+    assert summary.errors_encountered[0].resolution == "a later edit of it worked"
+
+
+def test_an_edit_that_a_person_rejected_is_named_and_changes_nothing() -> None:
+    said = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    summary = Talk().call("Write", said, error=True, file_path="/a.py", content="x").harvest()
+    assert summary.files_modified == ()
+    assert [(one.error, one.where) for one in summary.errors_encountered] == [(said, "write refused: /a.py")]
+
+
+def test_a_patch_that_a_shell_applies_names_its_files() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+    talk = Talk().run(f"git apply <<'EOF'\n{diff}EOF").call("shell_command", "", command=f"patch -p1 <<'E'\n{diff}E")
+    assert steps(talk.harvest(), "x.py")[0] == ("edited", 1)
 
 
 def test_a_call_without_a_result_is_unconfirmed() -> None:

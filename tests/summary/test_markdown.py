@@ -17,7 +17,7 @@ from palimpsest_mcp.models.summaries import (
     Step,
     Todo,
 )
-from palimpsest_mcp.summary.headings import HEADINGS, NONE, section_of_heading
+from palimpsest_mcp.summary.headings import FORMER, HEADINGS, NONE, section_of_heading
 from palimpsest_mcp.summary.markdown import to_markdown
 from palimpsest_mcp.summary.reading import NotASummary, from_markdown
 
@@ -158,6 +158,14 @@ def test_an_empty_summary_has_every_section_with_a_sentence() -> None:
     text = to_markdown(AnchoredSummary())
     for section, heading in HEADINGS.items():
         assert f"## {heading}\n{NONE[section]}\n" in text
+
+
+def test_the_sentences_of_earlier_versions_under_empty_sections_are_no_entries() -> None:
+    former = to_markdown(AnchoredSummary())
+    for section, sentence in FORMER.items():
+        former = former.replace(f"## {HEADINGS[section]}\n{NONE[section]}", f"## {HEADINGS[section]}\n{sentence}")
+    assert "No errors were met." in former
+    assert from_markdown(former) == AnchoredSummary()
 
 
 def test_the_seeds_own_markdown_is_read() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.hosts.claude_code_settings import overrides_of
+from palimpsest_mcp.hosts.host_table import HOST_NAMES, LISTS
 from palimpsest_mcp.models.host_overrides import HostOverrides
-from palimpsest_mcp.tokens.host_trigger import Trigger, host_compaction_point, host_trigger, host_window
+from palimpsest_mcp.tokens.host_trigger import Trigger, host_trigger, host_window
 
 OPUS = "claude-opus-5-5"
 W, P = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
@@ -100,18 +101,48 @@ def test_stronger_settings_win_and_settings_beat_the_environment() -> None:
 
 
 def test_it_says_why() -> None:
-    assert host_compaction_point("claude-code", OPUS) == "Claude Code compacts at 967,000 of 1,000,000 tokens"
+    assert trigger(OPUS).words == "Claude Code compacts at 967,000 of 1,000,000 tokens"
     assert trigger(OPUS, {W: "200000"}).words == f"Claude Code compacts at 167,000 of 200,000 tokens ({W})"
     assert trigger(OPUS, {P: "50"}).words.endswith(f"({P}=50)")
     assert "waits for the provider's refusal" in trigger("claude-sonnet-4-5").words
     assert "DISABLE_AUTO_COMPACT" in trigger(OPUS, {"DISABLE_AUTO_COMPACT": "1"}).words
 
 
-def test_other_hosts_and_unnamed_models_have_no_trigger() -> None:
+def test_a_host_that_is_not_in_the_table_has_no_trigger_and_an_unnamed_model_no_number() -> None:
     assert host_trigger(OPUS, host="some-editor") is None
-    assert host_trigger("", host="claude-code") is None
-    assert host_compaction_point("", OPUS) == ""
+    assert host_trigger(OPUS, host="") is None
+    unnamed = host_trigger("", host="claude-code")
+    assert unnamed is not None and unnamed.itself and unnamed.tokens is None
+    assert unnamed.words.startswith("Claude Code compacts 13,000 tokens before its effective window ends")
     assert host_window("unknown-model") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "model", "words"),
+    [
+        ("codex-mcp-client", "gpt-5.6-terra", "Codex compacts at 244,800 of 272,000 tokens (90% of its window)"),
+        ("codex", "gpt-5-codex", "Codex compacts at 244,800 of 272,000 tokens (90% of its window)"),
+        ("Codex", "some-model", "Codex compacts at 244,800 of 272,000 tokens (90% of its window)"),
+        ("codex", "gpt-6", "Codex compacts at 90% of its window"),
+        ("codex", "", "Codex compacts at 90% of its window"),
+        (
+            "gemini-cli-mcp-client",
+            "gemini-2.5-pro",
+            "Gemini CLI compacts at 524,288 of 1,048,576 tokens (50% of its window)",
+        ),
+        ("gemini-cli", "", "Gemini CLI compacts at 50% of its window"),
+        ("claude-ai", "claude-opus-5-5", "whether Claude Desktop compacts by itself is not known"),
+    ],
+)
+def test_the_point_of_every_other_host_is_said_too(host: str, model: str, words: str) -> None:
+    found = host_trigger(model, host=host)
+    assert found is not None and found.words == words
+    assert found.itself is (None if host == "claude-ai" else True)
+
+
+def test_every_host_with_a_way_to_apply_has_an_answer_here() -> None:
+    assert HOST_NAMES and all(host_trigger(OPUS, host=name) is not None for name in HOST_NAMES)
+    assert all(host_trigger(OPUS, host=name) is None for name in LISTS)
 
 
 @given(
@@ -126,7 +157,7 @@ def test_no_setting_moves_the_trigger_beyond_the_window(
     overrides = HostOverrides(window_tokens=window, percent=percent, most_output=output)
     found = host_trigger(model, host="claude-code", overrides=overrides)
     assert found is not None
-    if found.tokens is not None:
+    if found.tokens is not None and found.window is not None:
         assert 0 <= found.tokens <= found.window - 13_000
         assert found.window <= 1_000_000
         wider = host_trigger(model, host="claude-code", overrides=HostOverrides(window_tokens=window))

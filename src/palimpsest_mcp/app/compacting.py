@@ -9,25 +9,25 @@ from typing import Any
 
 from ..errors import InvalidArgument
 from ..hosts.session_files import parse_value, rewrap
+from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.reports import Report
 from ..services import files, policies
-from ..services.admitting import admit, admit_list
+from ..services.admitting import admit, admit_list, admit_name
 from ..services.dependencies import Dependencies, Progress
 from ..services.measure import Told, situate, tell
-from ..services.messages import CompactedMessages, Messages
+from ..services.messages import CompactedMessages
 from ..services.pass_request import PassRequest
 from ..services.rewriting import Rewriting, RewrittenSession
-from ..services.sessions import Sessions
+from ..settings.settings import Settings
 from .passes import Passes
 
 
 class CompactingMethods:
     """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
 
+    settings: Settings
     _given: Dependencies
-    _sessions: Sessions
-    _messages: Messages
     _passes: Passes
 
     async def compact_messages(
@@ -72,9 +72,11 @@ class CompactingMethods:
         told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
-        await admit_list(self._given, self._sessions, session_id or "", parsed, told, force=force)
-        info = await self._sessions.ensure(session_id or "new", parent=parent)
-        request = await self._request(
+        at = self._passes.where(dry_run=dry_run)
+        await admit_list(at.given, at.sessions, session_id or "", parsed, told, force=force)
+        info = await at.sessions.ensure(session_id or "new", parent=parent)
+        request = await _request(
+            at,
             info,
             policy,
             target,
@@ -85,7 +87,7 @@ class CompactingMethods:
             strategy=strategy,
             progress=progress,
         )
-        return await self._messages.compact(info, files.with_system(parsed, system), request, told)
+        return await at.messages.compact(info, files.with_system(parsed, system), request, told)
 
     async def compact_file(
         self,
@@ -110,15 +112,19 @@ class CompactingMethods:
 
         Raises:
             FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.
+            SessionUnknown: `session_id` is a slip of one that is there.
         """
         told = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, forced=force)
         admit(self._given, told=told, policy=policy, strategy=strategy, target=target, keep_last=keep_last)
         found = await files.read_file(path, line=line, form=form)
         parsed = files.need_messages(files.parsed(found, self._given.kind_by_tool))
-        name = session_id or parsed.session_id or files.session_id_of(path, found.line)
-        await admit_list(self._given, self._sessions, name, parsed, told, force=force)
-        info = await self._sessions.ensure(name, project=parsed.project, source=path.name)
-        request = await self._request(
+        at = self._passes.where(dry_run=dry_run)
+        named = await admit_name(at.sessions, session_id) if session_id else ""
+        name = named or parsed.session_id or files.session_id_of(path, found.line)
+        await admit_list(at.given, at.sessions, name, parsed, told, force=force)
+        info = await at.sessions.ensure(name, project=parsed.project, source=path.name, path=files.place_of(path))
+        request = await _request(
+            at,
             info,
             policy,
             target,
@@ -129,7 +135,7 @@ class CompactingMethods:
             strategy=strategy,
             progress=progress,
         )
-        done = await self._messages.compact(info, parsed, request, told, wrapper=files.wrapper_of(found.value))
+        done = await at.messages.compact(info, parsed, request, told, wrapper=files.wrapper_of(found.value))
         return replace(done, value=rewrap(found.value, done.messages))
 
     async def rewrite_session(
@@ -154,10 +160,11 @@ class CompactingMethods:
         """
         told = Told(window_tokens=window_tokens, host="claude-code", forced=True)
         admit(self._given, told=told, policy=policy, strategy="", target=target, keep_last=keep_last)
-        rewriting = Rewriting(self._given, self._sessions, self._messages)
+        at = self._passes.where(dry_run=dry_run)
+        rewriting = Rewriting(at.given, at.sessions, at.messages, self.settings.home)
         info, opened = await rewriting.open(path)
-        request = await self._request(
-            info, policy, target, keep_last, force=True, dry_run=dry_run, focus=focus, progress=progress
+        request = await _request(
+            at, info, policy, target, keep_last, force=True, dry_run=dry_run, focus=focus, progress=progress
         )
         return await rewriting.write(path, info, opened, request, told)
 
@@ -195,13 +202,17 @@ class CompactingMethods:
         if digests and (dry_run or not plan_id):
             raise InvalidArgument(
                 "Summaries are for the slots of a plan.",
-                next="Run compact_session with dry_run, then without it with its plan_id and digests.",
+                next=Advice(
+                    "Make the plan first: {}; then give its plan_id with the digests.",
+                    step("compact_session", session_id=session_id, dry_run=True),
+                ),
             )
-        info = await self._sessions.find(session_id)
-        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        await tell(self._given, self._sessions, info, told)
+        at = self._passes.where(dry_run=dry_run)
+        info = await at.sessions.find(session_id)
+        chosen = await policies.policy_of(at.given, at.sessions, info, policy)
+        await tell(at.given, at.sessions, info, told)
         told = Told(window_tokens=window_tokens, host=host, forced=force)
-        situation = await situate(self._given, self._sessions, info, chosen, told)
+        situation = await situate(at.given, at.sessions, info, chosen, told)
         request = PassRequest(
             policy=chosen,
             target=target,
@@ -212,14 +223,15 @@ class CompactingMethods:
             plan_id=plan_id,
             digests=digests or {},
             strategy=strategy,
-            host_compacts=self._passes.stands_aside(host or info.host),
+            host_compacts=at.stands_aside(situation),
             progress=progress,
         )
-        return await self._passes.run(info, situation, request, host)
+        return await at.run(info, situation, request)
 
-    async def _request(
-        self, info: SessionInfo, policy: str | None, target: float | None, keep_last: int | None, **how: Any
-    ) -> PassRequest:
-        """A pass as it was asked for, under the policy that holds for the session."""
-        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        return PassRequest(policy=chosen, target=target, keep_last=keep_last, **how)
+
+async def _request(
+    at: Passes, info: SessionInfo, policy: str | None, target: float | None, keep_last: int | None, **how: Any
+) -> PassRequest:
+    """A pass as it was asked for, under the policy that holds for the session."""
+    chosen = await policies.policy_of(at.given, at.sessions, info, policy)
+    return PassRequest(policy=chosen, target=target, keep_last=keep_last, **how)

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from ..errors import SessionUnknown
 from ..models.events import SessionInfo, SummarizationEvent
-from ..models.reports import StoreStatus, VerifyReport
+from ..models.reports import SessionRow, StoreStatus, VerifyReport
 from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience
 from ..ports.store import Store
 from ..services import checkup
 from ..services.claude_code.events import HostEvents
 from ..services.dependencies import Dependencies
+from ..services.exchange import Exchange
 from ..services.experience_views import ExperienceViews
 from ..services.handoffs import KeptHandoffs
 from ..services.learn import Learn
-from ..services.messages import Messages
 from ..services.noticing import Noticing
 from ..services.offloaded import Offloaded
 from ..services.pages import Page, page_of
+from ..services.purge import Purge
+from ..services.purge_experience import blank_experience
+from ..services.repair import Repairs
+from ..services.session_rows import session_rows
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.projects import project_root
 from ..settings.settings import Settings
 from ..store.host_files import HostFiles
+from ..store.scratch import ScratchStore
 from .compacting import CompactingMethods
 from .experience import ExperienceMethods, learning_means, open_experience
 from .handoffs import HandoffMethods
@@ -36,7 +45,8 @@ from .passes import Passes
 from .recording import RecordingMethods
 from .restoring import RestoringMethods
 from .summaries import SummaryMethods
-from .wiring import dependencies, open_store
+from .upkeep import UpkeepMethods
+from .wiring import dependencies, is_made, open_store
 
 
 class Palimpsest(
@@ -47,22 +57,33 @@ class Palimpsest(
     HandoffMethods,
     ExperienceMethods,
     HostMethods,
+    UpkeepMethods,
 ):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
     def __init__(
-        self, given: Dependencies, settings: Settings, experience: Experience | None = None, attached: str = ""
+        self,
+        given: Dependencies,
+        settings: Settings,
+        experience: Experience | None = None,
+        attached: str = "",
+        only_session: str = "",
     ) -> None:
         self.settings = settings
+        given = replace(given, attached=attached, only_session=only_session)
         self._given = given
         self._sessions = Sessions(given)
         self._offloaded = Offloaded(given, self._sessions)
-        self._passes = Passes(given, self._sessions, self._offloaded, attached)
-        self._messages = Messages(given, self._sessions, self._offloaded)
+        self._passes = Passes(given, self._sessions, self._offloaded)
+        self._messages = self._passes.messages
         self._noticing = Noticing(given, self._sessions)
         self._summaries = KeptSummaries(given, self._sessions)
         self._handoffs = KeptHandoffs(given, self._sessions, self._summaries, self._offloaded, project_root)
-        means = learning_means(settings, given, experience or open_experience(settings, given.random_hex))
+        skills = experience or open_experience(settings, given.random_hex)
+        self._purge = Purge(given, self._sessions, lambda mask: blank_experience(skills, mask))
+        self._repairs = Repairs(given, self._sessions, self._purge)
+        self._exchange = Exchange(given, self._sessions)
+        means = learning_means(settings, given, skills)
         self._learn = Learn(means)
         self._experience_views = ExperienceViews(means)
         self._host_events = HostEvents(
@@ -88,6 +109,8 @@ class Palimpsest(
         store: Store | None = None,
         experience: Experience | None = None,
         attached: str = "",
+        only_session: str = "",
+        make: bool = True,
     ) -> AsyncGenerator[Palimpsest]:
         """Open a store for as long as the block runs.
 
@@ -98,6 +121,10 @@ class Palimpsest(
             store: another backend than the folder.
             experience: another backend for the experience of skills than their folders.
             attached: the host in which an adapter of ours acts, `claude-code`; empty for none.
+            only_session: id or handle of the one session that may be asked about, with its parents' batches and
+                handoffs; every other is unknown. Empty: all may.
+            make: False leaves no store where there is none yet: what would be written stays in memory, and is gone
+                with the block. For dry runs, and for what only reads.
 
         Raises:
             StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
@@ -107,7 +134,10 @@ class Palimpsest(
         chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)
         try:
-            yield cls(await dependencies(chosen, opened, now, chance, principal), chosen, experience, attached)
+            used = opened if make or await is_made(opened) else ScratchStore(opened, random_hex=chance)
+            yield cls(
+                await dependencies(chosen, used, now, chance, principal), chosen, experience, attached, only_session
+            )
         finally:
             if store is None:
                 await opened.aclose()
@@ -135,6 +165,10 @@ class Palimpsest(
         """Every session, oldest first."""
         return await self._sessions.all()
 
+    async def session_rows(self) -> tuple[SessionRow, ...]:
+        """Every session with its fill, what it saved and what it is about, newest first."""
+        return await session_rows(self._given, self._sessions)
+
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
         """One page of the same.
 
@@ -155,6 +189,14 @@ class Palimpsest(
             SessionUnknown: there is none.
         """
         return await self._sessions.find(session_id)
+
+    async def file_of(self, session_id: str) -> Path | None:
+        """The file that a session was read from, if it is still there; None too for a session that nobody has."""
+        try:
+            path = (await self._sessions.find(session_id)).path
+        except SessionUnknown:
+            return None
+        return Path(path) if path and await asyncio.to_thread(os.path.isfile, path) else None
 
     def subscribe(self, listener: Callable[[SummarizationEvent], Awaitable[None] | None]) -> Callable[[], None]:
         """Have a function called after every committed pass. Returns what ends the subscription."""

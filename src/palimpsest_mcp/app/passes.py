@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import replace
 
-from ..hosts.host_table import HostNote, host_note
 from ..models.events import SessionInfo
 from ..models.reports import Report
-from ..models.usage import Usage
 from ..services import reporting
 from ..services.compact import run_pass
 from ..services.dependencies import Dependencies
 from ..services.measure import Situation
+from ..services.messages import Messages
 from ..services.offloaded import Offloaded
 from ..services.pass_request import PassRequest
 from ..services.sessions import Sessions
+from ..store.scratch import ScratchStore
 
 
 class Passes:
-    """Passes of one `Palimpsest`.
+    """Passes of one `Palimpsest`."""
 
-    Args:
-        attached: the host in which an adapter of ours acts; empty for none.
-    """
-
-    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded, attached: str) -> None:
-        self._given = given
-        self._sessions = sessions
+    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self.given = given
+        self.sessions = sessions
+        self.messages = Messages(given, sessions, offloaded)
         self._offloaded = offloaded
-        self._attached = attached
 
-    async def run(self, info: SessionInfo, situation: Situation, request: PassRequest, host: str) -> Report:
+    def where(self, *, dry_run: bool) -> Passes:
+        """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
+        session is recorded in memory, and gone with it."""
+        if not dry_run:
+            return self
+        scratch = ScratchStore(self.given.store, random_hex=self.given.random_hex)
+        given = replace(self.given, store=scratch, note_status=None, listeners=[])
+        sessions = Sessions(given)
+        return Passes(given, sessions, Offloaded(given, sessions))
+
+    async def run(self, info: SessionInfo, situation: Situation, request: PassRequest) -> Report:
         """One pass, reported with what makes it real in the host.
 
         Raises:
             PassInProgress, PlanStale, WriteFailed: the context is as it was.
         """
-        result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
-        note = self._note(host or info.host or "mcp")
-        return reporting.report(info, situation, request, result, note=note)
+        result = await run_pass(self.given, self.sessions, self._offloaded, info, situation, request)
+        return reporting.report(info, situation, request, result, note=situation.note)
 
-    def _note(self, host: str) -> HostNote:
-        """What is known of a host, with our adapter where it acts there."""
-        return host_note(host, attached=self._attached)
-
-    def stands_aside(self, host: str) -> bool:
-        """Whether the host compacts by itself where no adapter of ours acts."""
-        note = self._note(host)
-        return bool(host) and note.compacts_itself and not note.adapter
-
-    def with_adapter(self, usage: Usage) -> Usage:
-        """What the adapter does at the host's point of compaction, behind that point."""
-        note = self._note(usage.host)
-        if not note.adapter:
-            return usage
-        point = "; ".join(filter(None, (usage.host_compaction_point, note.adapter_does)))
-        return msgspec.structs.replace(usage, host_compaction_point=point)
+    @staticmethod
+    def stands_aside(situation: Situation) -> str:
+        """Where the host compacts by itself, where no adapter of ours acts; empty where a pass may run."""
+        aside = situation.usage.host_compacts and not situation.note.adapter
+        return situation.usage.host_compaction_point if aside else ""

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ..models.reports import ContextView, Recorded, Report
 from ..models.usage import Usage
 from ..policy.zones import ratio_of, triggers
 from ..ports.host import HostContext
 from ..services import context, files, policies, record
-from ..services.admitting import admit, admit_items
+from ..services.admitting import admit, admit_items, admit_name
 from ..services.dependencies import Dependencies
 from ..services.importing import import_context
 from ..services.measure import Told, situate, tell
@@ -41,7 +43,9 @@ class RecordingMethods:
 
         Raises:
             InvalidItem: it names the field; nothing was written.
+            SessionUnknown: the id is a slip of one that is there.
         """
+        session_id = await admit_name(self._sessions, session_id)
         await admit_items(self._given, self._sessions, session_id, items)
         info = await self._sessions.ensure(session_id, host=host)
         policy = await policies.policy_of(self._given, self._sessions, info, None)
@@ -53,8 +57,8 @@ class RecordingMethods:
         # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
         ours = ratio_of(after.view_used, after.window_tokens)
         if auto and self._given.automatic and triggers(ours, policy):
-            request = PassRequest(policy=policy, requested=False, host_compacts=self._passes.stands_aside(host))
-            report = await self._passes.run(info, after, request, host)
+            request = PassRequest(policy=policy, requested=False, host_compacts=self._passes.stands_aside(after))
+            report = await self._passes.run(info, after, request)
         return Recorded(
             session_id=info.session_id,
             handle=info.handle,
@@ -76,11 +80,15 @@ class RecordingMethods:
         transcript_path: str = "",
         policy: str | None = None,
         host: str = "",
+        detail: bool = False,
     ) -> Usage:
         """How full the window is, by the best numbers known; what is told here is kept for the session.
 
+        Args:
+            detail: fill `parts`, too: what fills the window, by why it stays.
+
         Raises:
-            SessionUnknown: the session is unknown and nothing was told of it.
+            SessionUnknown: the session is unknown, and nothing was told of it or its id is a slip of one that is there.
         """
         given = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
         admit(self._given, told=given, policy=policy, strategy="", target=None, keep_last=None)
@@ -88,8 +96,9 @@ class RecordingMethods:
         if transcript_path:
             found = await files.read_file(Path(transcript_path), form="claude-code")
             parsed = files.parsed(found, self._given.kind_by_tool)
-        told = (used_tokens, window_tokens, model, transcript_path, policy)
+        told = (used_tokens, window_tokens, transcript_path)
         if any(value not in (None, "") for value in told):
+            session_id = await admit_name(self._sessions, session_id)
             info = await self._sessions.ensure(session_id, host=host)
         else:
             info = await self._sessions.find(session_id)
@@ -98,7 +107,18 @@ class RecordingMethods:
         chosen = await policies.policy_of(self._given, self._sessions, info, policy)
         await tell(self._given, self._sessions, info, given)
         situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
-        return self._passes.with_adapter(await self._noticing.usage(info, situation, chosen))
+        usage = await self._noticing.usage(info, situation, chosen)
+        return msgspec.structs.replace(usage, parts=context.parts(situation, chosen)) if detail else usage
+
+    async def usage(self, session_id: str) -> Usage:
+        """How full the window is, as `check_context_ratio` says it; nothing is told and nothing is noted.
+
+        Raises:
+            SessionUnknown: there is no such session.
+        """
+        info = await self._sessions.find(session_id)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        return (await situate(self._given, self._sessions, info, policy, Told())).usage
 
     async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
         """What is in context, why it stays, and what was replaced; pins first, if asked.

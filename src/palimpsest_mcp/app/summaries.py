@@ -8,7 +8,7 @@ from typing import Any
 from ..models.probes import ProbeReport
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from ..services import policies
-from ..services.admitting import admit_statements
+from ..services.admitting import admit_name, admit_statements
 from ..services.dependencies import Dependencies
 from ..services.probe import probe_session
 from ..services.sessions import Sessions
@@ -43,8 +43,10 @@ class SummaryMethods:
         Raises:
             InvalidArgument: an unknown section, a placeholder, a vague intent, a name that fits nothing; an example
                 stands in `next`, and nothing was written.
+            SessionUnknown: the id is a slip of one that is there.
             SummaryChanged, WriteFailed: the old summary is still there.
         """
+        session_id = await admit_name(self._sessions, session_id)
         await admit_statements(
             self._sessions, session_id, sections, (*close_blockers, *supersede), intent_changed=intent_changed
         )

@@ -34,6 +34,11 @@ def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store
     return DiskStore(settings.home, clock=clock, random_hex=random_hex)
 
 
+async def is_made(store: Store) -> bool:
+    """Whether somebody wrote to it before."""
+    return not isinstance(store, DiskStore) or bool(await store.secret_if_made())
+
+
 async def dependencies(
     settings: Settings, store: Store, clock: Clock, random_hex: RandomHex, principal: str
 ) -> Dependencies:
@@ -81,7 +86,7 @@ async def dependencies(
 def host_overrides(host: str, project: str) -> HostOverrides:
     """What the user set in the host that a session runs in; read anew, since it may change while we run."""
     row = host_row(host)
-    if row is None:
+    if row is None or not row.percent_setting:  # settings of other hosts are not read
         return HostOverrides()
     return read_overrides(os.environ, Path.home(), Path(project) if project else None)
 

@@ -3,62 +3,104 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidArgument
+from ..models.advice import Advice, step
+from ..models.nouns import counted
 from ..policy.gates import UNSURE
-from .face import Face, pass_face, shared_options
+from .completion import BatchName, ItemName, SessionName
+from .face import PAGER, Face, pass_face, shared_options
+from .masking import masked
+from .out_file import free_name, json_bytes, out_file, out_options
+from .tables import Column
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
     from ..models.records import OffloadRecord
     from ..models.reports import BatchView, ContextView, ItemView, Restored
+    from ..models.usage import Usage
+
+
+SHOWN = (
+    Column("item"),
+    Column("kind"),
+    Column("tool"),
+    Column("tokens", "number"),
+    Column("state"),
+    Column("why", "prose"),
+    Column("begins with", "prose"),
+)
+STATES: dict[str, Callable[[ItemView], bool]] = {
+    "kept": lambda item: item.state == "live",
+    "offloaded": lambda item: item.state == "replaced",
+    "gone": lambda item: item.state == "gone",
+    "protected": lambda item: item.state == "live" and bool(item.protected or item.pinned),
+    "free": lambda item: item.state == "live" and not item.protected and not item.pinned,
+    "pinned": lambda item: item.pinned,
+}
+"""What `--state` asks for."""
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SessionName())
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N largest items, the largest first.")
+@click.option("--state", type=click.Choice(list(STATES)), help="Only items in this state.")
+@PAGER
 @shared_options
 @pass_face
-def show(face: Face, session: str) -> None:
-    """What SESSION (id or handle) holds now: items, sizes, why they stay, what was replaced."""
+def show(face: Face, session: str, top: int | None, state: str | None, no_pager: bool) -> None:
+    """What SESSION (id or handle) holds now: items, sizes, why they stay, what was replaced.
+
+    States: kept (whole in the context), offloaded (a digest stands for it), gone (the host dropped it); of those kept,
+    protected (a rule holds it), free (it may leave) and pinned.
+    """
     import msgspec
 
-    from .screen import say_json
+    from .screen import paged, say_json
 
-    view = face.ask(lambda facade: facade.show_context(session))
+    view = face.ask(lambda facade: facade.show_context(session), make=False)
+    items = [item for item in view.items if state is None or STATES[state](item)]
+    if top is not None:
+        items = sorted(items, key=lambda item: -item.tokens)[:top]
     if face.as_json:
-        say_json(msgspec.to_builtins(view))
-    else:
-        _say_context(view)
+        say_json({**msgspec.to_builtins(view, enc_hook=str), "items": msgspec.to_builtins(items)})
+        return
+    with paged(wanted=not no_pager):
+        _say_context(view, items, face)
 
 
-def _say_context(view: ContextView) -> None:
-    from .numbers import counted, fill, sources
+def _say_context(view: ContextView, items: Sequence[ItemView], face: Face) -> None:
+    from .numbers import fill, sources
+    from .report_view import say_meaning
     from .screen import say, say_bar, say_fields, say_table
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
     say_bar("window ", view.usage.ratio, f"{fill(view.usage)}, zone {view.usage.zone}: {view.usage.action}")
     say(f"         {sources(view.usage)}")
+    say_meaning(view.usage, face)
     rows = [
         (
             item.item_id,
             item.kind,
             item.tool_name,
             f"{item.tokens:,}",
-            item.batch_id or item.state,
+            item.batch_id or ("kept" if item.state == "live" else item.state),
             _why(item),
             item.preview[:60],
         )
-        for item in view.items
+        for item in items
     ]
-    say_table(("item", "kind", "tool", "tokens", "state", "why", "begins with"), rows, numbers=(3,))
+    say_table(SHOWN, rows)
     for line in view.citations:
         say(f"citation {line}")
-    say(f"{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded")
+    of = f"{len(items):,} of " if len(items) < len(view.items) else ""
+    every = f"; all: {face.command('show_context', session_id=view.handle)}" if of else ""
+    say(f"{of}{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded{every}")
 
 
 def _why(item: ItemView) -> str:
@@ -72,26 +114,36 @@ def _why(item: ItemView) -> str:
 
 
 @click.command("list")
-@click.argument("session")
+@click.argument("session", type=SessionName())
+@PAGER
 @click.option("--full", is_flag=True, help="Whole records with originals as JSON; without --json: the digests.")
 @shared_options
 @pass_face
-def list_batches(face: Face, session: str, full: bool) -> None:
+def list_batches(face: Face, session: str, full: bool, no_pager: bool) -> None:
     """Batches that were offloaded from SESSION: when, why, what, how big."""
     import msgspec
 
     from ..models.reports import counts_to_json
-    from .screen import say_json
+    from .report_view import say_meaning
+    from .screen import paged, say_json
 
     if face.as_json and full:
-        say_json({"batches": msgspec.to_builtins(face.ask(lambda facade: _records(facade, session)))})
+        records = face.ask(lambda facade: _records(facade, session), make=False)
+        say_json({"batches": msgspec.to_builtins(records)}, exact=True)
         return
-    batches = face.ask(lambda facade: facade.list_offloaded(session))
+    batches, usage = face.ask(lambda facade: _listed(facade, session), make=False)
     if face.as_json:
         rows = [{**msgspec.to_builtins(one), "specifics": counts_to_json(one.specifics)} for one in batches]
         say_json({"batches": rows})
-    else:
+        return
+    with paged(wanted=not no_pager):
         _say_batches(batches, full=full)
+        if usage.waiting:
+            say_meaning(usage, face)
+
+
+async def _listed(facade: Palimpsest, session: str) -> tuple[Sequence[BatchView], Usage]:
+    return await facade.list_offloaded(session), await facade.usage(session)
 
 
 async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
@@ -118,14 +170,25 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
         )
         for batch in batches
     ]
-    say_table(("batch", "when", "why", "what", "tokens", "digest", "state"), rows, numbers=(4, 5))
+    say_table(
+        (
+            Column("batch"),
+            Column("when"),
+            Column("why"),
+            Column("what", "list"),
+            Column("tokens", "number"),
+            Column("digest", "number"),
+            Column("state"),
+        ),
+        rows,
+    )
     for batch in batches if full else ():
         say("", f"{batch.batch_id}: {', '.join(batch.item_ids)}", batch.digest)
 
 
 @click.command()
 @click.argument("query")
-@click.option("--session", help="Only in this session; default: in all.")
+@click.option("--session", type=SessionName(), help="Only in this session; default: in all.")
 @click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="At most this many hits.")
 @shared_options
 @pass_face
@@ -135,39 +198,50 @@ def search(face: Face, query: str, session: str | None, limit: int) -> None:
 
     from .screen import say, say_json
 
-    hits = face.ask(lambda facade: facade.search_offloaded(query, session_id=session, limit=limit))
+    hits = face.ask(lambda facade: facade.search_offloaded(query, session_id=session, limit=limit), make=False)
     if face.as_json:
         say_json({"hits": msgspec.to_builtins(hits)})
         return
     for hit in hits:
-        say(f"palimpsest-mcp restore {hit.handle} {hit.batch_id} --item {hit.item_id}", f"    {hit.snippet}")
+        given = {"session_id": hit.handle, "batch_id": hit.batch_id, "item_id": hit.item_id}
+        say(face.command("restore_batch", **given), f"    {hit.snippet}")
     if not hits:
         say("nothing found; try fewer or other words")
 
 
 @click.command()
-@click.argument("session")
-@click.argument("batch", required=False)
-@click.option("--item", help="One item of the batch, by its id or call id.")
+@click.argument("session", type=SessionName())
+@click.argument("batch", type=BatchName(), required=False)
+@click.option("--item", type=ItemName(), help="One item of the batch, by its id or call id.")
 @click.option("--raw", is_flag=True, help="Exactly the original bytes and nothing else.")
 @click.option("--all", "whole", is_flag=True, help="Undo every pass: the messages as they came in; needs --out.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where --all writes the messages.")
+@out_options("Where --all writes the messages.")
 @shared_options
 @pass_face
 def restore(
-    face: Face, session: str, batch: str | None, item: str | None, raw: bool, whole: bool, out: Path | None
+    face: Face,
+    session: str,
+    batch: str | None,
+    item: str | None,
+    raw: bool,
+    whole: bool,
+    out: Path | None,
+    overwrite: bool,
 ) -> None:
     """Give the originals of BATCH of SESSION back, or with --all the whole input of its last compaction."""
-    if whole or out is not None:
-        _restore_all(face, session, out, alone=whole and batch is None and item is None and not raw)
+    if whole or out is not None or overwrite:
+        _restore_all(
+            face, session, out, overwrite=overwrite, alone=whole and batch is None and item is None and not raw
+        )
         return
     if batch is None:
         raise InvalidArgument(
-            "restore needs a batch, or --all.", next=f"See the batches: palimpsest-mcp list {session}."
+            "restore needs a batch, or --all.",
+            next=Advice("See the batches: {}", step("list_offloaded", session_id=session)),
         )
     if raw and face.as_json:
         raise InvalidArgument("--raw and --json exclude each other.", next="Use one of them.")
-    restored = face.ask(lambda facade: _restored(facade, session, batch, item, raw=raw))
+    restored = face.ask(lambda facade: _restored(facade, session, batch, item, raw=raw), make=False)
     if raw:
         from .screen import say_bytes
 
@@ -193,7 +267,9 @@ async def _restored(
 def _lines(one: Restored) -> tuple[str, str]:
     from ..models.plain_text import plain
 
-    return plain(f"--- {one.item_id}, {len(one.text):,} characters, sha256 {one.sha256}"), plain(one.text)
+    return plain(f"--- {masked(one.item_id)}, {counted(len(one.text), 'character')}, sha256 {one.sha256}"), plain(
+        one.text
+    )
 
 
 def _say_blocks(restored: Sequence[Restored]) -> None:
@@ -201,9 +277,10 @@ def _say_blocks(restored: Sequence[Restored]) -> None:
 
     first = restored[0]
     items: list[dict[str, Any]] = [
-        {"item_id": one.item_id, "sha256": one.sha256, "content": one.content} for one in restored
+        {"item_id": masked(one.item_id), "sha256": one.sha256, "content": one.content} for one in restored
     ]
-    say_json({"session_id": first.session_id, "batch_id": first.batch_id, "items": items})
+    ids = {"session_id": masked(first.session_id), "batch_id": first.batch_id}
+    say_json({**ids, "items": items}, exact=True)
 
 
 def _say_texts(restored: Sequence[Restored]) -> None:
@@ -211,34 +288,39 @@ def _say_texts(restored: Sequence[Restored]) -> None:
     from .screen import say
 
     for one in restored:
-        say(*_lines(one))
+        say(*_lines(one), exact=True)
     if any(plain(one.text) != one.text for one in restored):
         sys.stderr.write("note: characters that a terminal would act on are not shown; --raw gives the exact bytes\n")
 
 
-def _restore_all(face: Face, session: str, out: Path | None, *, alone: bool) -> None:
+def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool, alone: bool) -> None:
     from ..hosts.marks import messages_of
-    from .out_file import check_out, write_json
     from .screen import say, say_json
 
     if not alone or out is None:
         raise InvalidArgument(
             "--all goes with --out FILE, and without batch, --item and --raw.",
-            next=f"palimpsest-mcp restore {session} --all --out FILE",
+            next=Advice("{}", step("restore_all", session_id=session, out=free_name(session))),
         )
-    check_out(out)
-    value = face.ask(lambda facade: facade.restore_all(session))
-    write_json(out, value)
+    out_file(face, out, overwrite=overwrite)
+    value, source = face.ask(lambda facade: _whole(facade, session), make=False)
+    if (target := out_file(face, out, overwrite=overwrite, source_name=source)) is not None:
+        target.write(json_bytes(value))
     number = len(messages_of(value) or value)
     if face.as_json:
         say_json({"messages": number, "out": str(out)})
     else:
-        say(f"{number} messages written to {out}, equal to the input of the last compaction")
+        say(f"{counted(number, 'message')} written to {out}, equal to the input of the last compaction")
+
+
+async def _whole(facade: Palimpsest, session: str) -> tuple[Any, str]:
+    """The newest list that was compacted, and the name of the file that the session was read from."""
+    return await facade.restore_all(session), (await facade.session(session)).source
 
 
 @click.command()
-@click.argument("session")
-@click.argument("item")
+@click.argument("session", type=SessionName())
+@click.argument("item", type=ItemName())
 @click.option("--off", is_flag=True, help="Take the pin off again.")
 @shared_options
 @pass_face
@@ -247,7 +329,7 @@ def pin(face: Face, session: str, item: str, off: bool) -> None:
     from .screen import say, say_json
 
     pins, unpins = ((), (item,)) if off else ((item,), ())
-    view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins))
+    view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins), make=False)
     if face.as_json:
         say_json({"session_id": view.session_id, "handle": view.handle, "item_id": item, "pinned": not off})
     else:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DigestRefused
+from .completion import SessionName
 from .face import Face, pass_face, shared_options
+from .out_file import free_name, json_bytes, out_file, out_options
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -23,7 +25,9 @@ Progress = Callable[[int, int, str], Awaitable[None]]
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--line", type=click.IntRange(min=1), help="Which session of a file with one a line, from 1.")
 @click.option("--format", "form", default="auto", show_default=True, help="anthropic, openai, claude-code, or auto.")
-@click.option("--session", help="Session id; default: the host's own, else made of file name and path.")
+@click.option(
+    "--session", type=SessionName(), help="Session id; default: the host's own, else made of file name and path."
+)
 @click.option("--window", type=click.IntRange(min=1), help="Tokens of the context window.")
 @click.option("--used", type=click.IntRange(min=0), help="Tokens now in it, as the provider reported them.")
 @click.option("--model", default="", help="Model id: decides the tokenizer's factor and the usual window.")
@@ -34,23 +38,30 @@ Progress = Callable[[int, int, str], Awaitable[None]]
 @click.option("--force", is_flag=True, help="Run below the trigger too; without --window the session itself is it.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
 @click.option("--focus", default="", help="Task words: what matters to them is kept first.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the compacted messages here.")
+@out_options("Write the compacted messages here.")
 @shared_options
 @pass_face
-def compact(face: Face, file: Path, out: Path | None, **given: Any) -> int:
+def compact(face: Face, file: Path, out: Path | None, overwrite: bool, **given: Any) -> int:
     """Compact the session in FILE: a message list, one session a line (gzip too), or a Claude Code transcript.
 
-    FILE itself is not changed. Originals go to the store, from which `restore` gives them back.
+    FILE may also be a session that was read from a file. FILE itself is not changed. Originals go to the store, from
+    which `restore` gives them back.
     """
-    from .out_file import check_out, write_json
-
-    if out is not None:
-        check_out(out)
-    result = face.ask(lambda facade: _compacted(facade, file, given, quiet=face.as_json))
-    if out is not None:
-        write_json(out, result.value)
-    _say(face, result, out)
+    if not file.exists():
+        file, given["session"] = face.ask(lambda facade: _file_of(facade, file, given["session"]), make=False)
+    target = out_file(face, out, overwrite=overwrite, sources=[file])
+    result = face.ask(lambda facade: _compacted(facade, file, given, quiet=face.as_json), make=not given["dry_run"])
+    if target is not None and not given["dry_run"]:
+        target.write(json_bytes(result.value))
+    _say(face, result, out, dry_run=given["dry_run"])
     return DigestRefused.exit_status if result.report.status == "failed" else 0
+
+
+async def _file_of(facade: Palimpsest, name: Path, session: str | None) -> tuple[Path, str | None]:
+    """The file of a session by its id or handle, and the session's id; where there is none, what was given."""
+    if (found := await facade.file_of(str(name))) is None:
+        return name, session
+    return found, session or (await facade.session(str(name))).session_id
 
 
 async def _compacted(facade: Palimpsest, file: Path, given: dict[str, Any], *, quiet: bool) -> CompactedMessages:
@@ -74,18 +85,21 @@ async def _compacted(facade: Palimpsest, file: Path, given: dict[str, Any], *, q
         )
 
 
-def _say(face: Face, result: CompactedMessages, out: Path | None) -> None:
+def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bool) -> None:
+    from .numbers import counted
     from .report_view import say_report
     from .screen import say, say_json
 
     if face.as_json:
         say_json(result.report.to_json())
         return
-    say_report(result.report)
-    if out is not None:
-        say(f"written: {out} ({len(result.messages)} messages)")
-    elif result.report.status not in ("planned", "nothing_to_do"):
-        say("the file is unchanged; --out FILE writes the shorter messages")
+    say_report(result.report, face)
+    if dry_run:
+        say("nothing was written, neither to the store nor elsewhere; without --dry-run it is done")
+    elif out is not None:
+        say(f"written: {out} ({counted(len(result.messages), 'message')})")
+    elif result.report.status != "nothing_to_do":
+        say(f"the file is unchanged; the shorter messages: {face.again('--out', free_name(result.report.handle))}")
 
 
 @asynccontextmanager

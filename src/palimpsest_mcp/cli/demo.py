@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from ..models.advice import command_line, step
+from ..models.nouns import counted
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -62,7 +66,7 @@ def demo(face: Face) -> int:
     start = time.perf_counter()
     with nullcontext(face.home) if face.home else tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as home:
         kept, face.home = face.home, str(home)
-        seen = [_play(face, scene) for scene in SCENES]
+        seen = [_play(face, scene, kept=bool(kept)) for scene in SCENES]
     ok = all(one.exact for one in seen)
     if face.as_json:
         say_json({"ok": ok, "scenes": [_as_json(one) for one in seen]})
@@ -72,7 +76,7 @@ def demo(face: Face) -> int:
     return 0 if ok else 1
 
 
-def _play(face: Face, scene: Scene) -> Seen:
+def _play(face: Face, scene: Scene, *, kept: bool) -> Seen:
     from .report_view import say_report
     from .screen import say
 
@@ -82,11 +86,11 @@ def _play(face: Face, scene: Scene) -> Seen:
     original = _original(messages, hit.item_id)
     seen = Seen(scene, report, hit, back == original, len(original))
     if not face.as_json:
-        say(f"== {scene.title}: {len(messages)} messages")
-        say_report(report)
+        say(f"== {scene.title}: {counted(len(messages), 'message')}")
+        say_report(report, face, kept=kept)
         say(f'search "{scene.ask}": {hit.batch_id} {hit.item_id}', f"    {hit.snippet}")
         verdict = "equal to the original" if seen.exact else "NOT equal to the original"
-        say(f"restored in a new process: {len(back):,} bytes, {verdict}", "")
+        say(f"restored in a new process: {counted(len(back), 'byte')}, {verdict}", "")
     return seen
 
 
@@ -120,12 +124,22 @@ def _as_json(seen: Seen) -> dict[str, Any]:
 
 
 def _say_next(seen: list[Seen], kept: str | None) -> None:
+    from .out_file import free_name
     from .screen import say
 
-    say("next: palimpsest-mcp compact YOUR_SESSION --force --dry-run     what would leave, and what stays")
-    say("      palimpsest-mcp compact YOUR_SESSION --force --out FILE    the shorter session")
-    say("      claude mcp add palimpsest -- palimpsest-mcp               the tools in Claude Code")
+    session = str(files("palimpsest_mcp.demo") / f"{SCENES[0].name}.json")
+    say("next, with this session or a file of your own:")
+    say("  what would leave, and what stays:", f"      {command_line(['compact', session, '--force', '--dry-run'])}")
+    out = ["--out", free_name(SCENES[0].name)]
+    say("  the shorter session:", f"      {command_line(['compact', session, '--force', *out])}")
+    say("  the tools in Claude Code:", "      palimpsest-mcp install claude-code")
     if kept:
-        say(f"      palimpsest-mcp --home {kept} list {seen[0].report.handle}")
+        listed = step("list_offloaded", session_id=seen[0].report.handle).command(kept)
+        say("  what this demo offloaded:", f"      {listed}")
     else:
-        say("The store of this demo is gone; palimpsest-mcp --home FOLDER demo keeps it to look around in.")
+        say("The store of this demo is gone; --home keeps it to look around in:", f"      {_keeping()}")
+
+
+def _keeping() -> str:
+    names = itertools.chain(["palimpsest-demo"], (f"palimpsest-demo-{number}" for number in itertools.count(2)))
+    return command_line(["demo"], next(name for name in names if not os.path.lexists(name)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import PalimpsestError, StoreUnusable
+from ..models.advice import in_form
 from .checks import Check
 from .face import Face, pass_face, shared_options
 
@@ -86,7 +87,7 @@ def _attempt(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except PalimpsestError as error:
-        return Check(name, "fail", f"{error.code}: {error.message}", error.next, error.exit_status)
+        return Check(name, "fail", f"{error.code}: {error.message}", in_form(error.next, "command"), error.exit_status)
 
 
 def _settings(face: Face) -> Check:
@@ -156,10 +157,14 @@ def _vocabulary() -> Check:
 
 
 def _masking(face: Face) -> Check:
-    async def rules(facade: Palimpsest) -> tuple[str, ...]:
-        return facade.given.redactor.rules
+    async def rules(facade: Palimpsest) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        redactor = facade.given.redactor
+        return redactor.rules, redactor.weakened
 
-    loaded = face.ask(rules)
+    loaded, weakened = face.ask(rules)
+    if weakened:
+        next = "Keep only what you need of redaction_rule_files, redaction_allow and redaction_pii."
+        return Check("masking", "warn", f"{', '.join(loaded)}; weakened: {'; '.join(weakened)}", next)
     return Check("masking", "ok", ", ".join(loaded))
 
 

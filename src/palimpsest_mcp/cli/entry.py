@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import click
 
-from ..errors import InvalidArgument, PalimpsestError
-from .face import Face, Serve, shared_options
+from ..errors import InvalidArgument, PalimpsestError, SessionUnknown
+from .face import COMPLETE, Face, Serve, shared_options
+from .masking import mask_by, masked
 
 INTERNAL_ERROR = 1
 INTERRUPTED = 130
@@ -21,6 +22,7 @@ COMMANDS = {
     "demo": ("demo", "demo", "Compact two bundled sessions, find something again, restore it: five seconds."),
     "compact": ("compacting", "compact", "Compact a session file: old tool results become checked digests."),
     "status": ("upkeep", "status", "What the store holds, what it takes, what it saved."),
+    "sessions": ("upkeep", "sessions", "Every session: how full, what it saved, what it is about."),
     "show": ("archive", "show", "What a session's context holds now, and why."),
     "list": ("archive", "list_batches", "What was offloaded from a session."),
     "search": ("archive", "search", "Find words in everything that was offloaded."),
@@ -33,6 +35,10 @@ COMMANDS = {
     "experience": ("experience", "experience", "What skills learned: events, rules, and where each rule comes from."),
     "specifics": ("specifics", "specifics", "What must survive in a text, and what would be masked."),
     "verify": ("upkeep", "verify", "Check every checksum and hash of the store."),
+    "repair": ("purge", "repair", "Rebuild what is damaged from other copies; shows first what it would do."),
+    "purge": ("purge", "purge", "Remove originals for good; shows first what would go."),
+    "export": ("exchange", "export", "Write sessions into one checked file, to be imported elsewhere."),
+    "import": ("exchange", "import_file", "Take in what export wrote, checked as a whole before anything is written."),
     "config": ("upkeep", "config", "Every setting, its value and where it comes from."),
     "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
     "install": ("installing", "install", "Enter Palimpsest in Claude Code or Claude Desktop, or take it out."),
@@ -61,9 +67,13 @@ class LateGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
+            from ..models.plain_text import shown
+
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            next = f"palimpsest-mcp {near[0]} may be meant; " if near else ""
-            raise InvalidArgument("There is no such command.", next=f"{next}palimpsest-mcp --help lists all.")
+            next = f"`palimpsest-mcp {near[0]} --help` may be meant; " if near else ""
+            raise InvalidArgument(
+                f"There is no command {shown(args[0])}.", next=f"{next}`palimpsest-mcp --help` lists all"
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -98,7 +108,12 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
     Returns:
         0, or the exit status of the error (`docs/errors.md`); 130 when interrupted.
     """
-    face = Face(serve=serve, as_json="--json" in arguments)
+    face = Face(serve=serve, as_json="--json" in arguments, arguments=tuple(arguments))
+    if instruction := os.environ.get(COMPLETE, ""):
+        from .completion import complete
+
+        return complete(program, face, instruction)
+    mask_by(None)
     _log_to_stderr(os.environ.get(LOG_LEVEL, "").upper())
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -114,10 +129,14 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
     except BrokenPipeError:
         return _reader_went_away()
     except (KeyboardInterrupt, click.Abort):
-        next = "Run it again; `palimpsest-mcp verify` says whether all is whole."
+        from ..models.advice import Advice, step
+
+        next = Advice("Run it again; whether all is whole: {}", step("verify"))
         return _say_error("interrupted", "Stopped by you.", next, INTERRUPTED, face)
     except click.ClickException as error:
         return _usage_error(error, face)
+    except SessionUnknown as error:
+        return _say_error(error.code, error.message, _meant(error, arguments), error.exit_status, face)
     except PalimpsestError as error:
         return _say_error(error.code, error.message, error.next, error.exit_status, face)
     except Exception as error:
@@ -132,22 +151,10 @@ def _log_to_stderr(level: str) -> None:
         logging.basicConfig(level=level)
 
 
-AS_COMMANDS = {
-    "list_offloaded": "palimpsest-mcp list",
-    "show_context": "palimpsest-mcp show",
-    "restore_batch": "palimpsest-mcp restore",
-    "record_items": "palimpsest-mcp compact FILE",
-    "write_handoff": "palimpsest-mcp handoff write",
-    "load_handoff": "palimpsest-mcp handoff load",
-}
-"""Errors are written for tools and commands alike; here their next step is a command."""
-
-
 def _say_error(code: str, message: str, next: str, status: int, face: Face) -> int:
     from ..models.plain_text import plain_line
 
-    for tool, command in AS_COMMANDS.items():
-        next = next.replace(tool, command)
+    message, next = masked([message, face.worded(next)])
     if face.as_json:
         text = json.dumps({"code": code, "message": message, "next": next})
     else:
@@ -156,10 +163,20 @@ def _say_error(code: str, message: str, next: str, status: int, face: Face) -> i
     return status
 
 
+def _meant(error: SessionUnknown, arguments: Sequence[str]) -> str:
+    """The same command with the session that may be meant; where none is near, the list of all."""
+    if not error.near or error.name not in arguments:
+        return error.next
+    from ..models.advice import command_line
+
+    again = [error.near[0] if one == error.name else one for one in arguments]
+    return f"If so: `{command_line(again)}`"
+
+
 def _usage_error(error: click.ClickException, face: Face) -> int:
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = context.command_path if context else "palimpsest-mcp"
-    next = f"See {command} --help."
+    next = f"See `{command} --help`"
     return _say_error(InvalidArgument.code, error.format_message(), next, InvalidArgument.exit_status, face)
 
 
@@ -168,7 +185,7 @@ def _unexpected(error: Exception, face: Face) -> int:
     if os.environ.get(LOG_LEVEL, "").lower() == "debug":
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(masked("".join(traceback.format_exception(error))))
     message = f"This should not happen ({type(error).__name__}); nothing that was acknowledged is lost."
     next = "Run it again with PALIMPSEST_LOG_LEVEL=debug and report what it says."
     return _say_error("internal_error", message, next, INTERNAL_ERROR, face)

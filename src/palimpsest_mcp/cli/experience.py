@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..errors import FileMissing, FileNotJson, InvalidArgument
+from ..models.nouns import counted, verb
 from .face import Face, pass_face, shared_options
+from .tables import Column
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -50,7 +52,7 @@ def record(face: Face, skill: str, event: str | None, file: Path | None) -> None
     if face.as_json:
         say_json(msgspec.to_builtins(recorded[-1]))
     else:
-        _say_recorded(recorded)
+        _say_recorded(recorded, face)
 
 
 async def _recorded(facade: Palimpsest, skill: str, events: Sequence[dict[str, Any]]) -> list[EventRecorded]:
@@ -88,7 +90,7 @@ def _json_line(line: str, number: int) -> Any:
         raise FileNotJson(f"Line {number} is not JSON.", next="Give one JSON object a line.", line=number) from None
 
 
-def _say_recorded(recorded: Sequence[EventRecorded]) -> None:
+def _say_recorded(recorded: Sequence[EventRecorded], face: Face) -> None:
     from .screen import say
 
     last = recorded[-1]
@@ -99,7 +101,7 @@ def _say_recorded(recorded: Sequence[EventRecorded]) -> None:
             say(f"note: {warning}")
     say(f"{last.skill}: {last.new_events} new events, {last.new_bytes} new bytes in {last.folder}")
     if last.triggers:
-        say(f"due ({', '.join(last.triggers)}): palimpsest-mcp experience compact {last.skill}")
+        say(f"due ({', '.join(last.triggers)}): {face.command('compact_experience', skill=last.skill)}")
 
 
 @experience.command("compact")
@@ -114,10 +116,13 @@ def _say_recorded(recorded: Sequence[EventRecorded]) -> None:
 def compact(face: Face, skill: str | None, due: bool, session: str, dry_run: bool) -> int:
     """Bring experience.md of SKILL up to date with its log, or with --due that of every skill that needs it."""
     if due == (skill is not None) or (session and not due):
-        raise InvalidArgument("Name a skill, or give --due.", next="See palimpsest-mcp experience compact --help.")
+        raise InvalidArgument("Name a skill, or give --due.", next="See `palimpsest-mcp experience compact --help`")
     if skill is not None:
-        return _say_compactions([face.ask(lambda facade: facade.compact_experience(skill, dry_run=dry_run))], [], face)
-    done, failed = face.ask(lambda facade: facade.compact_due_experience(ended_session=session, dry_run=dry_run))
+        one = face.ask(lambda facade: facade.compact_experience(skill, dry_run=dry_run), make=not dry_run)
+        return _say_compactions([one], [], face)
+    done, failed = face.ask(
+        lambda facade: facade.compact_due_experience(ended_session=session, dry_run=dry_run), make=not dry_run
+    )
     return _say_compactions(done, failed, face, many=True)
 
 
@@ -135,7 +140,7 @@ def _say_compactions(done: Sequence[Compaction], failed: Sequence[Any], face: Fa
     for one in done:
         _say_compaction(one)
     for name, error in failed:
-        say(f"{name}: {error.code}: {error.message}", f"next: {error.next}")
+        say(f"{name}: {error.code}: {error.message}", f"next: {face.worded(error.next)}")
     if many and not done and not failed:
         say("nothing is due")
     return status
@@ -148,7 +153,7 @@ def _say_compaction(done: Compaction) -> None:
         [
             (done.skill, f"{done.status}: {done.reason}"),
             ("events", f"{done.events} in the last 30 days, {done.new_events} new, {done.duplicates} known before"),
-            ("damaged", f"{done.damaged} lines" if done.damaged else ""),
+            ("damaged", counted(done.damaged, "line") if done.damaged else ""),
             ("rotated", done.rotated),
             ("snapshot", done.snapshot),
             ("not shown", str(done.not_shown) if done.not_shown else ""),
@@ -169,7 +174,7 @@ def status(face: Face) -> None:
 
     from .screen import say_json
 
-    found = face.ask(lambda facade: facade.experience_status())
+    found = face.ask(lambda facade: facade.experience_status(), make=False)
     if face.as_json:
         say_json({"skills": msgspec.to_builtins(found)})
     else:
@@ -179,7 +184,18 @@ def status(face: Face) -> None:
 def _say_status(found: Sequence[SkillStatus]) -> None:
     from .screen import say, say_table
 
-    head = ("skill", "new", "damaged", "due", "rules", "queries", "failures", "pending", "archives", "compacted")
+    head = (
+        Column("skill"),
+        Column("new", "number"),
+        Column("damaged", "number"),
+        Column("due", "list"),
+        Column("rules", "number"),
+        Column("queries", "number"),
+        Column("failures", "number"),
+        Column("pending", "number"),
+        Column("archives", "number"),
+        Column("compacted"),
+    )
     rows = [
         (
             one.skill,
@@ -195,9 +211,9 @@ def _say_status(found: Sequence[SkillStatus]) -> None:
         )
         for one in found
     ]
-    say_table(head, rows, numbers=(1, 2, 4, 5, 6, 7, 8))
+    say_table(head, rows)
     if not found:
-        say("no skill has experience yet: palimpsest-mcp experience record SKILL EVENT")
+        say("no skill has experience yet: `palimpsest-mcp experience record --help` says how to log one")
 
 
 @experience.command("show")
@@ -210,7 +226,7 @@ def show(face: Face, skill: str) -> None:
 
     from .screen import say, say_json
 
-    view = face.ask(lambda facade: facade.experience_show(skill))
+    view = face.ask(lambda facade: facade.experience_show(skill), make=False)
     if face.as_json:
         text = view.text.encode("utf-8", "replace").decode()
         say_json({**msgspec.to_builtins(msgspec.structs.replace(view, text=text))})
@@ -233,7 +249,7 @@ def explain(face: Face, rule: str, skill: str | None) -> None:
 
     if skill is not None and not _RULE_ID.fullmatch(rule) and _RULE_ID.fullmatch(skill):
         rule, skill = skill, rule
-    found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""))
+    found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""), make=False)
     if face.as_json:
         say_json(msgspec.to_builtins(found))
     else:
@@ -260,8 +276,11 @@ def _say_explanation(found: Explanation) -> None:
         [str(event.get(name, "")) for name in ("ts", "session_id", "counts_as", "text", "event_id")]
         for event in found.events
     ]
-    say_table(("when", "session", "counts as", "text", "event"), rows)
-    say(f"{found.total} events speak of it")
+    say_table(
+        (Column("when"), Column("session"), Column("counts as"), Column("text", "prose"), Column("event", "prose")),
+        rows,
+    )
+    say(f"{counted(found.total, 'event')} {verb(found.total, 'speaks', 'speak')} of it")
 
 
 @experience.command("rollback")

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
+from ..models.advice import command_line, in_form, step
+from .masking import mask_by
+
 if TYPE_CHECKING:
     from ..app import Palimpsest
 
-Serve: TypeAlias = Callable[[str | None, str], None]
+COMPLETE = "_PALIMPSEST_MCP_COMPLETE"
+"""Set by a shell's script: `bash_source` asks for that script, `bash_complete` for what fits."""
+Serve: TypeAlias = Callable[[str | None, str, str], int]
 Answer = TypeVar("Answer")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -21,24 +26,47 @@ class Face:
     """One run of the program."""
 
     serve: Serve
-    """Runs the server over a home, for a host or for none: handed in, since the command line does not know it."""
+    """Runs the server over a home, for a host or for none, for one session or for all; returns its exit status. Handed
+    in, since the command line does not know it."""
     home: str | None = None
     as_json: bool = False
+    arguments: tuple[str, ...] = ()
+    """As they were typed."""
 
-    def ask(self, use: Callable[[Palimpsest], Awaitable[Answer]]) -> Answer:
-        """Open the store, let `use` work with it, close it."""
+    def ask(self, use: Callable[[Palimpsest], Awaitable[Answer]], *, make: bool = True) -> Answer:
+        """Open the store, let `use` work with it, close it.
+
+        Args:
+            make: False for dry runs and for what only reads: where no store is yet, none is made.
+        """
         import asyncio
 
-        return asyncio.run(self._with_store(use))
+        return asyncio.run(self._with_store(use, make))
 
-    async def _with_store(self, use: Callable[[Palimpsest], Awaitable[Answer]]) -> Answer:
+    def command(self, name: str, **given: str) -> str:
+        """A step as it is typed in a shell, on the same store."""
+        return step(name, **given).command(self.home or "")
+
+    def again(self, *more: str) -> str:
+        """This very command with more behind it."""
+        return command_line([*self.arguments, *more])
+
+    def worded(self, text: str) -> str:
+        """Advice with its steps as commands on the same store."""
+        return in_form(text, "command", self.home or "")
+
+    async def _with_store(self, use: Callable[[Palimpsest], Awaitable[Answer]], make: bool) -> Answer:
         from ..app import Palimpsest
 
-        async with Palimpsest.open(self.home) as facade:
+        async with Palimpsest.open(self.home, make=make) as facade:
+            mask_by(facade.given.redactor)
             return await use(facade)
 
 
 pass_face = click.make_pass_decorator(Face)
+
+
+PAGER = click.option("--no-pager", is_flag=True, help="Do not page what is longer than the terminal.")
 
 
 def shared_options(command: Command) -> Command:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..errors import FileMissing, FileNotJson, InvalidArgument
+from ..models.advice import Advice, step
+from ..models.nouns import counted
+from .completion import SessionName
 from .face import Face, pass_face, shared_options
+from .tables import Column
 
 if TYPE_CHECKING:
     from ..models.handoffs import Cleanup, KeptHandoff, LoadedHandoff, WrittenHandoff
@@ -36,7 +40,9 @@ def handoff(context: click.Context) -> None:
 
 
 @handoff.command("write")
-@click.option("--session", metavar="S", required=True, help="Session id or handle to write it from.")
+@click.option(
+    "--session", type=SessionName(), metavar="S", required=True, help="Session id or handle to write it from."
+)
 @click.option("--task", metavar="T", required=True, help="What this is about; the same words find it again.")
 @PHASE
 @click.option("--fields", metavar="JSON", default=None, help="What you state yourself, as a JSON object; - reads it.")
@@ -85,7 +91,7 @@ def _say_written(written: WrittenHandoff, face: Face) -> None:
             ("project", written.project),
             ("masked", masked),
             *(("note", note) for note in written.notes),
-            ("next", f"palimpsest-mcp handoff load --task {written.name}"),
+            ("next", face.command("load_handoff", task=written.name)),
         ]
     )
 
@@ -98,7 +104,8 @@ def _say_written(written: WrittenHandoff, face: Face) -> None:
 @pass_face
 def load(face: Face, task: str, project: str, section: str) -> None:
     """The key context of this project's newest handoff, and where the rest is; a fork's is given whole and deleted."""
-    _say_loaded(face.ask(lambda facade: facade.load_handoff(task, project=project, section=section)), face)
+    loaded = face.ask(lambda facade: facade.load_handoff(task, project=project, section=section), make=False)
+    _say_loaded(loaded, face)
 
 
 def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
@@ -124,14 +131,25 @@ def list_handoffs(face: Face, project: str) -> None:
     """Handoffs of this project, newest first."""
     from .screen import say, say_json, say_table
 
-    found = face.ask(lambda facade: facade.handoffs(project=project))
+    found = face.ask(lambda facade: facade.handoffs(project=project), make=False)
     if face.as_json:
         say_json({"handoffs": [_row(one) for one in found]})
         return
     rows = [(one.name, one.handoff.date, one.phase, one.place, f"{one.tokens:,}", one.handoff.title) for one in found]
-    say_table(("name", "written", "phase", "place", "tokens", "task"), rows, numbers=(4,))
+    say_table(
+        (
+            Column("name"),
+            Column("written"),
+            Column("phase"),
+            Column("place"),
+            Column("tokens", "number"),
+            Column("task", "prose"),
+        ),
+        rows,
+    )
     if not found:
-        say("no handoffs of this project; --project '*' lists all, palimpsest-mcp handoff write writes one")
+        every = face.worded(Advice("{} lists all", step("handoffs", project="*")))
+        say(f"no handoffs of this project; {every}, `palimpsest-mcp handoff write --help` says how to write one")
 
 
 def _row(one: KeptHandoff) -> dict[str, Any]:
@@ -159,7 +177,7 @@ def clean(face: Face, dry_run: bool, yes: bool) -> None:
     it. Archives of originals are never touched."""
     if dry_run and yes:
         raise InvalidArgument("--dry-run and --yes exclude each other.", next="Give one of them.")
-    _say_cleanup(face.ask(lambda facade: facade.clean_handoffs(dry_run=not yes)), face)
+    _say_cleanup(face.ask(lambda facade: facade.clean_handoffs(dry_run=not yes), make=yes), face)
 
 
 def _say_cleanup(done: Cleanup, face: Face) -> None:
@@ -173,19 +191,17 @@ def _say_cleanup(done: Cleanup, face: Face) -> None:
     words = {"archive": "archive", "delete": "delete ", "merge": "merge  "}
     for one in done.steps:
         from_what = f" <- {', '.join(one.sources)}" if one.sources else ""
-        say(f"{words[one.action]}  {one.name}{from_what}: {one.task} ({one.age_days} days; {one.why})")
+        say(f"{words[one.action]}  {one.name}{from_what}: {one.task} ({counted(one.age_days, 'day')}; {one.why})")
     for note in done.notes:
         say(f"note: {note}")
-    say(_total(done))
+    say(_total(done, face))
 
 
-def _total(done: Cleanup) -> str:
-    from .numbers import counted
-
+def _total(done: Cleanup, face: Face) -> str:
     count = len(done.steps)
     if not count:
         return f"nothing is due; {counted(done.kept, 'handoff')} {'stays' if done.kept == 1 else 'stay'}"
-    steps = "1 step" if count == 1 else f"{count} steps"
+    steps = counted(count, "step")
     return (
-        f"{steps} due, {done.kept} stay; do it: palimpsest-mcp handoff clean --yes" if done.dry_run else f"{steps} done"
+        f"{steps} due, {done.kept} stay; do it: {face.command('clean_handoffs')}" if done.dry_run else f"{steps} done"
     )

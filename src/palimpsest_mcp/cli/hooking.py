@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import PalimpsestError
 from ..hosts.hook_calls import HookCall, read_call
-from ..services.claude_code.starting import start
+from ..services.claude_code.starting import end, start
 from ..settings.places import home_folder
 from ..settings.quick import is_automatic
 from ..store.host_files import HostFiles
@@ -47,10 +47,12 @@ def answer_hook(event: str, home: str | None, *, apart: bool = False) -> int:
     try:
         data = sys.stdin.buffer.read()
         call = read_call(event, data.decode("utf-8", "replace"))
+        call.fields.setdefault("client_pid", os.environ.get("CLAUDE_PID", ""))
         if call.event == "SessionEnd" and not apart:
+            if is_automatic(folder):
+                end(call, HostFiles(folder))  # at once: after `/clear` the new session's start asks for it
             _send_apart(call.event, folder, data)
             return 0
-        call.fields.setdefault("client_pid", os.environ.get("CLAUDE_PID", ""))
         text = _answer(call, folder)
     except PalimpsestError as error:
         HostFiles(folder).note_trouble(event, error.code, error.message)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from ..models.nouns import counted
 from ..models.usage import Usage
 
 
 def tokens(value: int | None) -> str:
     """`131,072`, or `unknown`."""
     return "unknown" if value is None else f"{value:,}"
-
-
-def counted(number: int, what: str) -> str:
-    """`1 session`, `2,400 sessions`; of words that end in `ch`, `batches`."""
-    ending = "" if number == 1 else "es" if what.endswith("ch") else "s"
-    return f"{number:,} {what}{ending}"
 
 
 def size(value: int) -> str:
@@ -26,12 +23,31 @@ def size(value: int) -> str:
     return f"{value} B"
 
 
+def percent(share: float | None) -> str:
+    """`65.5 %`, or `unknown`."""
+    return "unknown" if share is None else f"{share * 100:.1f} %"
+
+
+def age(since: str, now: datetime) -> str:
+    """`5 min`, `3 h`, `12 d`: how long ago something was; empty where the stamp is none."""
+    try:
+        minutes = (now - datetime.fromisoformat(since)).total_seconds() / 60
+    except (ValueError, TypeError):
+        return ""
+    if minutes < 60:
+        return f"{max(0, int(minutes))} min"
+    return f"{int(minutes / 60)} h" if minutes < 48 * 60 else f"{int(minutes / 1440)} d"
+
+
 def fill(usage: Usage) -> str:
     """`131,072 of 200,000 tokens (65.5 %)`."""
-    share = "" if usage.ratio is None else f" ({usage.ratio * 100:.1f} %)"
+    share = "" if usage.ratio is None else f" ({percent(usage.ratio)})"
     return f"{tokens(usage.used.value)} of {tokens(usage.effective_window.value)} tokens{share}"
 
 
 def sources(usage: Usage) -> str:
     """Where both numbers come from."""
     return f"used: {usage.used.source}; window: {usage.effective_window.source}"
+
+
+__all__ = ["counted", "fill", "size", "sources", "tokens"]

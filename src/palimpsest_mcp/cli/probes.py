@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completion import SessionName
 from .face import Face, pass_face, shared_options
+from .tables import Column
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SessionName())
 @shared_options
 @pass_face
 def probe(face: Face, session: str) -> None:
@@ -24,19 +26,19 @@ def probe(face: Face, session: str) -> None:
 
     from .screen import say_json
 
-    info, found = face.ask(lambda facade: _probed(facade, session))
+    info, found = face.ask(lambda facade: _probed(facade, session), make=False)
     if face.as_json:
         data = {"session_id": info.session_id, "handle": info.handle, "score": found.score}
         say_json({**data, **msgspec.to_builtins(found)})
     else:
-        _say(info, found)
+        _say(face, info, found)
 
 
 async def _probed(facade: Palimpsest, session: str) -> tuple[SessionInfo, ProbeReport]:
     return await facade.session(session), await facade.probe(session)
 
 
-def _say(info: SessionInfo, found: ProbeReport) -> None:
+def _say(face: Face, info: SessionInfo, found: ProbeReport) -> None:
     from ..models.plain_text import plain_line
     from .screen import say, say_fields, say_table
 
@@ -51,7 +53,9 @@ def _say(info: SessionInfo, found: ProbeReport) -> None:
         ]
     )
     rows = [(name, str(c.passed), str(c.total), str(c.critical_failed)) for name, c in found.by_type.items()]
-    say_table(("type", "passed", "of", "critical failed"), rows, numbers=(1, 2, 3))
+    say_table(
+        (Column("type"), Column("passed", "number"), Column("of", "number"), Column("critical failed", "number")), rows
+    )
     for one in found.failed:
         where = f", {one.batch_id}" if one.batch_id else ""
         grave = "critical: " if one.critical else ""
@@ -63,4 +67,5 @@ def _say(info: SessionInfo, found: ProbeReport) -> None:
     for note in found.notes:
         say(f"note: {note}")
     if lost := next((one for one in found.failed if one.batch_id), None):
-        say(plain_line(f"get it back: palimpsest-mcp restore {info.handle} {lost.batch_id} --item {lost.item_id}"))
+        given = {"session_id": info.handle, "batch_id": lost.batch_id, "item_id": lost.item_id}
+        say(f"get it back: {face.command('restore_batch', **given)}")

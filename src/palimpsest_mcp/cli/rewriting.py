@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import DigestRefused, FileMissing, PalimpsestError
+from ..models.nouns import counted
+from ..models.plain_text import shown
+from .completion import SessionName
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SessionName(files=True))
 @click.option("--window", type=click.IntRange(min=1), help="Tokens of the window; default: the session's size.")
 @click.option("--policy", help="research (default), anchored, phased, or one from the settings file.")
 @click.option("--target", type=float, help="Ratio to come down to, such as 0.4.")
@@ -33,7 +36,7 @@ def rewrite(face: Face, session: str, **given: Any) -> int:
     """
     path = Path(session).expanduser()
     file = path.resolve() if path.is_file() else None
-    result = face.ask(lambda facade: _rewritten(facade, session, file, given))
+    result = face.ask(lambda facade: _rewritten(facade, session, file, given), make=not given["dry_run"])
     _say(face, result)
     return DigestRefused.exit_status if result.report.status == "failed" else 0
 
@@ -61,12 +64,14 @@ async def _transcript(facade: Palimpsest, session: str) -> Path:
     from ..hosts.claude_code_files import transcripts_of
 
     name = session.removesuffix(".jsonl")
+    if (read := await facade.file_of(session)) is not None and read.suffix == ".jsonl":
+        return read
     with suppress(PalimpsestError):
-        name = (await facade.session(name)).session_id  # a handle, where it is one
+        name = (await facade.session(session)).session_id  # a handle, where it is one
     found = transcripts_of(name, os.environ, Path.home())
     if not found:
         raise FileMissing(
-            "There is no transcript of this name or id.", next="Give the path of the session's .jsonl file."
+            f"There is no transcript of a session {shown(session)}.", next="Give the path of the session's .jsonl file."
         )
     return found[0]
 
@@ -84,11 +89,11 @@ def _say(face: Face, result: RewrittenSession) -> None:
         }
         say_json({**result.report.to_json(), **told})
         return
-    say_report(result.report)
+    say_report(result.report, face)
     if result.file is None:
         if result.report.status != "planned":
             say("nothing was written: there is nothing in it that a digest could stand for")
         return
-    say(f"new session: {result.session_id} ({result.digests} digests)")
+    say(f"new session: {result.session_id} ({counted(result.digests, 'digest')})")
     say(f"written: {result.file}")
     say(f"resume it with: {result.resume}")

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from ..models.plain_text import plain, plain_line
+from .masking import masked
+from .tables import Column, laid_out
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 BAR_CELLS = 40
-_CELL = 100
-"""Longest cell of a table; whole values are in `--json`."""
+LEAST_BAR = 10
+"""Below which a bar says nothing."""
 
 
 def on_terminal() -> bool:
@@ -22,15 +28,19 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def say(*lines: str) -> None:
-    """Lines as they are, without what could move a cursor."""
-    for line in lines:
+def say(*lines: str, exact: bool = False) -> None:
+    """Lines with their secrets masked, without what could move a cursor.
+
+    Args:
+        exact: originals that were asked for, or what is masked already: secrets stay.
+    """
+    for line in lines if exact else masked("\n".join(lines)).split("\n") if lines else ():
         sys.stdout.write(plain(line) + "\n")
 
 
-def say_json(value: Any) -> None:
-    """One line of JSON in ASCII: exact for every string there is, half surrogate pairs included."""
-    sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
+def say_json(value: Any, *, exact: bool = False) -> None:
+    """One line of JSON in ASCII, secrets masked; `exact`: every string as it is, half surrogate pairs included."""
+    sys.stdout.write(json.dumps(value if exact else masked(value), separators=(",", ":")) + "\n")
 
 
 def say_bytes(data: bytes) -> None:
@@ -42,42 +52,68 @@ def say_bytes(data: bytes) -> None:
 
 def say_fields(pairs: Iterable[tuple[str, str]]) -> None:
     """`name  value` lines; empty values are left out."""
-    rows = [(name, plain_line(value)) for name, value in pairs if value]
+    rows = [(name, plain_line(masked(value))) for name, value in pairs if value]
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
-        say(f"{name.ljust(width)}  {value}")
+        say(f"{name.ljust(width)}  {value}", exact=True)
 
 
-def say_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Iterable[int] = ()) -> None:
-    """Columns; those in `numbers` stand to the right. Nothing for no rows."""
-    if not rows:
+@contextmanager
+def paged(*, wanted: bool) -> Generator[None]:
+    """On a terminal, what is said within goes through the pager where it is longer than the screen.
+
+    `PAGER` names it; an empty one, or `cat`, is none.
+    """
+    chosen = os.environ.get("PAGER")
+    if not wanted or chosen in ("", "cat") or not on_terminal() or not sys.stdin.isatty():
+        yield
         return
-    cells = [[plain_line(cell, _CELL) for cell in row] for row in rows]
-    right = frozenset(numbers)
-    if on_terminal():
-        _rich_table(head, cells, right)
+    pages = _Screenful()
+    with redirect_stdout(pages):
+        yield
+    text = pages.getvalue()
+    if text.count("\n") < shutil.get_terminal_size().lines:
+        sys.stdout.write(text)
         return
-    widths = [max(len(row[place]) for row in [list(head), *cells]) for place in range(len(head))]
-    for row in [list(head), *cells]:
-        parts = (
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        say("  ".join(parts).rstrip())
+    import click
+
+    click.echo_via_pager(text)
 
 
-def say_bar(name: str, share: float | None, words: str) -> None:
-    """How full the window is: a bar on a terminal, else the words alone."""
-    if not on_terminal() or share is None:
+class _Screenful(io.StringIO):
+    """Text that is written as for the terminal on which it will be seen."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def say_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Columns that fit the terminal, as `tables` says; nothing for no rows."""
+    if rows:
+        cells = [[plain_line(masked(cell)) for cell in row] for row in rows]
+        say(*laid_out(columns, cells, terminal_width() if on_terminal() else None), exact=True)
+
+
+def terminal_width() -> int:
+    """Cells of a line, by `COLUMNS` or the terminal itself."""
+    return max(20, shutil.get_terminal_size().columns)
+
+
+def say_bar(name: str, share: float | None, words: str, *, longest: int = 0) -> None:
+    """How full the window is: a bar on a terminal, else the words alone.
+
+    Args:
+        longest: characters of the longest words beside bars that are seen together, so that all have one length.
+    """
+    room = min(BAR_CELLS, terminal_width() - len(f"{name}    ") - max(longest, len(words)))
+    if not on_terminal() or share is None or room < LEAST_BAR:
         say(f"{name}  {words}")
         return
     from rich.text import Text
 
-    filled = round(min(1.0, max(0.0, share)) * BAR_CELLS)
+    filled = round(min(1.0, max(0.0, share)) * room)
     colour = "red" if share >= 0.9 else "yellow" if share >= 0.7 else "green"
-    console().print(
-        Text.assemble(f"{name}  ", ("█" * filled, colour), ("░" * (BAR_CELLS - filled), "dim"), f"  {words}")
-    )
+    console().print(Text.assemble(f"{name}  ", ("█" * filled, colour), ("░" * (room - filled), "dim"), f"  {words}"))
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -85,16 +121,3 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-
-
-def _rich_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: frozenset[int]) -> None:
-    from rich.box import SIMPLE
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
-    for place, name in enumerate(head):
-        table.add_column(name, justify="right" if place in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)

@@ -11,11 +11,14 @@ HOSTS = ("claude-code",)
 
 @click.command()
 @click.option("--host", type=click.Choice(HOSTS), help="Also answer this host's hooks: what its plugin starts.")
+@click.option(
+    "--only-session", metavar="SESSION", help="Answer only for this session (id or handle), and its parents'."
+)
 @shared_options
 @pass_face
-def serve(face: Face, host: str | None) -> None:
-    """Run the MCP server on stdin and stdout, until stdin ends.
+def serve(face: Face, host: str | None, only_session: str | None) -> int:
+    """Run the MCP server on stdin and stdout, until stdin ends (0) or Ctrl-C (130).
 
     Register it in Claude Code by: claude mcp add palimpsest -- palimpsest-mcp
     """
-    face.serve(face.home, host or "")
+    return face.serve(face.home, host or "", only_session or "")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import FileEmpty, FileMissing
+from ..specifics.delimited import fields_apart
 from .face import Face, pass_face, shared_options
+from .tables import Column
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -25,7 +27,7 @@ EXAMPLES = 6
 def specifics(face: Face, file: Path) -> None:
     """What must survive word for word in FILE (any text), by class, and what would be masked."""
     text = _read(file)
-    masked, spans, version = face.ask(lambda facade: _found(facade, text))
+    masked, spans, version = face.ask(lambda facade: _found(facade, text), make=False)
     by_class: dict[str, list[str]] = {}
     for span in spans:
         by_class.setdefault(span.cls, []).append(span.text)
@@ -42,17 +44,19 @@ async def _found(facade: Palimpsest, text: str) -> tuple[Redacted, list[Span], s
     """As a digest would see it: masked first."""
     registry = facade.given.registry
     masked = facade.given.redactor.redact(text)
-    return masked, registry.spans(masked.text), registry.version
+    return masked, registry.spans(fields_apart(masked.text)), registry.version
 
 
 def _say(masked: Redacted, by_class: dict[str, list[str]], version: str) -> None:
     from .screen import say, say_fields, say_table
 
     rows = [
-        (name, str(len(found)), str(len(_distinct(found))), "  ".join(_distinct(found)[:EXAMPLES]))
+        (name, str(len(found)), str(len(_distinct(found))), ", ".join(_distinct(found)[:EXAMPLES]))
         for name, found in sorted(by_class.items(), key=lambda pair: -len(pair[1]))
     ]
-    say_table(("class", "found", "distinct", "such as"), rows, numbers=(1, 2))
+    say_table(
+        (Column("class"), Column("found", "number"), Column("distinct", "number"), Column("such as", "list")), rows
+    )
     if not rows:
         say("no specifics found")
     words = ", ".join(f"{number} {kind}" for kind, number in sorted(masked.counts.items())) or "nothing"

@@ -1,8 +1,8 @@
 """What `statusline` prints, from what Claude Code gives it. It runs after every message, so it imports next to nothing.
 
-How much of the way to the client's own compaction is used, what was offloaded, what that saved, and how the last probes
-went. The trigger is worked out by the same code as everywhere else; what comes out is kept beside the store for as long
-as model and settings are the same.
+How much of the effective window is used (the share that every other answer gives), where the client compacts by
+itself, what was offloaded, what that saved, and how the last probes went. The trigger is worked out by the same code as
+everywhere else; what comes out is kept beside the store for as long as model and settings are the same.
 """
 
 from __future__ import annotations
@@ -89,11 +89,10 @@ def short(tokens: Any) -> str:
 
 
 def _share(used: int | None, tokens: int | None, window: int) -> str:
-    whole = tokens if tokens is not None else window
-    what = f"{short(whole)} to auto-compact" if tokens is not None else f"{short(whole)}, no auto-compact"
-    if not whole:
+    if not window:
         return "context: nothing known yet"
-    return f"context {'–' if used is None else f'{100 * used / whole:.0f}%'} of {what}"
+    point = "no auto-compact" if tokens is None else f"auto-compact at {short(tokens)}"
+    return f"context {'–' if used is None else f'{100 * used / window:.0f}%'} of {short(window)}, {point}"
 
 
 def _used(usage: dict[str, Any]) -> int | None:
@@ -109,7 +108,7 @@ def _note(root: str, session_id: Any) -> dict[str, Any]:
 
 
 def _trigger(given: dict[str, Any], environ: Mapping[str, str], root: str) -> tuple[int | None, int] | None:
-    """(tokens, window) of the client's own compaction; tokens None: never by itself."""
+    """(tokens, effective window) of the client's own compaction; tokens None: never by itself."""
     model = _fields(given.get("model")).get("id")
     if not isinstance(model, str) or not model:
         return None
@@ -121,7 +120,7 @@ def _trigger(given: dict[str, Any], environ: Mapping[str, str], root: str) -> tu
     if known.get("key") != key:
         known = {"key": key, **_worked_out(model, project, environ)}
         _keep(cache, known)
-    window = _count(known.get("window"))
+    window = _count(known.get("effective"))
     tokens = known.get("tokens")
     return (_count(tokens) if tokens is not None else None, window) if window else None
 
@@ -136,7 +135,7 @@ def _key(model: str, project: str, environ: Mapping[str, str]) -> list[Any]:
             stamps.append([found.st_mtime_ns, found.st_size])
         except OSError:
             stamps.append(None)
-    return [1, model, project, [environ.get(name) for name in VARIABLES], stamps, _switch(global_file(environ, user))]
+    return [2, model, project, [environ.get(name) for name in VARIABLES], stamps, _switch(global_file(environ, user))]
 
 
 def _switch(path: str) -> str:
@@ -158,7 +157,7 @@ def _worked_out(model: str, project: str, environ: Mapping[str, str]) -> dict[st
 
     overrides = read_overrides(environ, Path.home(), Path(project) if project else None)
     found = host_trigger(model, host="claude-code", overrides=overrides)
-    return {} if found is None else {"tokens": found.tokens, "window": found.window}
+    return {} if found is None else {"tokens": found.tokens, "window": found.window, "effective": found.effective}
 
 
 def _keep(path: str, value: dict[str, Any]) -> None:

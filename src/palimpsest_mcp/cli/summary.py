@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completion import SessionName
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -14,20 +15,22 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", type=SessionName())
 @click.option("--full", is_flag=True, help="Also what 1,500 tokens leave out.")
 @shared_options
 @pass_face
 def summary(face: Face, session: str, full: bool) -> None:
     """The anchored summary of SESSION (id or handle): intent, files, decisions, state, blockers, errors, next steps."""
-    from ..summary.markdown import to_markdown
+    from ..summary.markdown import full_command, to_markdown
     from .screen import say, say_json
 
-    session_id, found = face.ask(lambda facade: _summary(facade, session, full=full))
+    session_id, found = face.ask(lambda facade: _summary(facade, session, full=full), make=False)
     if face.as_json:
         say_json({"session_id": session_id, **found.to_json()})
     else:
-        say(to_markdown(found).rstrip("\n"))
+        text = to_markdown(found).rstrip("\n")
+        every = face.command("summary", session_id=found.session or session)
+        say(text.replace(full_command(found.session), every))
 
 
 async def _summary(facade: Palimpsest, session: str, *, full: bool) -> tuple[str, AnchoredSummary]:

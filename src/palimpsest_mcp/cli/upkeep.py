@@ -8,10 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import RecordDamaged
-from .face import Face, pass_face, shared_options
+from .completion import SessionName
+from .face import PAGER, Face, pass_face, shared_options
+from .tables import Column
+
+NONE_YET = (
+    "no sessions yet: `palimpsest-mcp compact --help` says how to make one; `palimpsest-mcp demo` shows it in a store "
+    "of its own"
+)
+SESSIONS = (
+    Column("handle"),
+    Column("session"),
+    Column("share", "number"),
+    Column("saved", "number"),
+    Column("age"),
+    Column("host"),
+    Column("title", "prose"),
+)
 
 if TYPE_CHECKING:
-    from ..models.reports import StoreStatus, VerifyReport
+    from collections.abc import Sequence
+
+    from ..models.reports import SessionRow, StoreStatus, VerifyReport
 
 
 @click.command()
@@ -23,14 +41,14 @@ def status(face: Face) -> None:
 
     from .screen import say_json
 
-    found = face.ask(lambda facade: facade.status())
+    found = face.ask(lambda facade: facade.status(), make=False)
     if face.as_json:
         say_json(msgspec.to_builtins(found))
     else:
-        _say_status(found)
+        _say_status(found, face)
 
 
-def _say_status(found: StoreStatus) -> None:
+def _say_status(found: StoreStatus, face: Face) -> None:
     from .numbers import counted, size, tokens
     from .screen import say, say_fields, say_table
 
@@ -47,18 +65,63 @@ def _say_status(found: StoreStatus) -> None:
         ]
     )
     if not found.sessions:
-        say(
-            "no sessions yet: palimpsest-mcp compact FILE makes one; palimpsest-mcp demo shows it in a store of its own"
-        )
+        say(NONE_YET)
         return
     rows = [
-        tuple(str(row.get(name, "")) for name in ("handle", "session_id", "created", "source")) for row in found.recent
+        (row["handle"], row["session_id"], row["created"][:16].replace("T", " "), row["source"]) for row in found.recent
     ]
-    say_table(("handle", "session", "created", "source"), rows)
+    shown, every = len(found.recent), f"; all: {face.command('sessions')}" if len(found.recent) < found.sessions else ""
+    say(f"{shown} of {counted(found.sessions, 'session')}{every}")
+    say_table((Column("handle"), Column("session"), Column("created"), Column("source")), rows)
 
 
 @click.command()
-@click.argument("session", required=False)
+@PAGER
+@shared_options
+@pass_face
+def sessions(face: Face, no_pager: bool) -> None:
+    """Every session, newest first: how full it is, what it saved, its host, its first request, its age."""
+    import msgspec
+
+    from .screen import paged, say_json
+
+    found = face.ask(lambda facade: facade.session_rows())
+    if face.as_json:
+        say_json({"sessions": [{**msgspec.to_builtins(one, enc_hook=str), "share": _share(one)} for one in found]})
+        return
+    with paged(wanted=not no_pager):
+        _say_sessions(found)
+
+
+def _share(row: SessionRow) -> float | None:
+    return row.usage.ratio if row.usage is not None else None
+
+
+def _say_sessions(found: Sequence[SessionRow]) -> None:
+    from datetime import datetime
+
+    from .numbers import age, counted, percent, tokens
+    from .screen import say, say_table
+
+    now = datetime.now().astimezone()
+    rows = [
+        (
+            one.handle,
+            one.session_id,
+            "unreadable" if one.note else percent(_share(one)),
+            "" if one.note else tokens(one.saved_tokens),
+            age(one.created, now),
+            one.host,
+            one.note or one.title or one.source,
+        )
+        for one in found
+    ]
+    say_table(SESSIONS, rows)
+    say(counted(len(found), "session") if found else NONE_YET)
+
+
+@click.command()
+@click.argument("session", type=SessionName(), required=False)
 @shared_options
 @pass_face
 def verify(face: Face, session: str | None) -> int:
@@ -68,22 +131,22 @@ def verify(face: Face, session: str | None) -> int:
 
     from .screen import say_json
 
-    report = face.ask(lambda facade: facade.verify(session))
+    report = face.ask(lambda facade: facade.verify(session), make=False)
     if face.as_json:
-        say_json({"ok": report.ok, **msgspec.to_builtins(report)})
+        say_json({"ok": report.ok, **msgspec.to_builtins(report, enc_hook=str)})
     else:
-        _say_verified(report)
+        _say_verified(report, face)
     return 0 if report.ok else RecordDamaged.exit_status
 
 
-def _say_verified(report: VerifyReport) -> None:
+def _say_verified(report: VerifyReport, face: Face) -> None:
     from .numbers import counted
     from .screen import say
 
     for finding in report.findings:
         say(f"{finding.severity}: {finding.where}: {finding.what}")
         if finding.next:
-            say(f"  next: {finding.next}")
+            say(f"  next: {face.worded(finding.next)}")
     numbers = {"session": report.sessions, "event": report.events, "record": report.records, "original": report.items}
     numbers |= {"handoff": report.handoffs} if report.handoffs else {}
     checked = ", ".join(counted(number, name) for name, number in numbers.items())
@@ -118,7 +181,10 @@ def config_show(face: Face) -> None:
         say_json({"file": str(settings.file), "settings": listed, "notes": list(settings.notes)})
         return
     say(f"settings file: {settings.file}{'' if settings.file.exists() else ' (not there)'}")
-    say_table(("setting", "from", "value"), [(key, source, json.dumps(value)) for key, value, source in rows])
+    say_table(
+        (Column("setting"), Column("from"), Column("value", "prose")),
+        [(key, source, json.dumps(value)) for key, value, source in rows],
+    )
     for note in settings.notes:
         say(f"note: {note}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..errors import DigestRefused
 from ..models.digests import Digest, DigestRequest
@@ -37,6 +37,9 @@ _FOCUS_BONUS = 0.8
 _FOCUS_VALUE = 10.0
 """For a specific that is a task word."""
 _FOCUS_WORDS = 24
+_VAST, _LINES_A_TOKEN, _LEAST_LINES = 30, 0.1, 60
+"""Times its budget from which a source is sampled, and lines that are then looked at: spread over it, for each token of
+the budget, and at least."""
 _SMALL = 600
 """Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
 
@@ -55,7 +58,8 @@ class Attempt(Drafting):
         self._name = name
         brief = is_brief(request, self._unit)
         small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
-        self._values_first = request.values_first or small
+        self._vast = self._source_tokens > _VAST * request.budget_tokens and self._source_tokens > _LARGE
+        self._values_first = (request.values_first or small) and not self._vast
         if not self._values_first:
             spell(self._surveys)
         rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
@@ -65,10 +69,12 @@ class Attempt(Drafting):
         if request.carried:
             self._rated = [self._with_carried(one, of) for one, of in zip(self._surveys, rated, strict=True)]
         self._add_focus()
+        self._offered = [self._sample(one, of) for one, of in zip(self._surveys, self._rated, strict=True)]
 
     def run(self) -> Digest:
         """The first form on the ladder that passes every check."""
         request = self._request
+        most = request.most_tokens
         if not request.pointer_only:
             draft = self._selected()
             if draft is not None:
@@ -76,6 +82,11 @@ class Attempt(Drafting):
                 if not found and len(draft.pointers) < len(request.sources):
                     return self._finished(draft, "digest")
         draft = self._printed([[] for _ in self._surveys], frozenset(range(len(self._surveys))))
+        if draft.tokens > most:
+            raise DigestRefused(
+                f"Even a pointer for so many items is longer than the {most:,} tokens that a digest may have.",
+                next="Leave these items as they are, or raise max_digest_tokens in the policy.",
+            )
         if draft.tokens >= self._source_tokens:
             raise DigestRefused(
                 "Even a pointer is not smaller than what it would stand for.", next="Leave these items as they are."
@@ -136,6 +147,8 @@ class Attempt(Drafting):
             self._count,
         )
         plans = list(batch.plans)
+        for plan, offered in zip(plans, self._offered, strict=True):
+            plan.offered = offered
         batch.plans = [plan for n, plan in enumerate(plans) if n not in pointers]
         for n in bare:
             plans[n].no_lines = True
@@ -143,10 +156,12 @@ class Attempt(Drafting):
         room = request.budget_tokens - empty.tokens
         if room <= 0:
             return None, 0
-        if self._fixed:
+        # Where the length of a digest ends its growth, no more can be asked of it than fits (D11, D20).
+        if self._fixed or self._cut or request.ceiling_tokens >= request.most_tokens:
             values, words = batch.need()
             need = values if self._values_first else values + words
-            self._least = request.min_shown * min(1.0, (room + self._prose_tokens) / max(1, need))
+            most = room + max(0, request.ceiling_tokens - request.budget_tokens) + self._prose_tokens
+            self._least = request.min_shown * min(1.0, most / max(1, need))
         selector = Selector(
             batch,
             self._least,
@@ -261,6 +276,18 @@ class Attempt(Drafting):
             registry=self._registry.version,
             notes=tuple(draft.notes),
         )
+
+    def _sample(self, one: Survey, rated: Sequence[float]) -> list[int] | None:
+        """Of a source that is vast for its digest: the specifics of some lines, spread over it, and those that are
+        worth more than most; None for all of any other. Whole records of it tell more than a list of its first values.
+        """
+        wanted = max(_LEAST_LINES, int(_LINES_A_TOKEN * self._request.budget_tokens))
+        homes = sorted(set(one.home))
+        if not self._vast or len(homes) <= wanted:
+            return None
+        chosen = {homes[n * (len(homes) - 1) // (wanted - 1)] for n in range(wanted)}
+        bound = sorted(rated, reverse=True)[wanted]
+        return [n for n, home in enumerate(one.home) if home in chosen or rated[n] > bound]
 
     def _with_carried(self, one: Survey, rated: list[float]) -> list[float]:
         """What other digests rely on comes first (D9)."""

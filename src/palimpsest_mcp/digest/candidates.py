@@ -20,10 +20,11 @@ _WORTH_SAYING = 0.3
 def open_specs(batch: Batch, plan: Plan, classes: frozenset[str] | None = None) -> list[int]:
     """Specifics of an item that nothing in view shows, in source order; of some classes only, where these are given."""
     specs = plan.survey.specs
+    shared = plan.shared
     return [
         spec
-        for spec, shared in enumerate(plan.shared)
-        if shared not in batch.seen and (classes is None or specs[spec].cls in classes)
+        for spec in (range(len(shared)) if plan.offered is None else plan.offered)
+        if shared[spec] not in batch.seen and (classes is None or specs[spec].cls in classes)
     ]
 
 
@@ -65,7 +66,8 @@ def label(plan: Plan, specs: Sequence[int]) -> None:
 
 
 def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
-    """Lines and rows of an item that cost about what their open specifics would take in the ledger, or less.
+    """Lines and rows of an item that cost about what their open specifics would take in the ledger, or less; of a
+    sampled source each of them, whatever it costs.
 
     A specific stands in one of them only. A table is among them where its rows save more than its heading costs.
     """
@@ -78,11 +80,14 @@ def lines(batch: Batch, number: int, specs: Sequence[int]) -> list[Candidate]:
         if not here or index in plan.picked:
             continue
         price = _price(plan, here)
-        if len(unit.text) > _CHARS * price:
-            continue
-        cost = batch.bare_cost(unit)
-        if cost > price or (plan.labelled and lacks_word(plan, unit, here)):
-            continue
+        if plan.offered is None:
+            if len(unit.text) > _CHARS * price:
+                continue
+            cost = batch.bare_cost(unit)
+            if cost > price or (plan.labelled and lacks_word(plan, unit, here)):
+                continue
+        else:  # whole records of a sample
+            cost = batch.bare_cost(unit)
         wanted.difference_update(here)
         in_table = unit.table >= 0 and unit.table not in plan.tables
         if in_table:

@@ -62,7 +62,7 @@ def _shown(line: Line, spans: Sequence[Span]) -> Shown:
     text = line.text
     cells: list[Span] = []
     for start, end in sorted(spans):
-        if cells and (start <= cells[-1][1] or text[cells[-1][1] : start] == " "):
+        if cells and (start <= cells[-1][1] or (text[cells[-1][1] : start] == " " and not _joins(text, start))):
             cells[-1] = (cells[-1][0], max(end, cells[-1][1]))
         else:
             cells.append((start, end))
@@ -74,6 +74,11 @@ def _shown(line: Line, spans: Sequence[Span]) -> Shown:
         if at < len(cells) and cells[at][0] <= mark.start and mark.end <= cells[at][1]:
             specs[mark.spec] = None
     return Shown(_SEPARATOR.join([text[start:end] for start, end in cells]), tuple(specs))
+
+
+def _joins(text: str, start: int) -> bool:
+    """Whether a cell could be taken for another group of the number before it: without what stood before both."""
+    return text[start : start + 1].isdigit() and text[start - 2 : start - 1].isdigit()
 
 
 def unsaid(shown: Shown, needs: Needs) -> list[Sequence[str]]:

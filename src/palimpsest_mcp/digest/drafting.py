@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ..models.digests import DigestLine, DigestPart, DigestRequest
 from ..models.records import SpecificCounts
 from ..ports.text import Registry, TokenCounter
@@ -33,7 +35,9 @@ class Drafting:
     """Prints the selections of one request."""
 
     def __init__(self, request: DigestRequest, registry: Registry, counter: TokenCounter) -> None:
-        self._request = request
+        self._cut = request.ceiling_tokens > request.most_tokens
+        """The digest may not be as long as it would have been: what it must show falls with that."""
+        request = self._request = _limited(request)
         self._registry = registry
         self._counter = counter
         self._counts_of: dict[str, int] = {}
@@ -105,7 +109,13 @@ class Drafting:
     def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
         source = self._source_tokens
         return violations(
-            draft.parts, draft.checks, draft.counts, tokens=draft.tokens, ceiling=ceiling, source_tokens=source
+            draft.parts,
+            draft.checks,
+            draft.counts,
+            tokens=draft.tokens,
+            ceiling=ceiling,
+            most=self._request.most_tokens,
+            source_tokens=source,
         )
 
     def _count(self, text: str) -> int:
@@ -113,6 +123,12 @@ class Drafting:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
+
+
+def _limited(request: DigestRequest) -> DigestRequest:
+    """The request with no more tokens than any digest may have (D20)."""
+    budget, ceiling = (min(one, request.most_tokens) for one in (request.budget_tokens, request.ceiling_tokens))
+    return msgspec.structs.replace(request, budget_tokens=budget, ceiling_tokens=ceiling)
 
 
 __all__ = ["Draft", "Drafting"]

@@ -17,6 +17,7 @@ _JOINING = frozenset({"date", "error", "integer", "money", "number", "quantity",
 """Classes whose values may go on over one space (a day and a time, 12 and its unit): two spaces keep two values two."""
 _SAME_JOINS = frozenset({"date", "error", "money", "status"})
 """Those of them whose values may go on with one of their own class."""
+_GROUP = re.compile(r"[0-9]{3}(?![0-9])")
 _OWN_LINE = 3
 """Values from which a class has a line of its own in the ledger."""
 NEAR = " … "
@@ -143,8 +144,17 @@ def entry_groups(line: str) -> list[Group]:
 
 
 def _group(cls: str, key: str, values: list[str]) -> str:
-    joined = (_APART if cls in _SAME_JOINS else " ").join(values)
+    joined = _APART.join(values) if cls in _SAME_JOINS else _parted(values)
     return f"{key}={joined}" if key else joined
+
+
+def _parted(values: Sequence[str]) -> str:
+    """Values with a space between them, and two where they would look like one number in groups, or one has a space."""
+    joined = values[0]
+    for before, value in pairwise(values):
+        close = " " in before or " " in value or (before[-1].isdigit() and _GROUP.match(value))
+        joined += (_APART if close else " ") + value
+    return joined
 
 
 __all__ = [

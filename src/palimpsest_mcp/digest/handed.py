@@ -134,6 +134,7 @@ class _Composing(Attempt):
             draft.counts,
             tokens=draft.tokens,
             ceiling=ceiling,
+            most=self._request.most_tokens,
             source_tokens=self._source_tokens,
             prose_tokens=self._prose_tokens,
             budget=self._request.budget_tokens,

@@ -20,6 +20,7 @@ import re
 import msgspec
 
 from ..models.digests import DigestRequest, DigestSource
+from ..models.nouns import counted
 from ..models.records import SpecificCounts
 from ..ports.text import TokenCounter
 from .plain import plain
@@ -28,14 +29,14 @@ ESCAPE = "» "
 SHORTENED = "[…]"
 """The note of an item of which nothing has to be said but that this is not all of it."""
 _NOTE = re.compile(
-    r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics\b.* · restore_batch \S+ \S+|item \d+\b.*"
+    r"\[(?:palimpsest \S+: .*|left out \d+ of \d+ specifics?\b.* · restore_batch \S+ \S+|item \d+\b.*"
     r"|…|×\d+ (?:rows|the next line|lines like)"
     r"|summary by .*, wording not verified: \d+ lines?)\]"
 )
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _POSES = re.compile(r"\s*+(?:» |also [a-z_-]+:|\[(?:palimpsest\b|item \d|×\d|summary by\b|…\]))", re.IGNORECASE)
 _POSES_INSIDE = re.compile(
-    r"\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics|wording not verified", re.IGNORECASE
+    r"\brestore_batch\b|left out \d[\d,]* of \d[\d,]* specifics?|wording not verified", re.IGNORECASE
 )
 _INSIDE = ("restore_batch", "left out", "wording not")
 """One of them stands in each of those, in lower case: looked for in a hundredth of the time."""
@@ -86,7 +87,7 @@ def left_out(counts: SpecificCounts, *, classes: int = _CLASSES) -> str:
     Args:
         classes: so many are named one by one, and the others counted together; 0: neither.
     """
-    text = f"left out {counts.left_out} of {counts.total} specifics"
+    text = f"left out {counts.left_out} of {counts.total} specific{'' if counts.total == 1 else 's'}"
     left = sorted((-c.left_out, name) for name, c in counts.by_class.items() if c.left_out)
     said = [f"{-n} {name if n == -1 else _PLURALS.get(name, name + 's')}" for n, name in left[:classes]]
     others = -sum(n for n, _ in left[classes:]) if classes else 0
@@ -132,8 +133,8 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int, unit: fl
         masked = f" · {counts.redacted} masked" if counts.redacted else ""
         manifest = f"{left_out(counts, classes=classes)}{masked} · {restore}"
         return f"[palimpsest {request.batch_id}: {said[0]}; {manifest}]" if said else f"[{manifest}]"
-    size = f", {sum(s.tokens for s in request.sources):,} → {tokens:,} tokens" if tokens else ""
-    said += [f"{n} result{'s' if n > 1 else ''}{size}", f"{left_out(counts)} · {restore}"]
+    size = f", {sum(s.tokens for s in request.sources):,} → {counted(tokens, 'token')}" if tokens else ""
+    said += [f"{counted(n, 'result')}{size}", f"{left_out(counts)} · {restore}"]
     return f"[palimpsest {request.batch_id}: {'; '.join(said)}]"
 
 
@@ -154,7 +155,7 @@ def item_note(
         target = source.action.target if source.action else ""
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
-    facts = [] if brief else [f"{lines:,} lines"] if lines > 1 else [f"{source.tokens:,} tokens"]
+    facts = [] if brief else [counted(lines, "line")] if lines > 1 else [counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
     said = [", ".join(facts)] if facts else []
@@ -175,7 +176,7 @@ def prose_note(author: str, lines: int, *, about: str = "") -> str:
         about: the items they are about, `items 1 to 3`, where it is not just the one of the part.
     """
     about = f", {about}" if about else ""
-    return f"[summary by {_clean(author, 40)}{about}, wording not verified: {lines} line{'s' if lines != 1 else ''}]"
+    return f"[summary by {_clean(author, 40)}{about}, wording not verified: {counted(lines, 'line')}]"
 
 
 def prose_lines(line: str) -> int:

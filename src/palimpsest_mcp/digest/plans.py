@@ -53,6 +53,8 @@ class Plan:
     tokens: int
     named: dict[str, int] = field(default_factory=dict[str, int])
     """Names of columns that are specifics -> their numbers."""
+    offered: Sequence[int] | None = None
+    """Specifics that are looked at, in source order: some of a source that is vast for its digest; None: all."""
     no_lines: bool = False
     """No lines but those that are forced: everything for the ledger."""
     picked: set[int] = field(default_factory=set[int])

@@ -9,6 +9,7 @@ from ..models.digests import DigestSource
 from ..models.specifics import Span, Specific
 from ..ports.text import Registry
 from ..specifics.cues import DENIED
+from ..specifics.delimited import fields_apart
 from .entries import shown_key
 from .json_records import Cell, Record, parse_json, records_of
 from .loud import raise_loud
@@ -160,7 +161,11 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
     if records:
         reduced, routes, titles = _records(records, reader)
     else:
-        reduced, routes = _text(text.split("\n"), reader, source.spans if text is source.text else None)
+        apart = fields_apart(text)
+        known = source.spans if apart is source.text else None
+        reduced, routes = _text(apart.split("\n"), reader, known)
+        if apart is not text:
+            _as_rows(reduced, text)
     raise_loud(reduced.units)
     reader.drop_strange_keys()
     if not records and DENIED.search(text):  # there the word that denies stands beside a value, not its key
@@ -171,7 +176,16 @@ def survey(source: DigestSource, registry: Registry) -> Survey:
             if _NAMED_BINARY.match(unit.text):
                 unit.gist = FORCED
     return Survey(
-        reader.specs, reader.keys, reader.lines, reader.home, reader.pairs, reduced, routes, titles, faint=reader.faint
+        reader.specs,
+        reader.keys,
+        reader.lines,
+        reader.home,
+        reader.pairs,
+        reduced,
+        routes,
+        titles,
+        faint=reader.faint,
+        text=source.text,
     )
 
 
@@ -191,6 +205,14 @@ def _text(
     pages = [part for part in parts if part.route == "html" and is_page(bare[part.start : part.end])]
     ready = {part: _page(lines[part.start : part.end], reader) for part in pages}
     return reduce_lines(lines, bare, parts, ready), tuple(dict.fromkeys(part.route for part in parts))
+
+
+def _as_rows(reduced: Reduced, text: str) -> None:
+    """Lines that do not stand in the source as they are shown, since tabs part their fields, are rows."""
+    own = set(text.split("\n"))
+    for unit in reduced.units:
+        if unit.kind == "quote" and "\t" in unit.text and unit.text not in own:
+            unit.kind = "row"
 
 
 def _page(lines: Sequence[Line], reader: _Reader) -> Reduced:
@@ -238,7 +260,7 @@ def _records(records: list[Record], reader: _Reader) -> tuple[Reduced, tuple[Rou
         one = told[number]
         below = inner[number] = Reduced()
         for column, text in texts:
-            found, route = _text(text.split("\n"), reader)
+            found, route = _text(fields_apart(text).split("\n"), reader)
             title = titles.get(column, Line(column))
             alone = one.unit is not None and one.among > 1 and len(fields) == 1 and not title.marks
             below.add(_headed(None if alone else title, found, one.among))

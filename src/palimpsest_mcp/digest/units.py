@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ..models.specifics import Specific
+from .witness import Witness
 
 Route: TypeAlias = Literal[
     "json", "table", "listing", "log", "diff", "traceback", "test", "search", "history", "code", "html", "prose"
@@ -115,6 +116,8 @@ class Judged:
     """(class, text) -> number of the specific."""
     homes: dict[str, list[int]]
     """Text -> the lines that its specifics first stand in."""
+    witness: Witness
+    """The source, read a second time."""
     lines: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = field(
         default_factory=dict[tuple[str, str], tuple[str, tuple[int, ...]]]
     )
@@ -156,6 +159,8 @@ class Survey:
     """How often each word stands in the source; counted on first use."""
     labels: dict[tuple[int, tuple[int, ...]], str] = field(default_factory=dict[tuple[int, tuple[int, ...]], str])
     """A line and those of its specifics that are in the ledger -> the word that stands beside them."""
+    text: str = ""
+    """The source itself, for whoever reads it a second time."""
     judged: Judged | None = None
     """Filled by `verify.py`."""
 

@@ -1,7 +1,8 @@
 """Code checks a digest against the redacted sources before it is used (D4 to D8, D10, D11).
 
 Nothing here looks at how the digest was made: it reads the lines that are shown, finds the specifics in them with the
-same registry, and compares with what the sources hold.
+same registry, and compares with what the sources hold. Numbers are read a second time, by a reader that shares nothing
+with the first (`witness.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..models import nouns
 from ..models.digests import DigestLine, DigestPart
 from ..models.records import ClassCount, SpecificCounts
 from ..models.specifics import Span, Specific
@@ -19,8 +21,9 @@ from ..ports.text import Registry
 from .entries import ALSO, entry_groups
 from .long_lines import CUT
 from .units import Judged, Survey
+from .witness import Witness
 
-CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "smaller")
+CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "length", "smaller")
 _LEDGER = re.compile(r"(?: \S|[a-z][\w-]*: )")
 SHOWN_KINDS = frozenset({"quote", "row", "entry"})
 SLACK = 1.05
@@ -71,7 +74,7 @@ def _judged(survey: Survey) -> Judged:
         homes: dict[str, list[int]] = {}
         for spec, home in zip(survey.specs, survey.home, strict=True):
             homes.setdefault(spec.text, []).append(home)
-        survey.judged = Judged(numbers, homes)
+        survey.judged = Judged(numbers, homes, Witness(survey.text))
     return survey.judged
 
 
@@ -83,6 +86,8 @@ def _judge(
     shown = [numbers.get((span.cls, span.text), -1) for span in found]
     if strangers := shown.count(-1):
         return f"invented: {strangers} in a {kind} line", ()
+    if kind in SHOWN_KINDS and judged.witness.strangers(text):
+        return f"invented: a number in a {kind} line that a second reading does not find", ()
     if kind == "entry" and not _pairs_hold(survey, judged.homes, text, begins, found):
         return "pairs: a value under a key it does not have", ()
     return "", tuple(shown) if kind in SHOWN_KINDS else ()
@@ -103,11 +108,12 @@ def prose_violation(surveys: Sequence[Survey], lines: Sequence[str], registry: R
                 mispaired += 1
     if strangers:
         said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
-        return f"invented: {strangers.total()} specifics that its source does not hold ({said})"
+        return f"invented: {nouns.counted(strangers.total(), 'specific')} that its source does not hold ({said})"
     numbers = {number for line in lines for number in _numbers(line)}
     if numbers and (unknown := numbers.difference(*(_numbers(one.text) for s in surveys for one in s.lines))):
-        return f"invented: {len(unknown)} numbers that its source does not hold"
-    return f"pairs: {mispaired} values under a key they do not have" if mispaired else ""
+        return f"invented: {nouns.counted(len(unknown), 'number')} that its source does not hold"
+    words = nouns.verb(mispaired, "it does", "they do")
+    return f"pairs: {nouns.counted(mispaired, 'value')} under a key {words} not have" if mispaired else ""
 
 
 def _numbers(text: str) -> set[str]:
@@ -239,6 +245,7 @@ def violations(
     tokens: int,
     ceiling: int,
     source_tokens: int,
+    most: int,
     prose_tokens: int = 0,
     budget: int = 0,
 ) -> tuple[str, ...]:
@@ -251,9 +258,11 @@ def violations(
     if any(not part.text.strip() for part in parts):
         found.append("part: an item has no part")
     if tokens > ceiling * SLACK:
-        found.append(f"budget: {tokens} tokens, {ceiling} allowed")
+        found.append(f"budget: {nouns.counted(tokens, 'token')}, {ceiling} allowed")
+    if tokens > most:
+        found.append(f"length: {nouns.counted(tokens, 'token')}, a digest may have {most}")
     if tokens >= source_tokens:
-        found.append(f"smaller: {tokens} tokens for {source_tokens}")
+        found.append(f"smaller: {nouns.counted(tokens, 'token')} for {source_tokens}")
     if prose_tokens > PROSE_SHARE * budget:
         found.append("prose: more than its share of the budget")
     return tuple(found)

@@ -33,9 +33,9 @@ _RULE = re.compile(
 )
 _PINNED = re.compile(r"- \[pin(?:ned)?\]", re.IGNORECASE)
 _OURS = re.compile(r"- \(\d+ not shown\)|- None yet\.|# ≤ \d+ (?:entries|templates)")
-_SEED_LAST = re.compile(r"- (\d{4}-\d\d-\d\d), from \d+ events, promoted \d+ rules\b.*")
+_SEED_LAST = re.compile(r"- (\d{4}-\d\d-\d\d), from \d+ events, promoted \d+ rules?\b.*")
 _OLD_LAST = re.compile(r"Last Compacted:\s*(\S+)\s*")
-_OLD_COUNTS = re.compile(r"- from \d+ events, promoted \d+ rules\.?")
+_OLD_COUNTS = re.compile(r"- from \d+ events, promoted \d+ rules?\.?")
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):

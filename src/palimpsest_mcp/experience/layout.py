@@ -65,7 +65,7 @@ def rule_line(rule: Rule) -> str:
 def last_compacted_line(today: date, events: int, promoted: int, archive: str) -> str:
     """The one bullet under `## Last Compacted`."""
     rotated = f", archived raw events before {today} ({archive})" if archive else ""
-    return f"- {today}, from {events} events, promoted {promoted} rules{rotated}."
+    return f"- {today}, from {events} events, promoted {promoted} rule{'' if promoted == 1 else 's'}{rotated}."
 
 
 def unified_diff(before: str, after: str) -> str:

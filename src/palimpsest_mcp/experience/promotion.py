@@ -13,6 +13,7 @@ import msgspec
 
 from ..models.experience import Rule, Section
 from .forms import form_of, key_hash
+from .reading import Correction
 from .safe_text import in_backticks, reads_like_orders, safe_line
 from .votes import Cause, Cluster
 from .wilson import lower_bound
@@ -25,13 +26,17 @@ ACTIVE_DAYS, PENDING_DAYS = 30, 60
 """Verified up to 30 days ago: active. 31 to 60: pending. Older: gone."""
 HOME: Mapping[str, Section] = {"rule": "active", "query": "queries", "correction": "failures"}
 LABELS: Mapping[Cause, str] = {
-    "correction": "user correction: ",
+    "correction": "user corrected this: ",
     "rejected": "rejected by user: ",
     "rubric": "failed its rubric: ",
     "relevance": "low relevance: ",
     "": "did not work: ",
 }
 """Why a text that reads like a rule is a failure mode."""
+CORRECTED, WANTED, ONLY_WANTED = "user corrected: ", "; wanted: ", "user corrected; wanted: "
+"""A correction's line keeps its direction: what the user wants never reads as what went wrong."""
+_FORMER_CORRECTION = "user correction: "
+"""What a correction's line began with in earlier versions."""
 
 
 MOST = 80
@@ -45,7 +50,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     left_over: Mapping[Section, int] = {}
     """How many more there are of a section."""
     promoted: tuple[str, ...] = ()
-    """Texts, as are the next two."""
+    """Texts, as are the next two; of rules that were not shown before, whether there is room for them or not."""
     expired: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     review: tuple[str, ...] = ()
@@ -143,7 +148,7 @@ class _Bench:
         return Decision(
             rules=tuple(rules),
             left_over={section: max(0, len(judged) - MOST) for section, judged in self._judged.items()},
-            promoted=tuple(rule.text for rule in home if rule.id not in stood),
+            promoted=tuple(rule.text for rule in home if rule.id not in stood or not before[rule.id].shown),
             expired=tuple(
                 rule.text for rule in rules if rule.section == "pending" and not rule.conflict and rule.id in was_home
             ),
@@ -223,7 +228,10 @@ class _Bench:
         return seen >= MIN_SEEN and success >= MIN_SUCCESS and lower_bound(success, seen) >= self._min_wilson
 
     def _fails(self, cluster: Cluster) -> bool:
-        """Whether it is a failure mode: said so by the user once, else failing more often than not, and twice."""
+        """Whether it is a failure mode: said so by the user once, else failing more often than not, and twice. For
+        what was only ever corrected the correction stands, which also says what is wanted."""
+        if cluster.kind != "correction" and set(cluster.causes) == {"correction"} and not cluster.named_failure:
+            return False
         return cluster.rejected or (cluster.failed >= MIN_FAILED and cluster.failed > cluster.success)
 
     def _dated(self, cluster: Cluster | None, rule: Rule) -> Rule:
@@ -250,12 +258,19 @@ class _Bench:
         if rule.section != "failures":
             return said
         if rule.kind == "correction":
-            return LABELS["correction"] + said
+            return self._directed(cluster, said)
         if cluster.rejected:
             return LABELS["rejected"] + said
         if cluster.named_failure:
             return said if rule.kind == "rule" else LABELS[""] + said
         return LABELS[cluster.causes[0] if cluster.causes else ""] + said
+
+    def _directed(self, cluster: Cluster, said: str) -> str:
+        """A correction with its two sides, as far as they were told."""
+        told = cluster.corrections[0] if cluster.corrections else Correction("", said)
+        if not told.wanted:
+            return CORRECTED + said
+        return f"{CORRECTED}{self._safe(told.corrected)}{WANTED}{said}" if told.corrected else ONLY_WANTED + said
 
     def _safe(self, text: str) -> str:
         return safe_line(self._mask(text)) or "(no words)"
@@ -294,17 +309,24 @@ def _best(judged: list[tuple[Rule, Cluster | None, Rule | None]]) -> list[tuple[
 
 
 def label_free(text: str) -> str:
-    """A failure mode's text without the label that code put before it."""
+    """A failure mode's text without the label that code put before it; of a correction what names it."""
+    if _is_correction(text):
+        _, both, wanted = text.partition(WANTED)
+        return wanted if both else text.removeprefix(CORRECTED).removeprefix(_FORMER_CORRECTION)
     for label in LABELS.values():
         text = text.removeprefix(label)
     return text
+
+
+def _is_correction(text: str) -> bool:
+    return text.startswith((CORRECTED, ONLY_WANTED, _FORMER_CORRECTION))
 
 
 def key_of_line(section: Section, text: str) -> tuple[str, str]:
     """Kind and key hash of a line of the digest."""
     bare = label_free(text).strip()
     kind = "rule"
-    if text.startswith(LABELS["correction"]):
+    if _is_correction(text):
         kind = "correction"
     elif section == "queries" or (bare.startswith("`") and bare.endswith("`") and len(bare) > 1):
         kind, bare = "query", bare.strip("`")

@@ -62,6 +62,39 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
         return said.strip().casefold() if said else ""
 
 
+class Correction(msgspec.Struct, frozen=True):
+    """Which way a correction points. One of the two may be empty."""
+
+    wanted: str
+    """What the user wants instead."""
+    corrected: str
+    """What the user corrected."""
+
+    @property
+    def text(self) -> str:
+        """What names it: two corrections that want the same are one."""
+        return self.wanted or self.corrected
+
+
+def correction_of(event: Sighting) -> Correction | None:
+    """What a correction corrects, and what it wants instead; None for an event without one.
+
+    The user's words in `notes` are what is wanted. Beside a failure mode (or a bad query) the winning pattern is too;
+    alone it is what the skill did, and was corrected.
+    """
+    if not event.feedback.startswith("correct"):
+        return None
+    wrong, right = event.failure_mode or event.bad_query, event.winning_pattern or event.good_query
+    wanted = event.notes or (right if wrong else "") or ""
+    corrected = wrong or right or ""
+    return Correction(wanted, corrected) if wanted or corrected else None
+
+
+def is_wanted(event: Sighting) -> bool:
+    """Whether the winning side of an event is what a correction wants: it names the wrong one beside it."""
+    return event.feedback.startswith("correct") and bool(event.failure_mode or event.bad_query)
+
+
 _fast: msgspec.json.Decoder[Sighting] = msgspec.json.Decoder(Sighting)
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from .forms import form_of, key_hash, quick_form
-from .reading import Sighting, day_of, is_after, outcome_of, read_line
+from .reading import Sighting, correction_of, day_of, is_after, is_wanted, outcome_of, read_line
 from .votes import FAILURE, NEW, SEEN, SUCCESS, Cause, Cluster, Group, Kind, ballot, joined
 
 WINDOW_DAYS = 30
@@ -140,33 +140,37 @@ class Tally:
         vote = ballot(event.session_id, day, self._new)
         cause = cause_of(event, feedback, self._min_relevance)
         flag = FAILURE if cause else _FLAGS.get(event.outcome) or _FLAGS[outcome_of(event.outcome)]
+        good = SEEN if is_wanted(event) else flag  # what the user wants did not fail; that it works is still to show
         if text := event.winning_pattern:
-            self._mention("rule", text, vote, flag, at, cause)
+            self._mention("rule", text, vote, good, at, cause)
         if text := event.failure_mode:
             self._mention("rule", text, vote, FAILURE, at, cause, named=True)
         if text := event.good_query:
-            self._mention("query", text, vote, flag, at, cause)
+            self._mention("query", text, vote, good, at, cause)
         if text := event.bad_query:
             self._mention("query", text, vote, FAILURE, at, cause, named=True)
-        if cause == "correction" and (text := event.notes or event.failure_mode or event.winning_pattern):
-            self._mention("correction", text, vote, FAILURE, at, cause)
+        if cause == "correction" and (said := correction_of(event)):
+            group = self._mention("correction", said.text, vote, FAILURE, at, cause)
+            if group is not None:
+                group.note(said)
 
     def _mention(
         self, kind: Kind, text: str, vote: int, flag: int, at: int, cause: Cause, *, named: bool = False
-    ) -> None:
+    ) -> Group | None:
         try:
             entry = self._texts[kind][text]
         except KeyError:
             entry = self._entry(kind, text)
         group = entry[0]
         if group is None:
-            return
+            return None
         entry[1] += 1
         group.vote(vote | flag)
         group.place(at)
         if flag == FAILURE:
             group.causes[cause] = group.causes.get(cause, 0) + 1
             group.named = group.named or named
+        return group
 
     def _entry(self, kind: Kind, text: str) -> list[Any]:
         """Group and number of sightings of a wording that was not met before in these very words."""

@@ -15,6 +15,8 @@ from typing import Literal
 
 import msgspec
 
+from .reading import Correction
+
 MAX_MEMBERS = 6
 _LINES_KEPT = 8
 
@@ -54,6 +56,8 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[Cause, ...] = ()
     named_failure: bool = False
     """Some event named it as its failure mode."""
+    corrections: tuple[Correction, ...] = ()
+    """Of a correction: which way it points, as it came first."""
     first_day: int
     last_day: int
     last_success: int = 0
@@ -72,8 +76,8 @@ class Group:
     """One normal form while it is counted."""
 
     __slots__ = (
-        *("causes", "hash", "keys", "kind", "lines", "named", "opposite", "place", "stance", "vote", "votes"),
-        "wordings",
+        *("causes", "corrections", "hash", "keys", "kind", "lines", "named", "opposite", "place", "stance", "vote"),
+        *("votes", "wordings"),
     )
 
     def __init__(self, kind: Kind, hashed: str, stance: str, opposite: str) -> None:
@@ -89,6 +93,12 @@ class Group:
         self.lines: deque[int] = deque(maxlen=_LINES_KEPT)
         self.place = self.lines.append
         self.named = False
+        self.corrections: dict[Correction, None] = {}
+
+    def note(self, said: Correction) -> None:
+        """Keep which way a correction points; the first few are enough."""
+        if len(self.corrections) < MAX_MEMBERS:
+            self.corrections[said] = None
 
     def cluster(self, oldest: int) -> Cluster:
         """What was counted, with days as ordinals. `oldest`: the ordinal of day 0."""
@@ -114,6 +124,7 @@ class Group:
             rejected=bool(self.causes.get("rejected")),
             causes=tuple(sorted(self.causes, key=lambda cause: (-self.causes[cause], cause))),
             named_failure=self.named,
+            corrections=tuple(self.corrections),
             first_day=min(day for day, _ in days) + oldest,
             last_day=max(day for day, _ in days) + oldest,
             last_success=newest + oldest if newest else 0,
@@ -180,5 +191,7 @@ def joined(groups: Sequence[Group]) -> Group:
         for cause, number in group.causes.items():
             one.causes[cause] = one.causes.get(cause, 0) + number
         one.named = one.named or group.named
+        for said in group.corrections:
+            one.note(said)
     one.lines.extend(sorted(line for group in groups for line in group.lines))
     return one

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .forms import form_of, key_hash, quick_form
-from .reading import Sighting, day_of, identity_of, read_line
+from .reading import Sighting, correction_of, day_of, identity_of, read_line
 from .tally import WINDOW_DAYS, cause_of, is_untrusted
 from .votes import Kind
 
@@ -52,7 +52,7 @@ class Witnesses:
         if self._kind == "query":
             texts = (event.good_query, event.bad_query)
         elif self._kind == "correction":
-            texts = (event.notes or event.failure_mode or event.winning_pattern,) if _is_correction(event) else ()
+            texts = (said.text,) if (said := correction_of(event)) else ()
         else:
             texts = (event.winning_pattern, event.failure_mode)
         return next((text for text in texts if text and self._belongs(text)), "")
@@ -81,7 +81,3 @@ class Witnesses:
         if said in (event.failure_mode, event.bad_query):
             return "failure"
         return {"success": "success", "partial": "seen"}.get(event.outcome, "failure")
-
-
-def _is_correction(event: Sighting) -> bool:
-    return event.feedback.startswith("correct")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..errors import InvalidArgument
 from ..models.handoffs import FORKS, Handoff
+from ..models.plain_text import shown
 from .markdown import section_lines, to_markdown
 from .roots import MARK
 from .templates import POINTERS, Section, Template, template_of
@@ -72,7 +73,8 @@ def _wanted(template: Template, section: str) -> list[Section]:
             return [one]
     names = ", ".join(section_name(one) for one in template.sections)
     raise InvalidArgument(
-        "This handoff has no such section.", next=f"Ask for one of {names}, or {ALL}; or leave section out."
+        f"This handoff has no section {shown(section)}.",
+        next=f"Ask for one of {names}, or {ALL}; or leave section out.",
     )
 
 

@@ -18,10 +18,16 @@ _READ = (
     "read_webpage web_browser_go browser_navigate goto navigate_page taskoutput bashoutput read_resource scroll_up "
     "scroll_down"
 )
-_WRITE = "write write_file writefile create create_file write_to_file save_file file_write add_file new_file"
+_WRITE = (
+    "write write_file writefile create create_file write_to_file save_file file_write add_file new_file "
+    "fs_write create_text_file write_text_file"
+)
 _EDIT = (
     "edit edit_file editfile multiedit multi_edit notebookedit str_replace str_replace_in_file replace replace_in_file "
-    "apply_patch apply_diff patch insert insert_edit_into_file update_file edit_notebook_file search_replace"
+    "apply_patch apply_diff patch insert insert_edit_into_file update_file edit_notebook_file search_replace "
+    "apply apply_edit apply_edits apply_change apply_changes applypatch edit_block edit_lines replace_lines "
+    "replace_string_in_file multi_replace_string_in_file str_replace_edit strreplace replace_text replace_text_in_file "
+    "insert_lines replace_regex replace_content replace_symbol_body patch_file"
 )
 _RUN = (
     "bash shell sh execute execute_command executecommand exec exec_command run run_command run_shell_command "
@@ -60,7 +66,10 @@ _EDITOR_COMMANDS: dict[str, Verb] = {
     "delete": "edit",
     "rename": "edit",
 }
-_PATHS = ("file_path", "path", "filepath", "filename", "file", "target_file", "notebook_path", "absolute_path", "uri")
+_PATHS = (
+    *("file_path", "path", "filepath", "filename", "file", "target_file", "notebook_path", "absolute_path", "uri"),
+    *("filePath", "targetFile", "notebookPath", "absolutePath", "relative_path"),
+)
 _TARGETS: dict[Verb, tuple[str, ...]] = {
     "read": (*_PATHS, "url", "paths", "files", "task_id", "bash_id", "prompt"),
     "write": _PATHS,
@@ -91,6 +100,8 @@ def _verb(name: str, args: Mapping[str, Any]) -> Verb:
         return _EDITOR_COMMANDS.get(command, "other") if isinstance(command, str) else "other"
     if name in ("shell", "bash", "exec_command", "container_exec") and _patch_of(args):
         return "edit"
+    if name == "apply" and not _target("edit", args):
+        return "other"  # of infrastructure, not of a change to a file
     return _VERBS.get(name, "other")
 
 

@@ -21,7 +21,7 @@ _EVERYWHERE = ("session_id", "transcript_path", "cwd", "agent_id", "agent_type")
 _CALL = ("tool_name", "tool_input", "tool_use_id")
 _EVENTS: dict[str, tuple[tuple[str, ...], int]] = {
     "SessionStart": ((), 10),
-    "UserPromptSubmit": (("prompt",), 5),
+    "UserPromptSubmit": (("prompt",), 15),  # the first waits for the server to start, or the client says it failed
     "PreToolUse": (_CALL, 5),
     "PostToolUse": ((*_CALL, "tool_response"), 10),
     "PostToolUseFailure": ((*_CALL, "error"), 5),

@@ -1,22 +1,19 @@
-"""What is known of each host: where it compacts by itself, and how a compaction becomes real in it. Data only.
-
-Figures of Claude Code: measured on client 2.1.328 by bisecting reported usage.
-"""
+"""How a compaction becomes real in each host. Data only. Where a host compacts by itself: `tokens/host_trigger.py`."""
 
 from __future__ import annotations
 
+import re
+
 import msgspec
+
+from ..models.advice import Advice, Either, step
 
 
 class HostNote(msgspec.Struct, frozen=True, kw_only=True):
     """One host, in words for an answer."""
 
-    compaction_point: str
-    """Where the host compacts by itself, in words; empty where it does not or where that is unknown."""
-    compacts_itself: bool
-    """False also where nothing is known."""
     how_to_apply: str
-    """What makes a compaction real in this host."""
+    """What makes a compaction real in this host; `{show}` and `{rewrite}` stand for steps on the session."""
     adapter: bool = False
     """Whether an adapter of ours acts inside the host, at or before its own compaction."""
     adapter_does: str = ""
@@ -24,22 +21,14 @@ class HostNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FRESH_START = (
-    "The host's history is unchanged: a server cannot edit it. Start a new conversation from the compacted view "
-    "(show_context)."
+    "The host's history is unchanged: a server cannot edit it. Start a new conversation from the compacted view: {show}"
 )
 _LIST = "Send the returned message list with your next request, in the place of the old one."
 _REWRITE = (
-    "The running session is unchanged. Write a shorter one beside it by `palimpsest-mcp rewrite SESSION` and resume "
-    "that, or let the plugin compact in place."
+    "The running session is unchanged. Let the plugin compact in place; or write a shorter session beside it and "
+    "resume that: {rewrite}"
 )
-_CLAUDE_CODE = HostNote(
-    compaction_point=(
-        "Claude Code compacts by itself at its effective window less 13,000 tokens: 967,000 of a window of 1,000,000, "
-        "167,000 of 200,000 (client 2.1.328; sonnet-4-5 and haiku-4-5 wait for the API to refuse)"
-    ),
-    compacts_itself=True,
-    how_to_apply=_REWRITE,
-)
+_CLAUDE_CODE = HostNote(how_to_apply=_REWRITE)
 _ATTACHED = {
     "claude-code": msgspec.structs.replace(
         _CLAUDE_CODE,
@@ -50,29 +39,17 @@ _ATTACHED = {
         ),
         how_to_apply=(
             "The Palimpsest plugin puts the stored digests in place at the next compaction: say /compact, or wait for "
-            "the client's own. Without the plugin's module, resume the file that `palimpsest-mcp rewrite` makes."
+            "the client's own. Without the plugin's module, write a shorter session and resume that: {rewrite}"
         ),
     )
 }
 """Hosts in which an adapter of ours acts, while it is attached."""
 _HOSTS = {
     "claude-code": _CLAUDE_CODE,
-    "claude-ai": HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START),
-    "codex": HostNote(
-        compaction_point="Codex compacts by itself near the end of the window; the exact point is not known",
-        compacts_itself=True,
-        how_to_apply=_FRESH_START,
-    ),
-    "gemini-cli": HostNote(
-        compaction_point="Gemini CLI compresses by itself at 0.7 of the window by default, and keeps the newest 0.3",
-        compacts_itself=True,
-        how_to_apply=_FRESH_START,
-    ),
-    "messages": HostNote(
-        compaction_point="",
-        compacts_itself=False,
-        how_to_apply=_LIST,
-    ),
+    "claude-ai": HostNote(how_to_apply=_FRESH_START),
+    "codex": HostNote(how_to_apply=_FRESH_START),
+    "gemini-cli": HostNote(how_to_apply=_FRESH_START),
+    "messages": HostNote(how_to_apply=_LIST),
 }
 _NAMES = {
     "claude-code": "claude-code",
@@ -91,7 +68,29 @@ _NAMES = {
     "openai": "messages",
 }
 """Client-info names, as the hosts send them, and the names of our own forms."""
-_UNKNOWN = HostNote(compaction_point="", compacts_itself=False, how_to_apply=_FRESH_START)
+_UNKNOWN = HostNote(how_to_apply=_FRESH_START)
+
+
+LISTS = frozenset(name for name, host in _NAMES.items() if host == "messages")
+"""Names of what is no host: a list that its own program sends."""
+HOST_NAMES = frozenset(_NAMES) - LISTS
+
+
+def how_to_apply(note: HostNote, handle: str, path: str = "") -> Advice:
+    """What makes a compaction of this session real, with the steps that it names.
+
+    Args:
+        path: of the session's transcript, where it is known.
+    """
+    rewrite = Advice("{}", step("rewrite_session", session_id=handle))
+    steps = {
+        "{show}": step("show_context", session_id=handle),
+        "{rewrite}": Either(
+            command=rewrite, tool=rewrite, call=f"rewrite_session({path!r})" if path else "rewrite_session"
+        ),
+    }
+    parts = re.split(r"(\{\w+\})", note.how_to_apply)
+    return Advice("{}".join(parts[::2]), *(steps[name] for name in parts[1::2]))
 
 
 def host_note(host: str, *, attached: str = "") -> HostNote:

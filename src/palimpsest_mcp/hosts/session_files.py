@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from ..errors import FileNotJson, FileWrongShape, InvalidArgument, LineNeeded
+from ..models.advice import Advice, Either
 from ..ports.host import Form, HostContext, HostTranscript
 from .anthropic_messages import AnthropicMessages
 from .claude_code import ClaudeCodeTranscript
@@ -15,6 +16,9 @@ from .json_bytes import MAX_DEPTH, decode, deeper_than, lines_of, too_deep, unpa
 from .marks import messages_key, messages_of
 from .openai_messages import OpenAIMessages
 from .pieces import as_fields, type_word, wrong_shape
+
+LINE = Either(command="--line", tool="line")
+"""The argument that chooses a session of a file with one a line."""
 
 
 class SessionValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +114,7 @@ def read_session(data: bytes, *, line: int | None = None, form: str = "auto") ->
     rows, warnings = _rows(lines, first)
     found = SessionValue(form=detect_form(rows) if form == "auto" else _known(form), value=rows, warnings=warnings)
     if line is not None:
-        raise InvalidArgument("The file holds one session, not one a line.", next="Leave out --line.")
+        raise InvalidArgument("The file holds one session, not one a line.", next=Advice("Leave out {}.", LINE))
     return found
 
 
@@ -132,7 +136,10 @@ def _one_a_line(lines: list[tuple[int, int, bytes]], first: Any, line: int | Non
         if len(lines) > 1:
             raise LineNeeded(
                 f"The file has {len(lines)} lines, each a session.",
-                next=f"Choose one by --line 1 to --line {lines[-1][0]}.",
+                next=Advice(
+                    "Choose one by {}.",
+                    Either(command=f"--line 1 to --line {lines[-1][0]}", tool=f"line, 1 to {lines[-1][0]}"),
+                ),
             )
         value, number = first, lines[0][0]
     else:

@@ -6,22 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from ..ledger.identity import json_key
+from ..models.nouns import counted
+from ..models.reports import Defect
 from ..ports.host import Form
-from .marks import RESPONSES_ITEMS
+from .call_defects import Named, misplaced, named, openai_defects, repeated, shown_id, unanswered, without_id
 from .pieces import as_fields, text_of
 
 _CHANGING = ("text", "image", "document", "image_url", "input_text", "output_text", "input_image", "input_file", "file")
 """Blocks that rendering may change or replace by a text block."""
 
 
-def check_messages(messages: Sequence[Any], form: Form) -> list[str]:
-    """Problems of a list, each as a sentence that begins with its place; empty when a provider would take it.
+def check_messages(messages: Sequence[Any], form: Form) -> list[Defect]:
+    """What a provider may refuse in a list, in no promised order; empty when it would take it.
 
-    A transcript's list has Anthropic's form.
+    A transcript's list has Anthropic's form. Calls at the end of a list may still wait for their results.
     """
     rows = [as_fields(message) or {} for message in messages]
-    return list(_openai(rows) if form == "openai" else _anthropic(rows))
+    return list(openai_defects(rows) if form == "openai" else _anthropic(rows))
 
 
 def new_problems(before: Sequence[Any], after: Sequence[Any], form: Form) -> list[str]:
@@ -29,11 +30,11 @@ def new_problems(before: Sequence[Any], after: Sequence[Any], form: Form) -> lis
 
     Every problem counts as often as it is there.
     """
-    found = check_messages(after, form)
+    found = list(map(str, check_messages(after, form)))
     if found:
-        found = list((Counter(found) - Counter(check_messages(before, form))).elements())
+        found = list((Counter(found) - Counter(map(str, check_messages(before, form)))).elements())
     if len(before) != len(after):
-        return [*found, f"{len(before)} messages became {len(after)}"]
+        return [*found, f"{counted(len(before), 'message')} became {len(after)}"]
     for row, (old, new) in enumerate(zip(before, after, strict=True)):
         old_fields, new_fields = as_fields(old) or {}, as_fields(new) or {}
         if old is not new and _fixed(old_fields) != _fixed(new_fields):
@@ -59,28 +60,45 @@ def _blocks(fields: dict[str, Any]) -> list[dict[str, Any]]:
     return [as_fields(block) or {} for block in cast("list[Any]", content)] if isinstance(content, list) else []
 
 
-def _of(fields: dict[str, Any], kind: str, key: str) -> list[str]:
-    return [json_key(block.get(key)) for block in _blocks(fields) if text_of(block, "type") == kind]
-
-
-def _anthropic(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _anthropic(rows: Sequence[dict[str, Any]]) -> Iterator[Defect]:
     turns = _turns(rows)
-    for at, (first, role, turn) in enumerate(turns):
+    asked: list[Named] = []
+    ever: dict[str, int] = {}
+    late: set[tuple[str, int]] = set()
+    closed: list[Named] = []
+    for first, role, turn in turns:
         for row, fields in enumerate(turn, first):
             yield from _empty(row, fields, last=row == len(rows) - 1 and role == "assistant")
-        results = [key for fields in turn for key in _of(fields, "tool_result", "tool_use_id")]
-        asked = [key for fields in turns[at - 1][2] for key in _of(fields, "tool_use", "id")] if at else []
         if role == "assistant":
-            yield from _repeats(first, [key for fields in turn for key in _of(fields, "tool_use", "id")], "call")
+            closed += asked
+            asked = _named(first, turn, "tool_use", "id")
+            yield from without_id(asked, "call")
+            yield from repeated(asked, "two calls of one id")
+            ever |= {key: row for row, key, _ in asked if key}
             continue
-        yield from _repeats(first, results, "result")
-        yield from (
-            f"messages[{first}]: a result without its call in the turn before" for k in results if k not in asked
-        )
-        yield from (
-            f"messages[{first - 1}]: a call without its result in the next turn" for k in asked if k not in results
-        )
+        results = _named(first, turn, "tool_result", "tool_use_id")
+        yield from without_id(results, "result")
+        yield from repeated(results, "two results of one call")
+        for row, key, call_id in results:
+            if key and key not in {name for _, name, _ in asked}:
+                yield misplaced(row, key, call_id, ever)
+                late |= {(key, ever[key])} if key in ever else set()
+        answered = {key for _, key, _ in results}
+        closed += [one for one in asked if one[1] not in answered]
+        asked = []
         yield from _results_first(first, turn)
+    # A call that was answered elsewhere is named once, where its result stands.
+    yield from (unanswered(row, call_id) for row, key, call_id in closed if key and (key, row) not in late)
+
+
+def _named(first: int, turn: Sequence[dict[str, Any]], kind: str, key: str) -> list[Named]:
+    """Every block of a type in a turn: its message, its id as a key, and as it is shown."""
+    return [
+        named(row, block.get(key))
+        for row, fields in enumerate(turn, first)
+        for block in _blocks(fields)
+        if text_of(block, "type") == kind
+    ]
 
 
 def _turns(rows: Sequence[dict[str, Any]]) -> list[tuple[int, str, list[dict[str, Any]]]]:
@@ -97,60 +115,28 @@ def _turns(rows: Sequence[dict[str, Any]]) -> list[tuple[int, str, list[dict[str
     return turns
 
 
-def _empty(row: int, fields: dict[str, Any], *, last: bool) -> Iterator[str]:
+def _empty(row: int, fields: dict[str, Any], *, last: bool) -> Iterator[Defect]:
     content = fields.get("content")
     if not last and (content is None or content == "" or content == []):
-        yield f"messages[{row}]: empty content"
+        yield Defect(message=row, what="empty content")
     for at, block in enumerate(_blocks(fields)):
         if text_of(block, "type") == "text" and not text_of(block, "text"):
-            yield f"messages[{row}].content[{at}]: empty text"
+            yield Defect(message=row, what=f"empty text in content[{at}]")
         inner = block.get("content")
         for n, part in enumerate(cast("list[Any]", inner) if isinstance(inner, list) else []):
             fields_of_part = as_fields(part) or {}
             if text_of(fields_of_part, "type") == "text" and not text_of(fields_of_part, "text"):
-                yield f"messages[{row}].content[{at}].content[{n}]: empty text"
+                yield Defect(message=row, what=f"empty text in content[{at}].content[{n}]")
 
 
-def _repeats(row: int, keys: Sequence[str], what: str) -> Iterator[str]:
-    if len(set(keys)) < len(keys):
-        yield f"messages[{row}]: two of one {what} id"
-
-
-def _results_first(row: int, turn: Sequence[dict[str, Any]]) -> Iterator[str]:
-    types = [text_of(block, "type") for fields in turn for block in (_blocks(fields) or [{"type": "text"}])]
-    other = next((at for at, kind in enumerate(types) if kind != "tool_result"), len(types))
-    if "tool_result" in types[other:]:
-        yield f"messages[{row}]: a result after other content"
-
-
-def _openai(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    waiting: list[str] = []
-    since = 0
-    items_asked: list[str] = []
-    items_told: list[str] = []
-    for row, fields in enumerate(rows):
-        kind = text_of(fields, "type")
-        if "role" not in fields and kind in RESPONSES_ITEMS:
-            (items_told if kind.endswith("_output") else items_asked).extend(_call_ids(fields))
-            continue
-        if text_of(fields, "role") == "tool":
-            key = json_key(fields.get("tool_call_id"))
-            if key in waiting:
-                waiting.remove(key)
-            else:
-                yield f"messages[{row}]: a result without its call in the message before"
-            continue
-        if waiting:
-            yield f"messages[{since}]: {len(waiting)} calls without their results in the next messages"
-        calls = fields.get("tool_calls")
-        waiting = [json_key((as_fields(call) or {}).get("id")) for call in cast("list[Any]", calls or [])]
-        since = row
-        content = fields.get("content")
-        if text_of(fields, "role") == "user" and (content is None or content == "" or content == []):
-            yield f"messages[{row}]: empty content"
-    yield from (f"items: output without its call {key}" for key in items_told if key not in items_asked)
-    yield from (f"items: call without its output {key}" for key in items_asked[:-1] if key not in items_told)
-
-
-def _call_ids(fields: dict[str, Any]) -> list[str]:
-    return [json_key(fields["call_id"])] if "call_id" in fields else []
+def _results_first(first: int, turn: Sequence[dict[str, Any]]) -> Iterator[Defect]:
+    other = False
+    for row, fields in enumerate(turn, first):
+        for block in _blocks(fields) or [{"type": "text"}]:
+            if text_of(block, "type") != "tool_result":
+                other = True
+            elif other:
+                yield Defect(
+                    message=row, id=shown_id(block.get("tool_use_id")), what="a result after other content of its turn"
+                )
+                return

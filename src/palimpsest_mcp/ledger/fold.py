@@ -18,6 +18,7 @@ from ..models.events import (
     LossTold,
     Pinned,
     PolicySet,
+    PurgedEvent,
     Reinstated,
     Replaced,
     ReplacedBatch,
@@ -31,6 +32,7 @@ from ..models.events import (
 from ..models.items import Item
 from ..models.probes import ProbeReport
 from .placeholders import is_placeholder
+from .tombstones import is_gone, item_without
 
 Stamp: TypeAlias = tuple[int, str, int]
 """(clock, writer, n): a total order in which a later import stands after all that it had read."""
@@ -142,6 +144,8 @@ class Fold:
         self.restored_tokens = 0
         self.unshrinkable: dict[str, set[str]] = {}
         """Digester -> item ids."""
+        self.purged: set[str] = set()
+        """Keys of contents that the user had removed: none of them stays in here either."""
         self.generation = 0
         """Grows with every event that changes the view; usage does not."""
         self._decided: Decided | None = None
@@ -173,11 +177,20 @@ class Fold:
     def _decide(self, event: Decision) -> None:
         self.generation += 1
         self._decided = None
+        if isinstance(event, PurgedEvent):
+            self._purge(event)
         other = self._by_rev.setdefault(event.rev, event)
         if other is not event:
             first, second = sorted((other, event), key=lambda e: (e.w, e.n))
             self._by_rev[event.rev] = first
             self.conflicts.setdefault(event.rev, []).append(second)
+
+    def _purge(self, event: PurgedEvent) -> None:
+        self.purged.update(event.keys)
+        for state in self.states.values():
+            for sha256, known in state.versions.items():
+                if is_gone(known.item, self.purged):
+                    state.versions[sha256] = msgspec.structs.replace(known, item=item_without(known.item))
 
     def _observe(self, event: Event) -> None:
         if isinstance(event, UsageSeen):
@@ -194,6 +207,8 @@ class Fold:
             return
         self.generation += 1
         if isinstance(event, Seen):
+            if is_gone(event.item, self.purged):
+                event = msgspec.structs.replace(event, item=item_without(event.item))
             state = self.states.setdefault(event.item.id, ItemState())
             known = state.versions.get(event.item.sha256)
             if known is None or stamp(known) < stamp(event):
@@ -266,6 +281,10 @@ class Decided:
         """Newest message at the last pass; -1 unknown."""
         self.last_probes: ProbeReport | None = None
         """Of the last pass that asked any."""
+        self.purged_batches: set[str] = set()
+        """Batches of which nothing can be given back."""
+        self.purged: bool = False
+        """The whole session."""
         self.reinstated_at: dict[str, int] = {}
         """Item id -> assistant messages in the context when it came back."""
         for decision in decisions:
@@ -285,10 +304,18 @@ class Decided:
         elif isinstance(decision, Reserved):
             self.last_number = max(self.last_number, decision.first + decision.count - 1)
         else:
-            for batch_id in decision.batch_ids:
-                if batch := self.batches.get(batch_id):
-                    batch.purged_items += decision.item_ids
-                    batch.state = batch.state if decision.item_ids else "purged"
+            self._purge(decision)
+
+    def _purge(self, decision: PurgedEvent) -> None:
+        self.purged = self.purged or decision.whole
+        for batch_id in decision.batch_ids:
+            if not decision.item_ids:
+                self.purged_batches.add(batch_id)
+            if batch := self.batches.get(batch_id):
+                batch.purged_items += decision.item_ids
+                if not decision.item_ids or {item.id for item in batch.info.items} <= {*batch.purged_items}:
+                    batch.state = "purged"
+                    self.purged_batches.add(batch_id)
 
     def _replace(self, decision: Replaced) -> None:
         if decision.reason != "at_birth":  # one result on its way in is no pass over the context

@@ -31,6 +31,8 @@ class View(msgspec.Struct, frozen=True):
     """Of what stands in the context now, by our view."""
     whole_tokens: int
     """Of the same items, each with its original, save where the host showed our part."""
+    unapplied: int = 0
+    """Replaced items whose part the host's list did not show when it was last read."""
 
     def find(self, item_id: str) -> ContextItem | None:
         """The present item of this id."""
@@ -57,13 +59,14 @@ def view(
     said = sorted({item.position[0] for item, _ in found if item.role == "assistant"})
     waiting = _open_units(found) if open_units is None else open_units
     here: list[ContextItem] = []
-    whole = 0
+    whole = unapplied = 0
     away: list[ContextItem] = []
     for item, state in found:
         stands = _context_item(fold, item, state, said, waiting, result_overhead, digester)
         (away if stands.state == "gone" else here).append(stands)
         if stands.state != "gone":
             applied = stands.state == "replaced" and _is_applied(fold, item, state)
+            unapplied += stands.state == "replaced" and not applied
             whole += stands.tokens if applied else item.tokens + (result_overhead if item.role == "tool" else 0)
     return View(
         agent=agent,
@@ -75,6 +78,7 @@ def view(
         last_row=max((item.item.position[0] for item in here), default=-1),
         tokens=sum(one.tokens for one in here),
         whole_tokens=whole,
+        unapplied=unapplied,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..models.digests import DigestSource
+from ..models.nouns import counted
 from ..models.writing import WriteRequest
 from .marked import marked
 
@@ -60,7 +61,7 @@ def quoted(request: WriteRequest, random_hex: Callable[[int], str]) -> str:
     words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * _WORDS_A_TOKEN)))
     if request.focus:
         pieces.insert(0, ("words of the task", " ".join(request.focus)[:400]))
-    head = f" {len(request.sources)} results, at most {words} words for each."
+    head = f" {counted(len(request.sources), 'result')}, at most {words} words for each."
     return marked(pieces, random_hex, head=head)
 
 

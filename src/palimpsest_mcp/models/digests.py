@@ -85,6 +85,8 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     ceiling_tokens: int
     """Up to this the budget may grow before a specific of the first rank is left out (design §9.1); equal to the budget
     where an explicit target forbids growth."""
+    most_tokens: int = 2_000
+    """Of the whole digest, whatever budget and ceiling say (D20)."""
     handle: str
     batch_id: str
     level: int = 1

@@ -238,7 +238,12 @@ class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pu
     rev: int = 0
     batch_ids: tuple[str, ...]
     item_ids: tuple[str, ...] = ()
-    """Empty: the whole batches."""
+    """Empty: the whole batches, or with `whole` the whole session."""
+    keys: tuple[str, ...] = ()
+    """Hashes of the contents that nobody keeps any more, whichever item has them; of one below 16 bytes, which many
+    items may have, hash and item id with a colon between."""
+    whole: bool = False
+    """The whole session."""
 
 
 Observation: TypeAlias = (
@@ -278,6 +283,8 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     created: str = ""
     source: str = ""
     """Where it was read from, for people: a file name, a client name."""
+    path: str = ""
+    """Absolute path of the file that it was read from first; empty where it came another way."""
 
 
 class SessionKey(msgspec.Struct, frozen=True):

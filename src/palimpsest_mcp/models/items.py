@@ -64,6 +64,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ts: str = ""
     """When the host made it, for people; order never depends on it."""
     warnings: tuple[str, ...] = ()
+    purged: bool = False
+    """The user had the content removed: none is here, and none of this hash is written again (L15)."""
 
 
 def content_bytes(content: Content | None) -> bytes:

@@ -13,6 +13,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+_CUT = re.compile(r"(?<=\S{8})\S{8,}…$")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -25,6 +26,15 @@ def plain(text: str) -> str:
         return text
     text = _BREAKS.sub("\n", _ESCAPES.sub("", text))
     return _HALVES.sub("\ufffd", _UNSEEN.sub("", text))
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """What a caller gave, as an error names it: one line between quotation marks, cut where it is long.
+
+    Of a long word that is cut only the beginning stays: half a secret does not look like one any more.
+    """
+    line = plain_line(str(value), limit)
+    return f'"{_CUT.sub("…", line)}"'
 
 
 def plain_line(text: str, limit: int = 0) -> str:

@@ -8,6 +8,8 @@ import msgspec
 
 NEVER_COMPACT = ("clarify_result", "reflective_loop_state", "graph_plan", "citation_index", "rubrics")
 ARCHIVE_PATH = "session/<id>/offloaded/<ts>.jsonl"
+HARD_FLOOR_TOOL_RESULTS = 3
+"""Newest tool results that no policy gives up (seed 000)."""
 
 
 class Zone(msgspec.Struct, frozen=True):
@@ -25,7 +27,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: str = "research"
     # The seed's block, by its names.
     keep_last_k_tool_results: int = 12
-    """Newest tool results kept whole; soft, shrinks toward the floor of 3. -1 keeps all; below 3 is raised to 3."""
+    """Newest tool results kept whole; soft, shrinks toward the floor. -1 keeps all; below the floor is raised to it."""
     keep_all_citations_index: bool = True
     keep_all_rubrics: bool = True
     offload_trigger_token_ratio: float = 0.7
@@ -35,6 +37,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     prefer_compact_over_drop: bool = True
     """False leaves a pointer in the place of a digest; the original is archived all the same."""
     never_compact: tuple[str, ...] = NEVER_COMPACT
+    floor_tool_results: int = HARD_FLOOR_TOOL_RESULTS
+    """Newest tool results, and pieces of evidence, that never leave, whatever K; settings may raise it."""
     # Ours.
     keep_last_messages: int = 0
     """Newest messages that stay whole whatever their kind."""
@@ -49,6 +53,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Tokens of a digest, as a share of its batch."""
     min_budget_share: float = 0.05
     """How far an explicit target may press the share; a target below that is missed."""
+    max_digest_tokens: int = 2_000
+    """Of one digest, all its parts with header and manifest, by the session's own counter (D20)."""
     min_shown: float = 0.5
     """Least share of an item's specifics in view (D11)."""
     max_break_even_turns: float = 20.0
@@ -78,7 +84,3 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How a pass goes about it, where the call does not say (seed 003)."""
     gates: bool = False
     """Forget/preserve/verbatim gates of seed 004 (anchored, phased)."""
-
-
-HARD_FLOOR_TOOL_RESULTS = 3
-"""Newest tool results that no policy gives up (seed 000)."""

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from .nouns import counted
+
 ProbeType: TypeAlias = Literal[
     "intent",
     "file_path",
@@ -21,7 +23,7 @@ ProbeType: TypeAlias = Literal[
 ]
 
 ProbeState: TypeAlias = Literal["passed", "passed with a warning", "failed", "not validated"]
-"""`failed`: a critical probe failed, or less than 70 % passed. `not validated`: none could be made."""
+"""`failed`: a critical probe failed, or less than 70 % passed, of however few. `not validated`: none could be made."""
 
 
 class ProbeCount(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,9 +97,8 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             lacking.append(f"{self.distractors_taken} of {self.distractors} distractors taken")
         words = f"{self.state}: {self.passed} of {self.total}" + (f" ({', '.join(lacking)})" if lacking else "")
         if self.retries:
-            words += f", {self.retries} {'retry' if self.retries == 1 else 'retries'}"
-        kept = "1 batch" if self.kept_raw == 1 else f"{self.kept_raw} batches"
-        return words + (f", {kept} kept raw" if self.kept_raw else "")
+            words += f", {counted(self.retries, 'retry')}"
+        return words + (f", {counted(self.kept_raw, 'batch')} kept raw" if self.kept_raw else "")
 
 
 MAX_FAILED = 12

@@ -83,6 +83,8 @@ class ArchivedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Of this item's part."""
     digest_sha256: str = ""
     """Of the part's UTF-8 bytes: by it a host's text is known to be our digest (L7)."""
+    purged: bool = False
+    """The user had the original and its part of the digest removed (L15)."""
     enc: str | None = None
     key_id: str | None = None
     body_ref: str | None = None

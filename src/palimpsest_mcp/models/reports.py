@@ -9,7 +9,7 @@ import msgspec
 from .items import Content
 from .probes import ProbeReport
 from .records import ClassCount, SpecificCounts
-from .usage import Usage
+from .usage import Part, Usage
 
 Status = Literal["planned", "nothing_to_do", "compacted", "partial", "failed", "target_not_reached"]
 
@@ -41,6 +41,19 @@ class CacheCost(msgspec.Struct, frozen=True, kw_only=True):
     prices: str
 
 
+class Defect(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in a message list that a provider may refuse, as it came in."""
+
+    message: int
+    """0-based place in the list."""
+    id: str = ""
+    """Of the call that it is about; empty where there is none."""
+    what: str
+
+    def __str__(self) -> str:
+        return f"messages[{self.message}]: {self.what}{f': {self.id}' if self.id else ''}"
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The report of one pass (design §5, §10)."""
 
@@ -57,6 +70,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     batches: tuple[BatchReport, ...] = ()
     protected: dict[str, int] = {}
     """Reason -> how many items stayed for it."""
+    stayed: tuple[Part, ...] = ()
+    """What the context holds after the pass, by why it stays: sums to `after.tokens`, and in items to all of them."""
+    target_of: int | None = None
+    """What the target is a share of: the window, or the session's own tokens where a forced pass names none."""
+    meaning: str = ""
+    """One sentence: which list `before` and `after` are of, and what the next step is."""
     specifics: SpecificCounts = SpecificCounts()
     redaction: dict[str, int] = {}
     cache: CacheCost | None = None
@@ -68,10 +87,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     plan_id: str = ""
     slots: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+    defects: tuple[Defect, ...] = ()
+    """What a provider may refuse in the list that came in; it goes out as it came, and nothing is added to it."""
 
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints: this report with `before` and `after` as `{"tokens", "ratio", …}`."""
-        data: dict[str, Any] = msgspec.to_builtins(self)
+        data: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)  # advice is a string of its own kind
         data["specifics"] = counts_to_json(self.specifics)
         for row, batch in zip(data["batches"], self.batches, strict=True):
             row["specifics"] = counts_to_json(batch.specifics)
@@ -83,6 +104,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
                 "window": usage.effective_window.value,
                 "window_source": usage.effective_window.source,
                 "zone": usage.zone,
+                "host_compaction_point": usage.host_compaction_point,
             }
         return data
 
@@ -136,6 +158,7 @@ class ContextView(msgspec.Struct, frozen=True, kw_only=True):
     handle: str
     usage: Usage
     items: tuple[ItemView, ...]
+    """Their tokens, what no item accounts for and what waits to be applied sum to `usage.used`: `usage.parts`."""
     batches: tuple[BatchView, ...]
     citations: tuple[str, ...] = ()
     """The citation index: one numbered line a URL."""
@@ -213,6 +236,29 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
         return not any(finding.severity == "damage" for finding in self.findings)
 
 
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of `sessions`."""
+
+    session_id: str
+    handle: str
+    title: str
+    """Its first request: one line, redacted."""
+    host: str
+    project: str
+    source: str
+    path: str
+    """Of the file that it was read from; empty for none."""
+    created: str
+    usage: Usage | None = None
+    """How full it is, as `check_context_ratio` says; None where it cannot be read."""
+    items: int = 0
+    batches: int = 0
+    saved_tokens: int = 0
+    """Originals offloaded, less their digests and what restores gave back."""
+    note: str = ""
+    """Why it cannot be read."""
+
+
 class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Answer of `status`: disk use and savings over the store's life."""
 
@@ -234,6 +280,7 @@ class StoreStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 __all__ = [
-    "BatchReport", "BatchView", "CacheCost", "ClassCount", "ContextView", "Finding", "Hit", "ItemView", "ProbeReport",
-    "Recorded", "Report", "Restored", "Status", "StoreStatus", "VerifyReport", "counts_to_json",
+    "BatchReport", "BatchView", "CacheCost", "ClassCount", "ContextView", "Defect", "Finding", "Hit", "ItemView",
+    "ProbeReport", "Recorded", "Report", "Restored", "SessionRow", "Status", "StoreStatus", "VerifyReport",
+    "counts_to_json",
 ]  # fmt: skip

@@ -14,6 +14,20 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     `model table`, `setting`, `host`, `forced`, `unknown`."""
 
 
+OUTSIDE = "outside_the_list"
+"""Reason of the part that no item accounts for: the system prompt, tool definitions, what was not measured."""
+NOT_APPLIED = "not_applied_yet"
+"""Reason of the part that waiting digests would free."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a breakdown: the lines sum to its total, in items and in tokens."""
+
+    reason: str
+    items: int
+    tokens: int
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """A measurement of one agent's context in one session."""
 
@@ -23,17 +37,29 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     effective_window: Measured
     """What is left of it after the host's own reserve; the ratio divides by this."""
     ratio: float | None
-    """used / effective window; may exceed 1. None when either is unknown."""
+    """used / effective window of the host's own list; may exceed 1. None when either is unknown."""
     zone: str
     """Name of the policy's zone, or `unknown`."""
     action: str
     policy: str
     model: str = ""
     compacted_view_tokens: int | None = None
-    """Our own view after passes that the host has not applied yet (L12)."""
+    """Our own view after passes that the host has not applied yet (L12); None where it shows all of them."""
+    compacted_view_ratio: float | None = None
+    """That view / effective window."""
+    waiting: int = 0
+    """Results that have a digest which the host's list does not show."""
+    meaning: str = ""
+    """One sentence: which list the ratio is of, and what the next step is."""
+    how_to_apply: str = ""
+    """How the shorter list becomes real in this host; empty where nothing waits."""
+    parts: tuple[Part, ...] = ()
+    """What fills the window, by why it stays: sums to `used`. Only where it was asked for."""
     host: str = ""
+    host_compacts: bool | None = None
+    """Whether the host compacts by itself with this model; None: not known."""
     host_compaction_point: str = ""
-    """Where the host compacts by itself, in words; empty when unknown."""
+    """Where it does, in words; empty for a list that no host keeps, and for hosts that are not in the table."""
     signals: tuple[str, ...] = ()
     """Seed 004's signs of a full window, used where there are no numbers."""
     notice: str = ""

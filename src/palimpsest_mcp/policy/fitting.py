@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..models.plans import ContextItem, Gate, Slot, Verdict
-from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
+from ..models.policies import Policy
 from .importance import scores
 from .judging import gates_of, judge, newest_kept
 from .slots import Sizing, Unit, batches, gain_of, units_of
@@ -72,6 +72,7 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         grows=not wish.explicit_target,
         pointers=not policy.prefer_compact_over_drop,
         batch_items=policy.batch_items,
+        most_tokens=policy.max_digest_tokens,
     )
     scorer = wish.strategy.scorer
     known = _Known(gates_of(items, policy), None if scorer is None else scores(items, policy, scorer))
@@ -110,8 +111,8 @@ def _shrink_k(
     items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing, known: _Known
 ) -> Fit:
     """Halve the range between the floor, which may meet the goal, and K as wanted, which does not."""
-    best = _at(items, policy, wish, HARD_FLOOR_TOOL_RESULTS, sizing, known)
-    low, high = HARD_FLOOR_TOOL_RESULTS, min(wanted, len(items))
+    low, high = policy.floor_tool_results, min(wanted, len(items))
+    best = _at(items, policy, wish, low, sizing, known)
     while best.predicted <= wish.goal and high - low > 1:
         middle = (low + high) // 2
         found = _at(items, policy, wish, middle, sizing, known)
@@ -139,17 +140,19 @@ def _spread(
     """
 
     units = units_of(items, best.verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
-    excess = wish.used - wish.goal
+    excess, most = wish.used - wish.goal, policy.max_digest_tokens
     every = batches(units, excess=None, sizing=sizing)
     leaving = sum(slot.tokens for slot in every if not (slot.pointer or slot.copies))
-    if room_of(every, excess=excess) < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
-        sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
+    room = room_of(every, excess=excess)
+    if room < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
+        pressed = max(policy.min_budget_share, room / leaving)
+        sizing = msgspec.structs.replace(sizing, share=pressed, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
         every = batches(units, excess=None, sizing=sizing)
-    if not wish.strategy.takes_all and suffices(every, share, excess=excess):
+    if not wish.strategy.takes_all and suffices(every, share, excess=excess, most_tokens=most):
         every = _fewest(units, every, sizing, share, excess)
     limit = limit_of(policy, wish.strategy)
     least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
-    slots = spread(every, share, excess=excess, least_share=least, takes_all=wish.strategy.takes_all)
+    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=wish.strategy.takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
@@ -163,7 +166,7 @@ def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share:
     while high - low > 1:
         middle = (low + high) // 2
         fewer = batches(units[:middle], excess=None, sizing=sizing)
-        if suffices(fewer, share, excess=excess):
+        if suffices(fewer, share, excess=excess, most_tokens=sizing.most_tokens):
             found, high = fewer, middle
         else:
             low = middle

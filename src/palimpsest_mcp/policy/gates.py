@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..models.nouns import counted
 from ..models.plans import ContextItem, Gate
 from ..models.policies import Policy
 from ..specifics.cues import ASKS, CRITERIA, DECIDED, PREFERS
@@ -36,7 +37,7 @@ def gates(items: Sequence[ContextItem], policy: Policy, *, replaced: bool = Fals
             continue
         item = entry.item
         if item.role != "system" and scene.age(item.position[0]) <= policy.keep_last_messages:
-            found[item.id] = Gate("verbatim", f"one of the newest {policy.keep_last_messages} messages")
+            found[item.id] = Gate("verbatim", f"one of the newest {counted(policy.keep_last_messages, 'message')}")
         elif item.id in forget:
             found[item.id] = Gate("forget", forget[item.id])
         elif item.id in verbatim:

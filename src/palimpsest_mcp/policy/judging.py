@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from ..errors import InvalidArgument
 from ..models.items import Item
 from ..models.plans import ContextItem, Gate, Verdict
-from ..models.policies import HARD_FLOOR_TOOL_RESULTS, Policy
+from ..models.policies import Policy
 from .gates import gates
 from .kinds import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 
-BINDING = frozenset(
-    {
-        "never_kind",
-        "system_prompt",
-        "original_query",
-        "clarify_verification",
-        "newest_user_request",
-        "pinned",
-        "restored",
-        "newest_3_tool_results",
-        "newest_3_evidence",
-        "last_messages",
-        "call_open",
-        "newest_k_tool_results",
-        "newest_k_evidence",
-        "verbatim",
-    }
-)
-"""Rules that hold a whole unit when they hold one item of it. The others speak of one item only: what carries the
-conversation (`message`, `tool_call`, `thinking` …), and what cannot or need not be replaced (`already_replaced`,
-`not_restorable`, `unshrinkable`, `small`, `gone`)."""
+
+class Ruling(NamedTuple):
+    """What the first rule that fits says of one item."""
+
+    grade: Grade
+    reason: str
+    holds_unit: bool = False
+    """It holds the whole unit of the item. The other rules speak of one item only: what carries the conversation
+    (`message`, `tool_call`, `thinking` …), and what cannot or need not be replaced (`already_replaced`,
+    `not_restorable`, `unshrinkable`, `small`, `gone`)."""
 
 
 class Marks(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,17 +54,17 @@ def judge(
     """Judge every item of one agent's context; one verdict an item, in the order given.
 
     Rules in order: gone; kinds that never leave; system prompt, original query, clarify verification, newest user
-    request; pinned; restored a short while ago; newest 3 tool results (and newest 3 pieces of evidence) whatever K;
-    the policy's last messages; units with an open call; what is replaced already; what carries the conversation; what
-    has no text to restore; what was found unshrinkable; the gates, where the policy has them (`verbatim` stays; what
-    may be forgotten is `forget`); newest K (`keep`); small. The rest is `free`.
+    request; pinned; restored a short while ago; the newest tool results (and pieces of evidence) of the policy's floor,
+    whatever K; its last messages; units with an open call; what is replaced already; what carries the conversation;
+    what has no text to restore; what was found unshrinkable; the gates, where the policy has them (`verbatim` stays;
+    what may be forgotten is `forget`); newest K (`keep`); small. The rest is `free`.
 
-    Units are whole: when a rule of `BINDING` holds one item of a unit, its other items that could leave get the same
-    verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
+    Units are whole: when a rule that `holds_unit` fits one item of a unit, its other items that could leave get the
+    same verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
     answer would hold every long one of the same unit.
 
     Args:
-        keep_last: K for this call, instead of the policy's; -1 keeps all, below 3 counts as 3.
+        keep_last: K for this call, instead of the policy's; -1 keeps all, below the floor counts as it.
         force: with `keep_last`, neither the policy's last messages nor the verbatim gate protect any more.
         known_gates: what `gates` says of these items, where it was asked before; None asks it.
 
@@ -107,7 +96,7 @@ def newest_kept(policy: Policy, keep_last: int | None) -> int | None:
             f"keep_last must be -1 or more, not {wanted}.",
             next="Give the number of newest tool results to keep; -1 keeps all.",
         )
-    return None if wanted == -1 else max(wanted, HARD_FLOOR_TOOL_RESULTS)
+    return None if wanted == -1 else max(wanted, policy.floor_tool_results)
 
 
 def survey(
@@ -173,31 +162,31 @@ def _verification(present: Sequence[Item], kinds: Mapping[str, str]) -> Item | N
     return None
 
 
-def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | None) -> tuple[Grade, str]:
+def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | None) -> Ruling:
     item = entry.item
     if entry.state == "gone":
-        return "protected", "gone"
+        return Ruling("protected", "gone")
     kind, rank = marks.kinds[item.id], marks.rank.get(item.id, 0)
     sort = "evidence" if item.kind == "evidence" else "tool_results"
     if (reason := _never(entry, kind, marks, policy)) is not None:
-        return "protected", reason
-    if 0 < rank <= HARD_FLOOR_TOOL_RESULTS:
-        return "protected", f"newest_{HARD_FLOOR_TOOL_RESULTS}_{sort}"
+        return Ruling("protected", reason, holds_unit=True)
+    if 0 < rank <= policy.floor_tool_results:
+        return Ruling("protected", f"newest_{policy.floor_tool_results}_{sort}", holds_unit=True)
     if item.position[0] in marks.last_rows:
-        return "protected", "last_messages"
+        return Ruling("protected", "last_messages", holds_unit=True)
     if entry.call_open:
-        return "protected", "call_open"
+        return Ruling("protected", "call_open", holds_unit=True)
     if (reason := _stays(entry, kind)) is not None:
-        return "protected", reason
+        return Ruling("protected", reason)
     gate = marks.gates.get(item.id)
     if gate is not None and gate.name == "verbatim" and not marks.loose:
-        return "protected", "verbatim"
+        return Ruling("protected", "verbatim", holds_unit=True)
     forgotten = gate is not None and gate.name == "forget"
     if rank and (newest is None or rank <= newest) and not forgotten:
-        return "keep", f"newest_k_{sort}"
+        return Ruling("keep", f"newest_k_{sort}", holds_unit=True)
     if entry.tokens < policy.min_item_tokens:
-        return "protected", "small"
-    return "free", "forget" if forgotten else "older"
+        return Ruling("protected", "small")
+    return Ruling("free", "forget" if forgotten else "older")
 
 
 def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str | None:
@@ -227,22 +216,28 @@ def _stays(entry: ContextItem, kind: str) -> str | None:
 
 
 def _whole_units(
-    items: Sequence[ContextItem], single: Sequence[tuple[Grade, str]], gates: Mapping[str, Gate]
+    items: Sequence[ContextItem], single: Sequence[Ruling], gates: Mapping[str, Gate]
 ) -> tuple[Verdict, ...]:
     """Give every item of a unit that could leave the strictest verdict that binds one of the unit's items."""
-    held: dict[str, tuple[Grade, str]] = {}
-    for entry, (grade, reason) in zip(items, single, strict=True):
+    held: dict[str, Ruling] = {}
+    for entry, ruling in zip(items, single, strict=True):
         unit = unit_of(entry)
-        if reason in BINDING and (unit not in held or (grade, held[unit][0]) == ("protected", "keep")):
-            held[unit] = grade, reason
+        if ruling.holds_unit and (unit not in held or (ruling.grade, held[unit].grade) == ("protected", "keep")):
+            held[unit] = ruling
     verdicts: list[Verdict] = []
-    for entry, (grade, reason) in zip(items, single, strict=True):
+    for entry, own in zip(items, single, strict=True):
         unit = unit_of(entry)
-        if grade == "free" or (grade == "keep" and unit in held):
-            grade, reason = held.get(unit, (grade, reason))
+        ruling = own if own.grade == "protected" else held.get(unit, own)
         name = entry.item.id
         verdicts.append(
-            Verdict(item_id=name, unit=unit, tokens=entry.tokens, verdict=grade, reason=reason, gate=gates.get(name))
+            Verdict(
+                item_id=name,
+                unit=unit,
+                tokens=entry.tokens,
+                verdict=ruling.grade,
+                reason=ruling.reason,
+                gate=gates.get(name),
+            )
         )
     return tuple(verdicts)
 

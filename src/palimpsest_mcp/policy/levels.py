@@ -65,7 +65,7 @@ def level2_groups(
             chosen = names[start : start + BATCHES_A_GROUP]
             members = [one for name in chosen for one in by_batch[name]]
             tokens = sum(one.tokens - (result_overhead if one.item.role == "tool" else 0) for one in members)
-            budget = math.ceil(SHARE * tokens)
+            budget = min(math.ceil(SHARE * tokens), policy.max_digest_tokens)
             groups.append(
                 Group(
                     level=level + 1,

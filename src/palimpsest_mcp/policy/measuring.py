@@ -37,7 +37,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     reserve: int = 0
     """What hosts hold back of a whole window for the answer."""
     forced: bool = False
-    """With no window given, set or reported, the session's own tokens are the window, whatever the model has."""
+    """With no window from anywhere, the session's own tokens are the window."""
 
 
 def measure(
@@ -46,15 +46,15 @@ def measure(
     *,
     model: str = "",
     host: str = "",
+    host_compacts: bool | None = None,
     host_compaction_point: str = "",
-    compacted_view_tokens: int | None = None,
     signals: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Usage:
     """Combine numbers into a usage under a policy.
 
     Used: argument, provider usage (with the estimate of what came after it), estimate. Window: argument, settings,
-    host, forced, model table. The ratio is used / effective window and may exceed 1; under `window_kind = static` it
+    host, model table, forced. The ratio is used / effective window and may exceed 1; under `window_kind = static` it
     is used / whole window. The signals are kept only where there is no ratio.
     """
     used = used_tokens(numbers)
@@ -70,8 +70,8 @@ def measure(
         action=zone.action,
         policy=policy.name,
         model=model,
-        compacted_view_tokens=compacted_view_tokens,
         host=host,
+        host_compacts=host_compacts,
         host_compaction_point=host_compaction_point,
         signals=signals if ratio is None else (),
         notes=notes,
@@ -113,8 +113,8 @@ def _whole(numbers: Numbers, used: Measured) -> Measured | None:
     for value, source in (
         (numbers.set_window, "setting"),
         (numbers.host_window, "host"),
-        ((used.value or None) if numbers.forced else None, FORCED),
         (numbers.model_window, numbers.model_source),
+        ((used.value or None) if numbers.forced else None, FORCED),
     ):
         if value is not None:
             return Measured(value=value, source=source)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..models.nouns import counted
 from ..models.plans import ContextItem
 from ..models.policies import Policy
 from .zones import is_critical, ratio_of, triggers
@@ -20,8 +21,8 @@ class Occasion(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     requested: bool = False
     """Somebody asked for this pass; otherwise only the trigger starts one."""
-    host_compacts: bool = False
-    """The host compacts by itself, and no adapter of ours acts in or before it."""
+    host_compacts: str = ""
+    """Where the host compacts by itself, in words, where no adapter of ours acts in or before it; else empty."""
     messages_since_pass: int = 0
     measured_ratio: float | None = None
     """As the host's numbers give it, where used and window were converted into the items' unit and so were rounded."""
@@ -40,18 +41,21 @@ def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion) ->
         return "The window is unknown; give window_tokens, or force to take the session's own tokens as the window."
     ratio = occasion.ratio
     if occasion.host_compacts:
-        return "The host compacts by itself and no adapter of ours acts in it, so this stands aside; force overrides."
+        return (
+            f"The host compacts by itself ({occasion.host_compacts}) and no adapter of ours acts in it, so this stands "
+            "aside; force overrides."
+        )
     if not triggers(ratio, policy) and not occasion.requested:
         return f"The window is {ratio:.1%} full, below the trigger of {policy.offload_trigger_token_ratio:.0%}."
     calls = tool_calls(items)
     if calls < policy.min_tool_calls and not is_critical(ratio, policy):
         return (
-            f"A short session: {calls} tool calls, under the policy's {policy.min_tool_calls}, and {ratio:.1%} full, "
-            f"below the critical {policy.critical_ratio:.0%}; force overrides."
+            f"A short session: {counted(calls, 'tool call')}, under the policy's {policy.min_tool_calls}, and "
+            f"{ratio:.1%} full, below the critical {policy.critical_ratio:.0%}; force overrides."
         )
     if occasion.messages_since_pass < policy.min_messages and not is_critical(ratio, policy):
         return (
-            f"Only {occasion.messages_since_pass} messages since the last pass, under the policy's "
+            f"Only {counted(occasion.messages_since_pass, 'message')} since the last pass, under the policy's "
             f"{policy.min_messages}; force overrides."
         )
     return None

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Sequence
 
 import msgspec
 
 from ..errors import InvalidArgument
+from ..models.nouns import counted, verb
 from ..models.plans import ContextItem, Plan, Slot, Verdict
 from ..models.policies import Policy
 from .economics import DEFAULT_PRICES, Prices, cache_cost
 from .fitting import Fit, Wish, fit
+from .fullness import breakdown, in_words, stays
 from .judging import judge
 from .levels import Group, crowded, level2_groups
 from .occasion import Occasion, messages_since, why_not
 from .spreading import Share
 from .strategies import DEFAULT, STRATEGIES, Strategy
 from .zones import is_critical, triggers
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """In which unit a plan's sentence gives its numbers: the host's, so that they equal those of every other answer."""
+
+    scale: float = 1.0
+    """Tokens of the host for one of the items."""
+    window: int | None = None
+    """The host's window, which shares are of; None takes the plan's own."""
+
+    def tokens(self, ours: int) -> int:
+        """The host's tokens for so many of ours."""
+        return round(ours * self.scale)
+
+
+AS_COUNTED = Said()
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,22 +56,23 @@ def plan(
     force: bool = False,
     keep_last: int | None = None,
     requested: bool = False,
-    host_compacts: bool = False,
+    host_compacts: str = "",
     messages_since_pass: int | None = None,
     ratio: float | None = None,
     prices: Prices = DEFAULT_PRICES,
     strategy: Strategy = STRATEGIES[DEFAULT],
     result_overhead: int = 0,
     share_by: Share | None = None,
+    said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
     Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
     prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
-    policy's value toward 3, only as far as needed; a `keep_last` that was given does not shrink. When that does not
-    suffice either and a target was given, the budgets shrink down to `min_budget_share`; with `share_by` such a target
-    is shared out by need (`spreading.py`).
+    policy's value toward the floor, only as far as needed; a `keep_last` that was given does not shrink. When that does
+    not suffice either and a target was given, the budgets shrink down to `min_budget_share`; with `share_by` such a
+    target is shared out by need (`spreading.py`).
 
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
@@ -74,6 +92,7 @@ def plan(
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
         result_overhead: tokens that a tool result takes beside its text, its digest too.
         share_by: how a target that was given is shared out; None gives each batch the same part of its tokens.
+        said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
 
     Raises:
@@ -108,14 +127,18 @@ def plan(
     rising = _rising(items, policy, found, wish, occasion, stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
     if not found.slots and not (rising and (strategy.remakes or crowded(items, policy, window))):
-        return _nothing(_all_stays(found, rising), wish, found.verdicts, policy)
+        return _nothing(_all_stays(found, wish, rising, said), wish, found.verdicts, policy)
     if requested and not force and not triggers(occasion.ratio, policy):
         late = _pays_late(items, policy, found.slots, prices)
         if late is not None:
             return _nothing(late, wish, found.verdicts, policy)
-    if not force and target is None and (drip := _drips(items, found, wish, occasion, policy, rising)) is not None:
+    if (
+        not force
+        and target is None
+        and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
+    ):
         return _nothing(drip, wish, found.verdicts, policy)
-    return _planned(found, wish, window, rising=() if found.slots else rising)
+    return _planned(found, wish, window, rising=() if found.slots else rising, said=said)
 
 
 def replan(
@@ -236,6 +259,7 @@ def _drips(
     occasion: Occasion,
     policy: Policy,
     rising: Sequence[Group],
+    said: Said,
 ) -> str | None:
     """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
     one that frees little is soon followed by the next."""
@@ -247,25 +271,28 @@ def _drips(
     least = math.ceil(urgency * policy.min_gain_share * occasion.window)
     if freed >= least:
         return None
-    held = _held(found.verdicts)
     return (
-        f"The pass would free about {freed:,} of {wish.used:,} tokens and miss its target, so it waits until {least:,} "
-        f"can leave at once; {held}; force overrides."
+        f"The pass would free about {said.tokens(freed):,} of {said.tokens(wish.used):,} tokens and miss its target, "
+        f"so it waits until {said.tokens(least):,} can leave at once; what stays: {_held(found, wish, said)}; force "
+        "overrides."
     )
 
 
-def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = ()) -> Plan:
+def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (), said: Said = AS_COUNTED) -> Plan:
     predicted = found.predicted - sum(group.tokens - group.budget_tokens for group in rising)
     reached = predicted <= wish.goal
     count = sum(len(slot.item_ids) for slot in found.slots)
-    what = f"{len(found.slots)} batches of {count} items"
+    what = f"{counted(len(found.slots), 'batch')} of {counted(count, 'item')}"
     if rising:
         count = sum(len(group.batch_ids) for group in rising)
-        what = f"{count} digests, told again in {len(rising)} of a higher level,"
-    words = f"{what} take {wish.used:,} tokens to about {predicted:,}"
-    share = f" ({predicted / window:.1%})" if window else ""
+        what = f"{counted(count, 'digest')}, told again in {len(rising)} of a higher level,"
+    takes = verb(count if rising else len(found.slots), "takes", "take")
+    words = f"{what} {takes} {said.tokens(wish.used):,} tokens to about {said.tokens(predicted):,}"
+    of = said.window or said.tokens(window)
+    share = f" ({said.tokens(predicted) / of:.1%})" if of else ""
     if not reached:
-        words = f"target_not_reached: {words}{share}, above {wish.goal:,}; {_held(found.verdicts)}"
+        held = _held(found, wish, said)
+        words = f"target_not_reached: {words}{share}, above {said.tokens(wish.goal):,}; what stays: {held}"
     return Plan(
         status="planned",
         reason=f"{words}." if not reached else f"{words}{share}.",
@@ -294,16 +321,13 @@ def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Pol
     )
 
 
-def _all_stays(found: Fit, rising: Sequence[Group]) -> str:
+def _all_stays(found: Fit, wish: Wish, rising: Sequence[Group], said: Said) -> str:
     further = "; the strategy regenerative tells digests again, shorter" if rising else ""
-    return f"Nothing may leave: {_held(found.verdicts)}{further}."
+    return f"Nothing may leave; what stays: {_held(found, wish, said)}{further}."
 
 
-def _held(verdicts: Sequence[Verdict]) -> str:
-    """The three rules that hold the most tokens."""
-    held: Counter[str] = Counter()
-    for verdict in verdicts:
-        if verdict.verdict != "free":
-            held[verdict.reason] += verdict.tokens
-    top = ", ".join(f"{reason} {tokens:,}" for reason, tokens in held.most_common(3) if tokens)
-    return f"what stays: {top} tokens" if top else "the context holds no items"
+def _held(found: Fit, wish: Wish, said: Said) -> str:
+    """What the planned slots leave, by reason; it sums to what is left."""
+    leaving = {item_id for slot in found.slots for item_id in slot.item_ids}
+    left = wish.used - sum(slot.tokens for slot in found.slots)
+    return in_words(breakdown(stays(found.verdicts, leaving), said.tokens(left), scale=said.scale), most=3)

@@ -125,12 +125,13 @@ def check(policy: Policy) -> Checked:
             f"Policy {policy.name!r}: {wrong}", next="Correct the value, or leave it out for the default."
         )
     notes: list[str] = []
-    if 0 <= policy.keep_last_k_tool_results < HARD_FLOOR_TOOL_RESULTS:
+    floor = policy.floor_tool_results
+    if 0 <= policy.keep_last_k_tool_results < floor:
         notes.append(
-            f"keep_last_k_tool_results = {policy.keep_last_k_tool_results} was raised to {HARD_FLOOR_TOOL_RESULTS}: "
-            "the newest three tool results always stay"
+            f"keep_last_k_tool_results = {policy.keep_last_k_tool_results} was raised to {floor}: "
+            f"the newest {floor} tool results always stay"
         )
-        policy = msgspec.structs.replace(policy, keep_last_k_tool_results=HARD_FLOOR_TOOL_RESULTS)
+        policy = msgspec.structs.replace(policy, keep_last_k_tool_results=floor)
     if missing := [kind for kind in NEVER_COMPACT if kind not in policy.never_compact]:
         notes.append(f"never_compact leaves out {', '.join(missing)}: a session may not finish correctly without them")
     return Checked(policy, tuple(notes))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from ..models.policies import ARCHIVE_PATH, Policy
+from ..models.policies import ARCHIVE_PATH, HARD_FLOOR_TOOL_RESULTS, Policy
 from .strategies import STRATEGIES
 
 _AT_LEAST = {
     "keep_last_k_tool_results": -1,
+    "floor_tool_results": HARD_FLOOR_TOOL_RESULTS,
     "keep_last_messages": 0,
     "min_messages": 0,
     "min_tool_calls": 0,
     "batch_items": 1,
+    "max_digest_tokens": 200,
     "min_item_tokens": 0,
     "restored_protection": 0,
     "max_break_even_turns": 0,

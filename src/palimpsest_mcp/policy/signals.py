@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.items import Item, content_text
+from ..models.nouns import counted
 from ..models.plans import ContextItem
 from ..specifics.outcomes import outcome_of
 
@@ -37,10 +38,10 @@ def signals(items: Sequence[ContextItem]) -> tuple[str, ...]:
         signs.append(f"{turns} turns (over {MAX_TURNS})")
     reads = sum(item.action is not None and item.action.verb == "read" for item in calls)
     if reads > MAX_READS:
-        signs.append(f"{reads} files read (over {MAX_READS})")
+        signs.append(f"{counted(reads, 'file')} read (over {MAX_READS})")
     repeated = sum(count >= REPEATS for count in Counter(_call_key(item) for item in calls if item.tool_name).values())
     if repeated:
-        signs.append(f"{repeated} calls made {REPEATS} times or more")
+        signs.append(f"{counted(repeated, 'call')} made {REPEATS} times or more")
     streak = _longest_streak(present)
     if streak >= ERROR_STREAK:
         signs.append(f"{streak} errors in a row ({ERROR_STREAK} or more)")

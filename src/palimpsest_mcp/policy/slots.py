@@ -45,6 +45,8 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     pointers: bool
     """The policy leaves pointers in the place of digests."""
     batch_items: int
+    most_tokens: int = 2_000
+    """Of a digest, whatever its share."""
     batch_tokens: int = 0
     """A batch may have more items while it has fewer tokens than this."""
 
@@ -99,7 +101,7 @@ def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> lis
     for unit in units:
         if excess is not None and gained + (_gain(waiting, sizing) if waiting else 0) >= excess:
             break
-        if waiting and (waiting[0].kind != unit.kind or _is_full(waiting, sizing)):
+        if waiting and (waiting[0].kind != unit.kind or _is_full(waiting, sizing) or _too_long(waiting, unit, sizing)):
             gained += _gain(waiting, sizing)
             done.append(_slot(waiting, sizing))
             waiting = []
@@ -143,8 +145,10 @@ def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
     tokens = sum(unit.tokens for unit in units)
     overhead = sum(unit.overhead for unit in units)
     pointers = sizing.pointers or units[0].copy or units[0].forget
-    budget = budget_of(tokens, len(ids), pointers=pointers, share=sizing.share)
-    ceiling = min(GROWTH * budget, max(budget, tokens - 1)) if sizing.grows and not pointers else budget
+    budget = min(budget_of(tokens, len(ids), pointers=pointers, share=sizing.share), sizing.most_tokens)
+    ceiling = (
+        min(GROWTH * budget, sizing.most_tokens, max(budget, tokens - 1)) if sizing.grows and not pointers else budget
+    )
     return Slot(
         item_ids=ids,
         tokens=tokens,
@@ -162,6 +166,13 @@ def _gain(units: Sequence[Unit], sizing: Sizing) -> int:
 
 def _is_full(units: Sequence[Unit], sizing: Sizing) -> bool:
     return _count(units) >= sizing.batch_items and sum(unit.tokens for unit in units) >= sizing.batch_tokens
+
+
+def _too_long(units: Sequence[Unit], more: Unit, sizing: Sizing) -> bool:
+    """Whether one digest for all of them would be cut short by the most that a digest may have."""
+    if sizing.pointers or more.copy or more.forget:
+        return False
+    return sizing.share * (more.tokens + sum(unit.tokens for unit in units)) > sizing.most_tokens
 
 
 def _count(units: Sequence[Unit]) -> int:

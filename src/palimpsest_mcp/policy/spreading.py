@@ -22,7 +22,9 @@ class Share(Protocol):
         ...
 
 
-def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: float, takes_all: bool) -> list[Slot]:
+def spread(
+    slots: Sequence[Slot], share: Share, *, excess: int, least_share: float, most_tokens: int, takes_all: bool
+) -> list[Slot]:
     """The first of these slots that cover the excess, with budgets by need; no budget may grow.
 
     Where all of them with what they need cover it not, all leave, and share what the target leaves them: at least
@@ -31,9 +33,10 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
     Args:
         slots: of everything that may leave, in the order in which it would.
         excess: tokens above the target.
+        most_tokens: of one digest, whatever it needs.
     """
     digests = _digests(slots)
-    wanted = dict(zip(digests, _within(digests, share(digests, None)), strict=True))
+    wanted = dict(zip(digests, _within(digests, share(digests, None), most_tokens), strict=True))
     chosen: list[Slot] = []
     gained = 0
     for slot in slots:
@@ -44,15 +47,15 @@ def spread(slots: Sequence[Slot], share: Share, *, excess: int, least_share: flo
     sharing = [slot for slot in chosen if slot in wanted]
     room = room_of(chosen, excess=excess)
     if gained < excess:
-        room = max(room, _least_of(chosen, least_share))
-    sized = dict(zip(sharing, _shared(sharing, share, room), strict=True))
+        room = max(room, _least_of(chosen, least_share, most_tokens))
+    sized = dict(zip(sharing, _shared(sharing, share, room, most_tokens), strict=True))
     return [sized.get(slot, slot) for slot in chosen]
 
 
-def suffices(slots: Sequence[Slot], share: Share, *, excess: int) -> bool:
+def suffices(slots: Sequence[Slot], share: Share, *, excess: int, most_tokens: int) -> bool:
     """Whether the digests of all these slots, with what they need, cover the excess."""
     digests = _digests(slots)
-    wanted = dict(zip(digests, _within(digests, share(digests, None)), strict=True))
+    wanted = dict(zip(digests, _within(digests, share(digests, None), most_tokens), strict=True))
     return sum(gain_of(wanted.get(slot, slot)) for slot in slots) >= excess
 
 
@@ -61,23 +64,35 @@ def room_of(slots: Sequence[Slot], *, excess: int) -> int:
     return sum(gain_of(one) + (0 if one.pointer or one.copies else one.budget_tokens) for one in slots) - excess
 
 
-def _least_of(slots: Sequence[Slot], least_share: float) -> int:
+def _least_of(slots: Sequence[Slot], least_share: float, most_tokens: int) -> int:
     """Tokens that the digests must have to be more than a count of what is gone."""
-    return sum(max(least_budget(len(slot.item_ids)), math.ceil(least_share * slot.tokens)) for slot in _digests(slots))
+    return sum(
+        max(least_budget(len(slot.item_ids)), min(most_tokens, math.ceil(least_share * slot.tokens)))
+        for slot in _digests(slots)
+    )
 
 
 def _digests(slots: Sequence[Slot]) -> list[Slot]:
     return [slot for slot in slots if not (slot.pointer or slot.copies)]
 
 
-def _shared(slots: Sequence[Slot], share: Share, room: int) -> list[Slot]:
-    """The slots with budgets of so many tokens together; those that get more than was said take it from the others."""
-    sized = _within(slots, share(slots, room))
+def _shared(slots: Sequence[Slot], share: Share, room: int, most_tokens: int) -> list[Slot]:
+    """The slots with budgets of so many tokens together; those that get more than was said take it from the others, and
+    what a digest may not have (D20) is left to them."""
+    full = [budget > most_tokens for budget in share(slots, room)]
+    if any(full) and not all(full):
+        rest = [slot for slot, at_most in zip(slots, full, strict=True) if not at_most]
+        left = iter(_shared(rest, share, max(0, room - most_tokens * sum(full)), most_tokens))
+        return [
+            _within([slot], [most_tokens], most_tokens)[0] if at_most else next(left)
+            for slot, at_most in zip(slots, full, strict=True)
+        ]
+    sized = _within(slots, share(slots, room), most_tokens)
     for _ in range(_ROUNDS):
         over = sum(slot.budget_tokens for slot in sized) - room
         if over <= 0:
             return sized
-        sized = _within(slots, share(slots, max(0, room - over)))
+        sized = _within(slots, share(slots, max(0, room - over)), most_tokens)
     over = sum(slot.budget_tokens for slot in sized) - room
     for at in sorted(range(len(sized)), key=lambda at: -sized[at].budget_tokens):
         less = max(0, min(over, sized[at].budget_tokens - least_budget(len(sized[at].item_ids))))
@@ -86,11 +101,13 @@ def _shared(slots: Sequence[Slot], share: Share, room: int) -> list[Slot]:
     return sized
 
 
-def _within(slots: Sequence[Slot], budgets: Sequence[int]) -> list[Slot]:
-    """The slots with these budgets, none so small that it only gives a pointer, none as large as its batch."""
+def _within(slots: Sequence[Slot], budgets: Sequence[int], most_tokens: int) -> list[Slot]:
+    """The slots with these budgets, none so small that it only gives a pointer, none as large as its batch, or larger
+    than a digest may be."""
     sized: list[Slot] = []
     for slot, budget in zip(slots, budgets, strict=True):
-        budget = max(0, min(max(budget, least_budget(len(slot.item_ids))), slot.tokens - slot.overhead_tokens - 1))
+        budget = min(max(budget, least_budget(len(slot.item_ids))), slot.tokens - slot.overhead_tokens - 1, most_tokens)
+        budget = max(0, budget)
         sized.append(_with_budget(slot, budget))
     return sized
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, TypeAlias
 
@@ -61,6 +61,18 @@ class ExperienceLog(Protocol):
     def blocks(self, place: SkillPlace, part: LogPart, start: int = 0) -> AsyncIterator[bytes]:
         """Bytes of a part from an offset to the size it was listed with, cut behind newlines; the last block may end
         without one."""
+        ...
+
+    async def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+        """Put in the place of every line what a mask makes of it, of the same size, in every part; appends wait
+        meanwhile. Returns whether a line changed.
+
+        Args:
+            mask: gives a text of as many bytes back.
+
+        Raises:
+            WriteFailed, LockTimeout: some parts may be as they were; ask again.
+        """
         ...
 
     async def rotate(self, place: SkillPlace, month: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
+from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
 from .handoffs import Handoffs
 from .summaries import Summaries
@@ -20,6 +21,24 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     """Segment and line, or a row's key; never a user's text."""
     what: str
+
+
+class Broken(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored line that cannot be trusted, with its bytes: what can still be read of it helps to rebuild it."""
+
+    where: str
+    raw: bytes
+
+
+class Tombstones(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the user had removed from a session: no write brings it back."""
+
+    keys: tuple[str, ...] = ()
+    """As `PurgedEvent.keys`."""
+    under_way: bool = False
+    """A purge began, and did not come to its end."""
+    whole: bool = False
+    """The whole session was purged: what comes later is kept."""
 
 
 class LedgerPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +107,38 @@ class Ledger(Protocol):
         """
         ...
 
+    async def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
+        """Write events of another store as they are, with their ids and revisions, into a session that has none: all of
+        them in one step, flushed, or none.
+
+        Raises:
+            RevConflict: the session has events.
+            WriteFailed, LockTimeout: nothing of it counts as written.
+        """
+        ...
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        """Write what is there anew without what has to go; other processes may be writing meanwhile. Ids, revisions
+        and the order of events stay. Returns how many lines changed: asked again, none.
+
+        Raises:
+            WriteFailed, LockTimeout: some of it may still be there; ask again.
+        """
+        ...
+
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        """Lines that cannot be read."""
+        ...
+
+    async def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
+        """Put events in the place of broken lines, named by their bytes, flushed and read back. Nothing is deleted:
+        what held the broken lines is kept aside. Returns how many were put.
+
+        Raises:
+            WriteFailed, LockTimeout: what was broken is there as it was.
+        """
+        ...
+
     def pass_lock(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         """Held by the one pass a session may have at a time, over processes; freed when its holder dies.
 
@@ -98,7 +149,7 @@ class Ledger(Protocol):
 
 
 class Archive(Protocol):
-    """Keeps every record ever given to it, for good."""
+    """Keeps every record ever given to it, until the user has it purged."""
 
     async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
         """Write records, flush file and folder, read them back and compare. Only then does this return.
@@ -124,6 +175,19 @@ class Archive(Protocol):
 
     async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
         """What could not be read, with checksums and item hashes checked."""
+        ...
+
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        """The same with its bytes, and what a file that was cut off ends with."""
+        ...
+
+    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+        """As `Ledger.mend`, for records."""
+        ...
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        """As `Ledger.forget`, for records: items that have to go stay as id, hash and size, with no text and no part of
+        a digest. A record that is lost as a whole goes with `gone.whole`."""
         ...
 
 
@@ -179,7 +243,11 @@ class Search(Protocol):
         ...
 
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
-        """Drop entries, after a purge."""
+        """Drop entries for a purge: also their bytes, if need be with everything else in the index.
+
+        Raises:
+            WriteFailed: they are still there.
+        """
         ...
 
 
@@ -213,6 +281,33 @@ class Store(Protocol):
 
     async def secret(self) -> bytes:
         """32 random bytes, made once a store: the key of redaction marks (D12)."""
+        ...
+
+    async def tombstones(self, key: SessionKey) -> Tombstones:
+        """What was purged from a session."""
+        ...
+
+    async def bury(self, key: SessionKey, keys: Collection[str] = (), *, under_way: bool, whole: bool = False) -> None:
+        """Add keys that nobody may write again, and say whether a purge is under way; flushed. From now on every write,
+        by any process, leaves these contents out.
+
+        Raises:
+            WriteFailed: what stood there before still does.
+        """
+        ...
+
+    async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
+        """Take out what has to go of everything else that is kept of a session: its summary, files that were kept
+        aside, caches. Returns what was changed, in words for people."""
+        ...
+
+    async def forget_notes(self, gone: Forgotten, principal: str = "") -> tuple[str, ...]:
+        """The same for what belongs to no session: handoffs, notes about hosts and skills, the rest of the index."""
+        ...
+
+    async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
+        """Where something is still kept that holds a text, told by names of places; everything is looked at as it is
+        stored, and decoded."""
         ...
 
     async def disk_use(self) -> DiskUse:

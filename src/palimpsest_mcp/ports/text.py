@@ -41,6 +41,11 @@ class Redactor(Protocol):
         """What is loaded, for `doctor`: rule set names with counts."""
         ...
 
+    @property
+    def weakened(self) -> tuple[str, ...]:
+        """Which settings of the user make it mask less; empty: none."""
+        ...
+
     def redact(self, text: str) -> Redacted:
         """One text, masked."""
         ...

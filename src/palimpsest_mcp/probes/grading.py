@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
+from ..models.nouns import counted
 from ..models.probes import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState
 from .answering import Stays, stands_whole
 from .asking import TYPES, Original, Probe
@@ -19,7 +20,7 @@ PASS = 0.90
 RED = 0.70
 """Below this share the pass is not to be trusted."""
 LEAST_ASKED = 10
-"""The share of fewer probes says little: then `RED` stops nothing, and only critical failures do."""
+"""The share of fewer probes says little: then `RED` is a failure in words, and only critical failures stop anything."""
 WEAK = 0.80
 """Below this share of the probes that are not critical there is a note."""
 
@@ -73,11 +74,16 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
         return self.score is not None and self.score < RED and self.asked >= LEAST_ASKED
 
     @property
+    def weak(self) -> bool:
+        """Whether too few passed, and nothing is to be stopped for it: what can be mended is mended."""
+        return self.score is not None and self.score < PASS and not self.red and not self.critical
+
+    @property
     def state(self) -> ProbeState:
-        """The verdict."""
+        """The verdict: below `RED` a failure, however few were asked."""
         if self.score is None:
             return "not validated"
-        if self.critical or self.red:
+        if self.critical or self.score < RED:
             return "failed"
         return "passed" if self.score >= PASS else "passed with a warning"
 
@@ -166,10 +172,10 @@ def _told(one: Probe, batch_of: Mapping[str, str], mask: Callable[[str], str]) -
 
 def _notes(graded: Graded) -> Iterable[str]:
     if graded.score is not None and graded.score < RED:
-        yield f"red flag: under {RED:.0%} of the probes passed" + ("" if graded.red else f", of only {graded.asked}")
+        few = "" if graded.red else f", of only {graded.asked}: too few to hold a batch back for"
+        yield f"red flag: under {RED:.0%} of the probes passed{few}"
     if graded.critical:
-        count = len(graded.critical)
-        yield f"{count} critical {'probe' if count == 1 else 'probes'} failed"
+        yield f"{counted(len(graded.critical), 'critical probe')} failed"
     lesser, lost = graded.total - graded.critical_total, len(graded.failed) - len(graded.critical)
     if lesser and 1 - lost / lesser < WEAK:
         yield f"of the probes that are not critical, under {WEAK:.0%} passed"

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InvalidSettings
+from ..models.nouns import counted
 from .assignments import Assignments
+from .breadth import fits_everything
 from .checks import Checks, Phones
 from .cookies import Cookies
 from .engine import RuleRedactor
@@ -42,13 +44,33 @@ def open_redactor(
         detectors.append(PersonalData(Checks(), phones))
     exceptions = [_allowed(pattern, number) for number, pattern in enumerate(allow, 1)]
     loaded = (*map(_described, files), *_further(pii=pii, phones=phones, exceptions=len(exceptions)))
-    return RuleRedactor(Scanner(detectors), Marker(key), allow=exceptions, rules=loaded)
+    return RuleRedactor(
+        Scanner(detectors),
+        Marker(key),
+        allow=exceptions,
+        rules=loaded,
+        weakened=_weakened(files, exceptions=len(exceptions), pii=pii),
+    )
+
+
+def _weakened(files: Sequence[RuleFile], *, exceptions: int, pii: bool) -> list[str]:
+    """Whatever makes fewer texts masked than without the user's settings."""
+    own = {rule.id for rule in files[0].rules}
+    said: list[str] = []
+    for file in files[1:]:
+        if file.disabled:
+            said.append(f"{file.name} turns off {', '.join(sorted(file.disabled))}")
+        if replaced := sorted(own & {rule.id for rule in file.rules}):
+            said.append(f"{file.name} replaces {', '.join(replaced)}")
+    if exceptions:
+        said.append(f"redaction_allow lets {counted(exceptions, 'pattern')} through")
+    return said if pii else [*said, "redaction_pii is off: personal data is shown"]
 
 
 def _described(file: RuleFile) -> str:
     off = f", turns off {', '.join(sorted(file.disabled))}" if file.disabled else ""
     unusable = f", {len(file.unusable)} for file names only: not used" if file.unusable else ""
-    return f"{file.name}: {len(file.rules)} rules{off}{unusable}"
+    return f"{file.name}: {counted(len(file.rules), 'rule')}{off}{unusable}"
 
 
 def _further(*, pii: bool, phones: Phones, exceptions: int) -> list[str]:
@@ -70,9 +92,15 @@ def _further(*, pii: bool, phones: Phones, exceptions: int) -> list[str]:
 
 def _allowed(source: str, number: int) -> Pattern:
     try:
-        return compiled(source)
+        pattern = compiled(source)
     except BadPattern as error:
         raise InvalidSettings(
             f"Entry {number} of redaction_allow is not a pattern that RE2 takes ({error}).",
             next="Escape signs such as + and ( with a backslash, or take the entry out.",
         ) from None
+    if fits_everything(pattern, whole=True):
+        raise InvalidSettings(
+            f"Entry {number} of redaction_allow matches every text or the empty one: it would turn masking off.",
+            next="Write the exact text that may stay, or what it begins and ends with.",
+        )
+    return pattern

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
-from .literals import is_conspicuous, is_secret
+from .literals import is_secret
 from .matching import Find, Found, compiled
 from .names import Name, secret_name
+from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, is_conspicuous
 from .scan import Ranges
+from .written import (
+    COMMANDS,
+    password_in_string,
+    password_in_url,
+    password_of_command,
+    password_unquoted,
+    phrase_after,
+    told_word,
+)
 
 _RANK = 5000
 _JUDGED = 512  # bytes of a value that are enough to tell what it is
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
+
+
+def _any_of(words: tuple[str, ...]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
 
 _CORE = (
     r"pass(?:word|wd|phrase|code|wort)?s?|pwd|pw|psk|secrets?|tokens?|keys?|credentials?|creds|auth(?:orization)?|"
@@ -23,9 +39,9 @@ _CORE = (
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
 _BY_SIGN = (
     rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
-    r"(\s{0,12}[,;{]?\s{0,40}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
+    r"(\s{0,12}[,;{]?\s{0,40}(?:\w{1,20}\s{0,8}=\s{0,3}[\w\"]{1,40}\n\s{0,20}){0,3}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
     r"\s{0,6}\\{0,15}[\"']?\s{0,6}[:=]|"
-    r"\s{0,12}(?::?={1,3}>?|:|<-|\||>|,)|\s{1,3}(?:is|was|ist|est|es)\s{0,3}:?\s)"
+    rf"\s{{0,12}}(?::?={{1,3}}>?|:|：|<-|\||>|,)|\s{{1,3}}(?:{_any_of(SAYS)})\s{{0,3}}:?\s|\s?(?:{_any_of(SAYS_WITHOUT_SPACE)}))"
 )
 _BY_SPACE = (
     rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define|set)[ \t]+[\w.]{{0,40}}|\blogin\s+\S{{1,64}}\s+)"
@@ -33,14 +49,21 @@ _BY_SPACE = (
     r"\b(?:requirepass|masterauth)()()([ \t]+)"
 )
 _IN_PROSE = (
-    r"(?i)\b(?:password|passwd|passphrase|pass phrase|passcode|passwort|kennwort|mot de passe|contrase(?:n|ñ)a|"
+    rf"(?i)(?:{_any_of(CALLED)}|"
     r"(?:auth|access|api|bot|bearer)[ _-]?token|(?:api|access|secret|private|signing)[ _-]?key)s?"
     r"(?:[ \t]*\([\w -]{1,20}\))?:?[ \t]"
 )
-_PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE))
-_TOLD = 72  # bytes of a sentence behind the name in which its value is looked for
-_SENTENCE = re.compile(rb"[^\n\r(){}\[\]<>;=|]{0,%d}" % _TOLD)
-_WORD = re.compile(rb"[^\s\"'`]+")
+_IN_URL = r"[A-Za-z0-9]:(?:\\?/){2}[^\s/?#@:\"'<>()\[\]{}|\x60\\]{0,100}:"
+_IN_COMMAND = rf"\b(?:{_any_of(COMMANDS)})[ \t]"
+_NAMES = compiled(_BY_SIGN, groups=False)
+_PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE), compiled(_IN_URL), compiled(_IN_COMMAND))
+_LONGEST_LINE = 600  # bytes of a command that are read for its options
+_SAYS = frozenset(word.encode() + end for word in SAYS for end in (b"", b":"))
+_TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
+_SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
+_WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
+_NO_WORD = re.compile(rb"[\w.-]+[=:]|[!-/:-@\[-^{-~]+$|[)\]}>|]")  # what begins another field, or is code
+_AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
     rb"""(?x)
@@ -59,9 +82,7 @@ _RUN = re.compile(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
 _WIDE_RUN = re.compile(rb"""[^\s"'`]+""")
 _PHRASE = re.compile(rb"[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}")
 _NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
-_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") | frozenset(
-    range(128, 256)
-)
+_NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-" + bytes(range(128, 256))
 _EXPORTED = re.compile(
     rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$"
 )
@@ -70,18 +91,28 @@ _EXPORTED = re.compile(
 class Assignments:
     """Finds values by their names."""
 
-    gates = (f"(?i)(?:{_CORE})", _BY_SPACE, _IN_PROSE)
+    gates = (f"(?i)(?:{_CORE})", _BY_SPACE, _IN_PROSE, _IN_URL, _IN_COMMAND)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Values whose names stand in these ranges, in order."""
-        runs, told = _Runs(text), 0
+        if gate >= 3:
+            yield from _in_urls(text, ranges) if gate == 3 else _in_commands(text, ranges)
+            return
+        runs, told, done = _Runs(text), 0, 0
         for start, end in ranges:
-            for match in _PATTERNS[gate].finditer(text, start, end):
+            for match in (_PATTERNS[gate] if gate else _NAMES).finditer(text, start, end):
+                if match.start() < done:  # inside a value
+                    continue
+                if gate == 0:
+                    if not _may_be_name(text, match.start()):  # as in most lines of a log that counts tokens
+                        continue
+                    match = _PATTERNS[0].match(text, match.start(), end) or match
                 if gate == 2:
                     find, told = _told(text, max(told, match.end()))
                 else:
                     find = _value(text, match, runs, by_space=gate == 1)
                 if find:
+                    done = find.end
                     yield find
 
 
@@ -103,18 +134,45 @@ class _Runs:
         return end
 
 
+def _in_urls(text: bytes, ranges: Ranges) -> Iterator[Find]:
+    for start, end in ranges:
+        for match in _PATTERNS[3].finditer(text, start, end):
+            if written := password_in_url(text, match.end()):
+                yield Find(*written, "url-password", _RANK)
+
+
+def _in_commands(text: bytes, ranges: Ranges) -> Iterator[Find]:
+    done: dict[bytes, int] = {}
+    for start, end in ranges:
+        for match in _PATTERNS[4].finditer(text, start, end):
+            command = match.group()[:-1]
+            if match.end() <= done.get(command, 0):
+                continue
+            line_end = text.find(b"\n", match.end(), match.end() + _LONGEST_LINE)
+            done[command] = min(len(text), match.end() + _LONGEST_LINE) if line_end < 0 else line_end
+            for written in password_of_command(text, command, match.end() - 1, done[command]):
+                yield Find(*written, "password", _RANK)
+
+
 def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | None:
     group = 4 if by_space and match.start(1) < 0 else 1
-    name_end, separator = match.end(group), match.group(group + 2).strip()
-    name_start = _name_start(text, match.start())
-    name = _name(text, name_start, name_end, match.start())
-    if name is None or not _joins(text, name_start, match.group(group + 1), separator):
+    core, name_end = match.start(), match.end(group)
+    name_start = _name_start(text, core)
+    name = _name(text, name_start, name_end, core)
+    if name is None:
+        return None
+    separator = match.group(group + 2).strip()
+    if not _joins(text, name_start, match.group(group + 1), separator):
         return None
     if name.proof == "signature" and separator != b"=":
         return None
     opened = _BEFORE.match(text, match.end(), match.end() + _REACH)
     assert opened  # every part is optional
     quote, left = opened.group("open") or b"", opened.end()
+    if name.proof == "literal":
+        return _password(
+            text, left, quote, name_start, name_end, separator, by_space=by_space, call=bool(opened.group("call"))
+        )
     right = _closing(text, left, quote) if quote else _run(text, left, name_start, name, separator, runs)
     right = _trimmed(text, left, right, quoted=bool(quote))
     value = text[left : min(right, left + _JUDGED)].decode("utf-8", "replace")
@@ -124,8 +182,27 @@ def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | 
         return None  # a call, a look-up
     if text[name_start:name_end].endswith(text[left:right]):
         return None  # handed on under its own name
-    proof = "random" if opened.group("call") and name.proof == "literal" else name.proof
-    return Find(left, right, name.kind, _RANK) if is_secret(value, proof, quoted=bool(quote)) else None
+    return Find(left, right, name.kind, _RANK) if is_secret(value, name.proof, quoted=bool(quote)) else None
+
+
+def _password(
+    text: bytes,
+    left: int,
+    quote: bytes,
+    name_start: int,
+    name_end: int,
+    separator: bytes,
+    *,
+    by_space: bool,
+    call: bool,
+) -> Find | None:
+    if quote:
+        written = password_in_string(text, left, _closing(text, left, quote), quote)
+    else:
+        written = password_unquoted(text, left, name_start, separator, by_space=by_space)
+    if written is None or text[name_start:name_end].endswith(text[written.start : written.end]):
+        return None  # handed on under its own name
+    return Find(written.start, written.end, "password", _RANK)
 
 
 def _told(text: bytes, place: int) -> tuple[Find | None, int]:
@@ -136,19 +213,36 @@ def _told(text: bytes, place: int) -> tuple[Find | None, int]:
     for word in islice(_WORD.finditer(text, place, limit), 7):
         if word.end() == place + _TOLD:  # cut
             break
-        right = _trimmed(text, word.start(), word.end(), quoted=False)
-        left = word.start() + len(word.group()) - len(word.group().lstrip(b":,"))
+        if _NO_WORD.match(word.group()) and text[word.start() - 1 : word.start()] not in (b"'", b'"', b"`"):
+            break
+        if word.group() in _SAYS and (phrase := phrase_after(text, word.end() + 1)):
+            return Find(*phrase, "password", _RANK + 1), phrase.end
+        left, right = told_word(text, *word.span())
         if is_conspicuous(text[left:right].decode("utf-8", "replace")):
             return Find(left, right, "password", _RANK + 1), right
         place = word.end()
     return None, place
 
 
+def _may_be_name(text: bytes, core: int) -> bool:
+    if text[core] >= 128:  # a script without gaps between words
+        return True
+    run = text[core : core + 64]
+    name_end = core + len(run) - len(run.lstrip(_NAME_BYTES))
+    start = _name_start(text, core)
+    if name_end == core + 64 or (start == core and text[start:name_end].isalnum()):
+        return name_end == core + 64 or _name(text, start, name_end, core) is not None
+    return _is_secret_name(text[start:name_end])
+
+
+@lru_cache(maxsize=8192)
+def _is_secret_name(name: bytes) -> bool:
+    return secret_name(name.decode("utf-8", "replace").strip(".-")) is not None
+
+
 def _name_start(text: bytes, core: int) -> int:
-    floor = max(0, core - 64)
-    while core > floor and text[core - 1] in _NAME_BYTES:
-        core -= 1
-    return core
+    floor = core - 64 if core > 64 else 0
+    return floor + len(text[floor:core].rstrip(_NAME_BYTES))
 
 
 def _name(text: bytes, start: int, end: int, core: int) -> Name | None:
@@ -156,7 +250,9 @@ def _name(text: bytes, start: int, end: int, core: int) -> Name | None:
     spelled = text[start:end].decode("utf-8", "replace").strip(".-")
     if name := secret_name(spelled):
         return name
-    if start == core and (label := _LABEL.search(text, max(0, start - 42), start)):
+    if start < core and text[core] >= 128 and text[core - 1] >= 128:
+        return secret_name(text[core:end].decode("utf-8", "replace"))
+    if start == core and spelled.isalnum() and (label := _LABEL.search(text, max(0, start - 42), start)):
         return secret_name((label.group() + text[start:end]).decode().replace(" ", "_").lower())
     return None
 
@@ -165,6 +261,11 @@ def _joins(text: bytes, name_start: int, closers: bytes, separator: bytes) -> bo
     """Whether this separator makes a value of what follows, at this place."""
     if separator == b">":
         return text[name_start - 1 : name_start] == b"<" and not closers
+    before = text[max(0, name_start - 24) : name_start]
+    if separator[:1] in (b",", b":") and _AS_VALUE.search(before):
+        return False
+    if before.endswith((b"${", b"{{", b"{{ ", b"%(")):
+        return False
     if separator == b",":
         return any(q in closers for q in b"\"'`")
     return separator != b"|" or b"|" in text[max(0, name_start - 4) : name_start]

@@ -23,8 +23,8 @@ def end_of(text: bytes, find: Find) -> int:
     is not the name of a next value. Hexadecimal goes on with hexadecimal only: behind a key may stand a commit's id.
     """
     end = find.end
+    first = text[max(find.start, end - 2 * _SHORTEST) : end].decode("utf-8", "replace")
     while find.rank < _LAST_RANK and (gap := _GAP.match(text, end)) and (run := _RUN.match(text, gap.end())):
-        first = text[find.start : find.end].decode("utf-8", "replace")
         more = run.group().decode()
         joined_in_code = bool(gap.group("joint").strip())
         if (

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from operator import attrgetter
 
 from ..ports.text import Redacted
-from .marks import MARK, Marker
+from .marks import Marker
 from .matching import Find, Pattern, merged
 from .scan import Scanner
 
@@ -21,6 +21,11 @@ _FAR = 8192  # and so many where a line, or a secret, is longer
 _EDGE = 512  # bytes before the end of what is looked at: a secret that ends there may go on behind it
 _OPENED = b"-----BEGIN"  # of a key block, which may be known only by its end, far behind the seam
 _LINK = 16  # bytes between a seam and a value whose name ends the text before
+_MARK_OF_ANOTHER = re.compile(
+    rb"(?i)\[(?:redacted(?::[a-z0-9][a-z0-9_-]{0,63}:[0-9a-z]{8})?|hidden|filtered|masked|removed|censored|secret)\]"
+)
+_GLUED_BEHIND = re.compile(rb"[\w.!#$%^*~+=?/-]{0,3}[^\W_]|[\x80-\xfe]")
+_GLUED_BEFORE = re.compile(rb"[^\W_][\w.!#$%^*~+?-]{0,3}$|[\x80-\xfe]$")
 _CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
 
 
@@ -28,17 +33,29 @@ class RuleRedactor:
     """A `Redactor`. It keeps no state, so threads may share one."""
 
     def __init__(
-        self, scanner: Scanner, marker: Marker, *, allow: Sequence[Pattern] = (), rules: Sequence[str] = ()
+        self,
+        scanner: Scanner,
+        marker: Marker,
+        *,
+        allow: Sequence[Pattern] = (),
+        rules: Sequence[str] = (),
+        weakened: Sequence[str] = (),
     ) -> None:
         self._scanner = scanner
         self._marker = marker
         self._allow = tuple(allow)
         self._rules = tuple(rules)
+        self._weakened = tuple(weakened)
 
     @property
     def rules(self) -> tuple[str, ...]:
         """What is loaded, for `doctor`: rule files with their counts, then what else is looked for or switched off."""
         return self._rules
+
+    @property
+    def weakened(self) -> tuple[str, ...]:
+        """Which settings make it mask less than the built-in rules do; empty: none."""
+        return self._weakened
 
     def redact(self, text: str) -> Redacted:
         """The text with its secrets masked. Redact before truncating: half a secret may not look like one."""
@@ -68,10 +85,37 @@ class RuleRedactor:
 
     def _finds(self, raw: bytes) -> list[Find]:
         """Finds in order of place, disjoint, without what is allowed or a mark already."""
-        found = self._scanner.finds(raw)
+        return self._finds_beside(raw, self._marker.marks(raw))
+
+    def _finds_beside(self, raw: bytes, marks: Sequence[tuple[int, int]]) -> list[Find]:
+        """The finds of a text with marks in it, as if these were not there.
+
+        A mark between separators keeps its place, for what follows it is not the value of the name before it; one that
+        other text is glued to is taken out, and whatever reaches its place then counts.
+        """
+        found = list(self._scanner.finds(_covered(raw, marks)))
+        foreign = [found.span() for found in _MARK_OF_ANOTHER.finditer(raw)] if b"[" in raw else []
+        if glued := [mark for mark in sorted({*marks, *foreign}) if _is_glued(mark, raw)]:
+            found += self._over_marks(raw, marks, glued)
         if self._allow:
-            found = (find for find in found if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow))
-        return _outside_marks(merged([_on_characters(find, raw) for find in found]), raw)
+            found = [find for find in found if not any(p.fullmatch(raw[find.start : find.end]) for p in self._allow)]
+        return _outside_marks(merged([_on_characters(find, raw) for find in found]), raw, marks)
+
+    def _over_marks(
+        self, raw: bytes, marks: Sequence[tuple[int, int]], glued: Sequence[tuple[int, int]]
+    ) -> Iterator[Find]:
+        """What the text holds without the glued marks, where that reaches to the place of one."""
+        covered = _covered(raw, marks)
+        kept = b"".join(covered[left:right] for (_, left), (right, _) in pairwise([(0, 0), *glued, (len(raw), 0)]))
+        lengths = [0, *accumulate(right - left for left, right in glued)]
+        places = [left - gone for (left, _), gone in zip(glued, lengths, strict=False)]
+        for find in self._scanner.finds(kept):
+            first, last = bisect_left(places, find.start), bisect_right(places, find.end)
+            if first < last:
+                yield find._replace(
+                    start=find.start + lengths[bisect_right(places, find.start)],
+                    end=find.end + lengths[bisect_left(places, find.end)],
+                )
 
     def _marked(self, raw: bytes, finds: Sequence[Find]) -> list[tuple[Find, bytes]]:
         return [(find, self._marker.mark(find.kind, raw[find.start : find.end])) for find in finds]
@@ -185,9 +229,24 @@ def _masked(raw: bytes, finds: Sequence[tuple[Find, bytes]]) -> tuple[bytes, lis
     return b"".join((*out, raw[done:])), places
 
 
-def _outside_marks(finds: list[Find], raw: bytes) -> list[Find]:
+def _covered(raw: bytes, marks: Sequence[tuple[int, int]]) -> bytes:
+    """The text with a byte that no UTF-8 has in the place of every byte of a mark."""
+    out = bytearray(raw) if marks else raw
+    for left, right in marks:
+        out[left:right] = b"\xff" * (right - left)  # type: ignore[index]
+    return bytes(out)
+
+
+def _is_glued(mark: tuple[int, int], raw: bytes) -> bool:
+    """Whether something that may belong to a secret stands beside the mark without a separator."""
+    return (
+        _GLUED_BEHIND.match(raw, mark[1]) is not None
+        or _GLUED_BEFORE.search(raw, max(0, mark[0] - 4), mark[0]) is not None
+    )
+
+
+def _outside_marks(finds: list[Find], raw: bytes, marks: Sequence[tuple[int, int]]) -> list[Find]:
     """The parts of the finds that no mark covers, without those that hold no letter or digit."""
-    marks = [mark.span() for mark in MARK.finditer(raw)] if finds and b"[redacted:" in raw else []
     out: list[Find] = []
     place = 0
     for find in finds:

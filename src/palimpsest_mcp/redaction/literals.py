@@ -8,14 +8,35 @@ import re
 from functools import lru_cache
 
 from .matching import compiled
-from .names import COMMON_PASSWORDS, Proof
+from .names import Proof
 
-_STAND_IN = compiled(  # RE2: in a long value it is tried at every place; short words count at a word's beginning only
-    r"(?i)(?:^|[^a-z0-9])(?:your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme)|"
+# Short words count at a word's beginning only.
+_STAND_IN = re.compile(
+    r"(?i)(?:(?<![a-z0-9])(?:your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme)|"
     r"my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|redacted|filtered|"
-    r"censored|goes[-_ ]here|[-_ ]here\b|x{5,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{8,}|1234567890|abcdefgh|foobar|"
-    r"not[-_ ]?(?:set|used|needed|real)|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]"
+    r"censored|goes[-_ ]here|[-_ ]here\b|x{4,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{6,}|"
+    r"(?:0?123456789){1,8}(?:012?|10)?|(?:abcdefgh|abcdef(?![a-z])|abc123|xyz789)(?:ijklmnopqrstuvwxyz|ijkl|ij|i)?(?:1234567)?|"
+    r"foobar|not[-_ ]?(?:set|used|needed|real)|<[^<>]{0,60}>|\[[a-z _-]{3,40}\])"
 )
+_MAYBE_STAND_IN = compiled(  # quick, for what is no stand-in at all
+    r"(?i)your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme|my[-_]?[sptak]|example|"
+    r"change[-_ ]?[mti]|placeholder|redacted|filtered|censored|[-_ ]here|xxxx|\*\*\*|\.\.\.|…|••|____|----|000000|"
+    r"123456789|abcdef|abc123|xyz789|foobar|not[-_ ]?[sunr]|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]"
+)
+_MAYBE_STAND_IN_WORD = re.compile(
+    r"(?i)example|your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replaced?|removed|fixme|change(?:me)?|"
+    r"placeholder|redacted|filtered|censored|x{4,}|\*{3,}|\.{3,}|_{4,}|-{4,}|0{6,}|1234567890|abcdefgh|foobar"
+)
+# What people write around a stand-in: none of it is drawn.
+_AROUND = re.compile(
+    r"(?i)access|account|actual|add|admin|anthropic|api|app|auth|aws|azure|bearer|bot|change|claude|client|code|com|copy|"
+    r"credential|database|default|demo|dev|enter|fill|for|from|gemini|generate|github|gitlab|goes|google|here|hooks?|https?|"
+    r"insert|invalid|key|live|local|long|name|new|openai|org|pass(?:word|wd|phrase)?|paste|please|private|prod(?:uction)?|project|"
+    r"public|put|pwd|random|real|replace|repo|secret|secure|server|services?|set|slack|some|string|strong|stripe|super|test|"
+    r"that|the|this|tokens?|update|url|use|user|valid|value|webhook|with|www|your"
+)
+_JUDGED = 128  # characters of a value that are enough to tell
+_BESIDE = 7  # characters beside a stand-in that make no secret of it
 _REFERENCE = re.compile(
     r"""(?x)
     \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$
@@ -34,7 +55,8 @@ _CONSTANT = re.compile(
     r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|string|str|int|integer|number|boolean|bool|"
     r"bytes|object|any|optional|required|text|varchar|char|binary|uuid|default|unset|empty|ignored?|disabled|enabled|"
     r"admin|root|guest|user|username|login|bearer|basic|jwt|oauth2?|hidden|invalid|valid|expired|missing|inherit|"
-    r"same-origin|include|omit|prompt|stdin|interactive)$"
+    r"same-origin|include|omit|prompt|stdin|interactive|"
+    r"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY)$"
 )
 _PLAIN = re.compile(
     r"(?x)[-+]?[\d_.,:/ eE+-]*\d[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+)+(?:[-+.][\w.+-]*)?$ | \d{4}-\d\d-\d\d.* "
@@ -54,14 +76,40 @@ _ODD = re.compile(
     r"q[abcdefghijklmnopqrstvwxyz]|r[hjqxz]|s[bjxz]|t[jqvxz]|u[hjquvwyz]|v[bcdfghjklnpqrtuvwxyz]|"
     r"w[bcfgjkpquvwxyz]|x[ghjknquvwxyz]|y[bdfghjkqruvxy]|z[bcdfghjklmnpqrstuvwxyz]|[bcdfghjklmnpqrstvwxz]{5,}"
 )
-_SIGN = re.compile(r"[!#$%^&*~+=?@]")
-_BOTH = re.compile(r"(?:[A-Za-z].*\d|\d.*[A-Za-z])")
 _VOWEL = re.compile(r"[aeiouy]")
+
+
+def stands_in(value: str, beside: int) -> bool:
+    """Whether the value is a stand-in (`example`, `xxxx`, `your-key-here`) and no more than that.
+
+    Args:
+        beside: how many characters may stand beside it that no words of its kind explain; with more it is a secret
+            that happens to hold a stand-in.
+    """
+    return _stands_in(value[:_JUDGED], beside)
+
+
+@lru_cache(maxsize=4096)
+def _stands_in(value: str, beside: int) -> bool:
+    if not _MAYBE_STAND_IN.search(value.encode()):
+        return False
+    rest, found = _STAND_IN.subn(" ", value)
+    return bool(found) and sum(map(str.isalnum, _AROUND.sub(" ", rest))) <= beside
+
+
+def without_words(value: str) -> str:
+    """The value without stand-ins and the words that people write around them, wherever they stand in it."""
+    return _without_words(value[:_JUDGED])
+
+
+@lru_cache(maxsize=4096)
+def _without_words(value: str) -> str:
+    return _AROUND.sub("", _MAYBE_STAND_IN_WORD.sub("", value))
 
 
 def is_stand_in(value: str) -> bool:
     """Whether the value stands for a secret to come, names where it is, or is a constant: nothing to hide."""
-    if _STAND_IN.search(value.encode()) or _REFERENCE.match(value) or _CONSTANT.match(value):
+    if stands_in(value, _BESIDE) or _REFERENCE.match(value) or _CONSTANT.match(value):
         return True
     return len(set(value)) <= 2 or _is_path(value)
 
@@ -79,13 +127,11 @@ def is_hex(value: str) -> bool:
 
 
 def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
-    """Whether a value proves to be a secret. The name before it said which proof it takes."""
+    """Whether a value proves to be a secret by what the name before it asks for; passwords are judged apart."""
     if len(value) < 3 or is_stand_in(value):
         return False
     if not quoted and _MEMBER.match(value):
         return False
-    if proof == "literal":
-        return _is_password(value, quoted)
     if proof == "digits":
         return value.isdigit() and 3 <= len(value) <= 8
     if proof == "words":
@@ -99,16 +145,13 @@ def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
     return looks_random(value)
 
 
-def is_conspicuous(word: str) -> bool:
-    """Whether a word in a sentence about a password or key can hardly be anything else than that."""
-    if len(word) < 6 or is_stand_in(word) or _PLAIN.match(word) or _REFERENCE.match(word) or not _BOTH.search(word):
-        return False
-    return bool(_SIGN.search(word)) or looks_random(word)
+def looks_random(value: str) -> bool:
+    """Whether a machine drew it: too many changes between classes of characters, or letters that make no words."""
+    return _looks_random(value[:_JUDGED])
 
 
 @lru_cache(maxsize=4096)
-def looks_random(value: str) -> bool:
-    """Whether a machine drew it: too many changes between classes of characters, or letters that make no words."""
+def _looks_random(value: str) -> bool:
     if len(value) < 8 or " " in value or _PLAIN.match(value) or _SCOPE.match(value):
         return False
     if _UUID.match(value) or (len(value) >= 16 and _HEX.match(value) and not value.isalpha()):
@@ -136,23 +179,6 @@ def _is_word(piece: str) -> bool:
     if piece.isupper() and len(piece) <= 5:
         return True
     return bool(_VOWEL.search(lowered)) and not _ODD.search(lowered)
-
-
-def _is_password(value: str, quoted: bool) -> bool:
-    if len(value) < 4 or _PLAIN.match(value):
-        return value.isdigit() and len(value) >= 4
-    words = value.split()
-    if len(words) > 2:  # a sentence about passwords, unless it is a phrase with a number, as people are told to make
-        return quoted and value[-1].isdigit() and value.islower() and len(words) <= 8
-    if any(part in value.lower() for part in ("passw", "secret", "token", "api_key", "apikey", "pwd")):
-        return looks_random(value)
-    if looks_random(value) or value.lower() in COMMON_PASSWORDS:
-        return True
-    has_digit = any(c.isdigit() for c in value)
-    has_sign = any(not c.isalnum() and c not in "-_. :/,?" for c in value)
-    if value.replace("_", "").isalnum() and not quoted and value.isupper():
-        return False
-    return len(words) == 1 and any(c.isalpha() for c in value) and (has_digit or has_sign)
 
 
 def _is_pair(value: str) -> bool:

@@ -24,7 +24,7 @@ class Name(NamedTuple):
     proof: Proof
 
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_a-zA-Z]+|\d+")
+_WORD = re.compile(r"[^\W\d_]*[^\W\d_a-zA-Z][^\W\d_]*|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LISTS: dict[str, list[str]] = tomllib.loads(
     resources.files(__package__ or "").joinpath("names.toml").read_text("utf-8")
 )

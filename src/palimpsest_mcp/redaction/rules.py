@@ -6,6 +6,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
@@ -13,15 +14,19 @@ from typing import Any, Literal, NoReturn, cast
 import msgspec
 
 from ..errors import InvalidSettings
+from ..ports.small_file import MOST_BYTES, read_small
+from .breadth import fits_everything
 from .marks import kind_of
 from .matching import BadPattern, Pattern, compiled
 
 _RULE_KEYS = frozenset(
     {"id", "description", "regex", "keywords", "entropy", "secretGroup", "allowlist", "allowlists", "path", "tags"}
-    | {"reach", "random", "prefix"}  # ours
+    | {"reach", "random", "prefix", "beside"}  # ours
 )
 _ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
-_FILE_KEYS = frozenset({"title", "description", "minVersion", "reach", "extend", "rules", "allowlist", "allowlists"})
+_FILE_KEYS = frozenset(
+    {"title", "description", "minVersion", "reach", "beside", "extend", "rules", "allowlist", "allowlists"}
+)
 
 
 class Exemption(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +67,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """The secret must look drawn by a machine."""
     prefix: bool
     """A match begins with one of the keywords, in front of which stands no letter, digit or underscore."""
+    beside: int | None
+    """A stand-in (`example`, `xxxx`) is let through with at most so many characters beside it; None: none is."""
     reach: int
     """Bytes on both sides of a keyword's beginning in which a match lies; 0: anywhere in the text."""
 
@@ -91,15 +98,15 @@ def load_rules(path: Path) -> RuleFile:
     """
     reader = _Reader(str(path))
     try:
-        return reader.read(path.read_text("utf-8"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
+        return reader.read(read_small(path, beside=path.parent).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            reader.refuse("it is not UTF-8", "Save the file as UTF-8.")
+        reason = (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
         raise InvalidSettings(
             f"The rule file {path} cannot be read: {reason}.",
-            next="Correct the path in redaction_rule_files, or take it out.",
+            next=f"Name a regular file of at most {MOST_BYTES:,} bytes in redaction_rule_files, or take it out.",
         ) from None
-    except UnicodeDecodeError:
-        reader.refuse("it is not UTF-8", "Save the file as UTF-8.")
 
 
 def combine(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
@@ -112,10 +119,11 @@ def combine(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
     return tuple(rules.values())
 
 
+@lru_cache(maxsize=1024)
 def entropy(text: bytes) -> float:
     """Shannon's entropy of the bytes, in bits a byte."""
     total = len(text)
-    return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
+    return -sum(n / total * math.log2(n / total) for n in map(text.count, set(text))) if total else 0.0
 
 
 class _Reader:
@@ -141,6 +149,7 @@ class _Reader:
             )
         shared = self._exemptions(data, "")
         reach = self._number(data, "reach", "")
+        beside = int(self._number(data, "beside", "")) if "beside" in data else None
         rules: list[Rule] = []
         unusable: list[str] = []
         for raw in self._tables(data.get("rules", []), "rules", ""):
@@ -150,14 +159,16 @@ class _Reader:
             if "regex" not in raw and "path" in raw:
                 unusable.append(rule_id)
             else:
-                rules.append(self._rule(rule_id, raw, shared, int(reach)))
+                rules.append(self._rule(rule_id, raw, shared, int(reach), beside))
         twice = [rule_id for rule_id, n in Counter(rule.id for rule in rules).items() if n > 1]
         if twice:
             self.refuse("another rule has the same id", "Give each rule its own id.", twice[0])
         disabled = frozenset(self._strings(extend, "disabledRules", ""))
         return RuleFile(name=self.name, rules=tuple(rules), disabled=disabled, unusable=tuple(unusable))
 
-    def _rule(self, rule_id: str, raw: dict[str, Any], shared: tuple[Exemption, ...], reach: int) -> Rule:
+    def _rule(
+        self, rule_id: str, raw: dict[str, Any], shared: tuple[Exemption, ...], reach: int, beside: int | None
+    ) -> Rule:
         self._known(raw, _RULE_KEYS, rule_id)
         source = raw.get("regex")
         if not isinstance(source, str) or not source:
@@ -165,6 +176,8 @@ class _Reader:
         pattern = self._pattern(source, "regex", rule_id)
         if pattern.search(b""):
             self.refuse("its regex matches the empty text", "Make it ask for at least one character.", rule_id)
+        if fits_everything(pattern, whole=True):
+            self.refuse("its regex matches every text", "Name what the secret begins with or is made of.", rule_id)
         group = int(self._number(raw, "secretGroup", rule_id))
         if group > pattern.groups:
             self.refuse(f"secretGroup is {group}, the regex has {pattern.groups}", "Name an existing group.", rule_id)
@@ -179,6 +192,7 @@ class _Reader:
             exemptions=(*self._exemptions(raw, rule_id), *shared),
             random=raw.get("random") is True,
             prefix=raw.get("prefix") is True,
+            beside=int(self._number(raw, "beside", rule_id)) if "beside" in raw else beside,
             reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
         )
 
@@ -193,16 +207,24 @@ class _Reader:
         target = raw.get("regexTarget", "secret")
         if target not in ("secret", "match", "line"):
             self.refuse("regexTarget must be secret, match or line", "Correct regexTarget.", rule_id)
+        words = self._strings(raw, "stopwords", rule_id)
+        if "" in words:
+            self.refuse("an empty stopword of its allowlist lets everything through", "Take it out.", rule_id)
         return Exemption(
             target=target,
             pattern=self._any_of(self._strings(raw, "regexes", rule_id), rule_id),
-            words=tuple(word.lower().encode() for word in self._strings(raw, "stopwords", rule_id)),
+            words=tuple(word.lower().encode() for word in words),
             every=_every(raw),
         )
 
     def _any_of(self, sources: list[str], rule_id: str) -> Pattern | None:
         for source in sources:
-            self._pattern(source, "allowlist", rule_id)
+            if fits_everything(self._pattern(source, "allowlist", rule_id), whole=False):
+                self.refuse(
+                    "a regex of its allowlist lets everything through",
+                    "Anchor it with ^ and $ and name what may stay, or take it out.",
+                    rule_id,
+                )
         return compiled("|".join(f"(?:{source})" for source in sources)) if sources else None
 
     def _pattern(self, source: str, where: str, rule_id: str) -> Pattern:

@@ -40,8 +40,12 @@ class Scanner:
     def finds(self, raw: bytes) -> Iterator[Find]:
         """What the detectors find, with what goes on in the next lines; overlapping between the text's views."""
         for view in views(raw):
+            done = 0
             for find in merged(list(self._in(view.text))):
-                start, end = view.place(find.start, end_of(view.text, find))
+                if find.end <= done:
+                    continue
+                done = end_of(view.text, find)
+                start, end = view.place(find.start, done)
                 yield find._replace(start=start, end=end)
 
     def _in(self, text: bytes) -> Iterator[Find]:

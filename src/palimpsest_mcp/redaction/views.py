@@ -18,6 +18,33 @@ _ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
 _PERCENT = re.compile(rb"%(?:25){0,3}([0-9A-Fa-f]{2})|\+")
 _ENCODED = compiled(r"%(?:25)?(?:[2-7][0-9A-Fa-f]|0[aAdD9])")
 _NEAR = 400  # bytes around a percent escape that are read as encoded with it
+_WIDE = 1024  # and so many around what splits or spells out a token
+
+# What stands inside a token and is not of it: as it comes, and as JSON and HTML write it out.
+_BREAKS_A_TOKEN = (
+    r"[\x{ad}\x{34f}\x{61c}\x{180e}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}]|"
+    r"\\{1,16}u(?:200[b-fB-F]|00[aA][dD]|034[fF]|061[cC]|180[eE]|[fF][eE][fF][fF]|206[0-9a-fA-F]|202[a-eA-E])|"
+    r"&(?:ZeroWidthSpace|shy|zwj|zwnj|NoBreak);|"
+    r"(?:\x1b|\\{1,16}(?:u001[bB]|x1[bB]|033|e))(?:\[[0-9;:?]{0,20}[A-Za-z]|\][^\x07\x1b\n]{0,200}\x07)"
+)
+# The next line goes on with the token: behind a backslash, behind `=` as mail has it, in the next string of a program.
+_GAP = r"(?:[ \t]|\\?\r?\n|\\n){0,40}"
+_GOES_ON = (
+    r"\\\r?\n[ \t]*|\\{3}n[ \t]*|=\r?\n|"
+    rf"\\{{0,7}}[\"'`]{_GAP}(?:\+|\.{{1,2}}|&|\|\|)?{_GAP}[bfruBFRU]{{0,2}}\\{{0,7}}[\"'`]"
+)
+# A sign of it is spelled out: \u0067, \x67, &#103;, =67.
+_SPELLED = r"\\{1,16}(?:u00|x)([2-7][0-9A-Fa-f])|&#0{0,4}(\d{2,3});|&#[xX]0{0,4}([2-7][0-9A-Fa-f]);"
+_QUOTED = r"=([2-7][0-9A-F])"
+_TOKEN = r"[A-Za-z0-9_+/=.~%-]"
+_SPLIT = compiled(
+    rf"{_TOKEN}(?:{_BREAKS_A_TOKEN})+{_TOKEN}|{_TOKEN}(?:{_GOES_ON}){_TOKEN}|"
+    rf"\\{{1,16}}(?:u00|x)(?:[4-6][0-9A-Fa-f]|3[0-9]|2[bdefBDEF]|7[0-9aAeE])|"
+    r"&#0{0,4}(?:4[356]|4[89]|5[0-7]|6[5-9]|[78]\d|9[05789]|1[01]\d|12[0-2]);|"
+    rf"&#[xX]0{{0,4}}(?:[4-6][0-9A-Fa-f]|3[0-9]|7[0-9aA]|2[bdefBDEF]);|=3D|(?:=[2-7][0-9A-F]){{2}}"
+)
+_JOINED = compiled(f"{_BREAKS_A_TOKEN}|{_GOES_ON}|{_SPELLED}|{_QUOTED}")
+_SOFT_BREAK = compiled(rf"{_TOKEN}=\r?\n|(?:=[2-7][0-9A-F]){{2}}|=3D")
 
 
 class View(NamedTuple):
@@ -37,9 +64,17 @@ def views(raw: bytes) -> list[View]:
 
     Half surrogates become U+FFFD, terminal colours and written-out line breaks white space, quotes and separators of
     JSON and HTML themselves. Backslashes before quotes stay: they tell a string's depth. Wherever there are percent
-    escapes, a further reading has them decoded.
+    escapes, a further reading has them decoded; and wherever a token is split or spelled out (by signs of no width,
+    colours, line continuations, joined strings, escapes of letters), another one has it in one piece.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
+    whole = [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
+    text = _plain(text)
+    encoded = _parts(text, _ENCODED, _NEAR) if b"%" in text else []
+    return [View(text, None), *(_decoded(text, left, right) for left, right in encoded), *whole]
+
+
+def _plain(text: bytes) -> bytes:
     slashes = b"\\" in text
     if b"\x1b" in text or slashes:
         text = _rewritten(text, _COLOUR, lambda m: b" " * len(m.group()))
@@ -47,8 +82,36 @@ def views(raw: bytes) -> list[View]:
         text = _with_line_breaks(text)
     if slashes or b"&" in text:
         text = _rewritten(text, _WRITTEN_OUT, _sign)
-    encoded = _encoded_parts(text) if b"%" in text else []
-    return [View(text, None), *(_decoded(text, left, right) for left, right in encoded)]
+    return text
+
+
+def _in_one_piece(text: bytes, left: int, right: int) -> View:
+    """A part without what splits its tokens, and with the signs that it spells out."""
+    mail = _SOFT_BREAK.search(text, left, right) is not None
+    out, places = bytearray(), array("q")
+    done = left
+    for match in _JOINED.finditer(text, left, right):
+        sign = _spelled(match, mail=mail)
+        if sign is None:
+            continue
+        out += text[done : match.start()]
+        places.extend(range(done, match.start()))
+        if sign:
+            out += sign
+            places.append(match.start())
+        done = match.end()
+    out += text[done:right]
+    places.extend(range(done, right + 1))
+    return View(_plain(bytes(out)), places)
+
+
+def _spelled(match: Found, *, mail: bool) -> bytes | None:
+    """The sign that is spelled out, nothing for what only splits, None for what means itself here."""
+    group = next((n for n in range(1, 5) if match.start(n) >= 0), 0)
+    if not group:
+        return b"" if mail or match.group()[:1] != b"=" else None
+    code = int(match.group(group), 10 if group == 2 else 16)
+    return bytes([code]) if 0x20 <= code < 0x7F and (mail or group < 4) else None
 
 
 def _with_line_breaks(text: bytes) -> bytes:
@@ -78,22 +141,22 @@ def _sign(match: Found) -> bytes:
     return sign.rjust(len(match.group()))
 
 
-def _encoded_parts(text: bytes) -> list[tuple[int, int]]:
-    """Where percent escapes are, with what is around them; apart from one another, within one line."""
+def _parts(text: bytes, pattern: Pattern, near: int) -> list[tuple[int, int]]:
+    """Where the pattern occurs, with what is around it in its line; apart from one another."""
     parts: list[tuple[int, int]] = []
-    for match in _ENCODED.finditer(text):
-        if parts and match.end() <= parts[-1][1]:
-            parts[-1] = (parts[-1][0], max(parts[-1][1], _line_end(text, match.end())))
+    for match in pattern.finditer(text):
+        if parts and match.start() <= parts[-1][1]:
+            parts[-1] = (parts[-1][0], max(parts[-1][1], _line_end(text, match.end(), near)))
             continue
-        left = max(parts[-1][1] if parts else 0, match.start() - _NEAR)
+        left = max(parts[-1][1] if parts else 0, match.start() - near)
         left = max(left, text.rfind(b"\n", left, match.start()) + 1)
-        parts.append((left, _line_end(text, match.end())))
+        parts.append((left, _line_end(text, match.end(), near)))
     return parts
 
 
-def _line_end(text: bytes, place: int) -> int:
-    line_end = text.find(b"\n", place, place + _NEAR)
-    return min(len(text), place + _NEAR) if line_end < 0 else line_end
+def _line_end(text: bytes, place: int, near: int) -> int:
+    line_end = text.find(b"\n", place, place + near)
+    return min(len(text), place + near) if line_end < 0 else line_end
 
 
 def _decoded(text: bytes, left: int, right: int) -> View:

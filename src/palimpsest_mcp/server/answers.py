@@ -10,6 +10,8 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..digest.verify import PROSE_SHARE
+from ..models.advice import in_form
+from ..models.nouns import counted
 from ..models.plain_text import plain_line
 from ..models.records import SpecificCounts
 from ..models.reports import BatchReport, Recorded, Report
@@ -110,7 +112,12 @@ class RatioAnswer(Answer):
     window_tokens: int | None = Field(default=None, description="effective window")
     window_source: str
     policy: str
-    compacted_view_tokens: int | None = None
+    meaning: str = Field(default="", description="which list the ratio is of, and the next step")
+    compacted_view_tokens: int | None = Field(default=None, description="with digests that the host does not show yet")
+    compacted_view_ratio: float | None = None
+    how_to_apply: str = ""
+    tokens_by_reason: dict[str, int] = Field(default={}, description="sums to used_tokens")
+    items_by_reason: dict[str, int] = {}
     host: str = ""
     host_compaction_point: str = ""
     model: str = ""
@@ -125,7 +132,7 @@ class RatioAnswer(Answer):
 
     @classmethod
     def of(cls, handle: str, usage: Usage, *, detail: bool) -> RatioAnswer:
-        """`detail` adds the model and its whole window."""
+        """`detail` adds the model, its whole window, and what fills it."""
         answer = cls(
             session=handle,
             ratio=_share(usage.ratio),
@@ -136,7 +143,10 @@ class RatioAnswer(Answer):
             window_tokens=usage.effective_window.value,
             window_source=usage.effective_window.source,
             policy=plain_line(usage.policy, 60),
+            meaning=usage.meaning,
             compacted_view_tokens=usage.compacted_view_tokens,
+            compacted_view_ratio=_share(usage.compacted_view_ratio),
+            how_to_apply=in_form(usage.how_to_apply, "tool"),
             host=plain_line(usage.host, 60),
             host_compaction_point=usage.host_compaction_point,
             signals=list(usage.signals),
@@ -154,6 +164,8 @@ class RatioAnswer(Answer):
                 "model": plain_line(usage.model, 80),
                 "whole_window_tokens": whole.value,
                 "whole_window_source": whole.source,
+                "tokens_by_reason": {part.reason: part.tokens for part in usage.parts},
+                "items_by_reason": {part.reason: part.items for part in usage.parts if part.items},
             }
         )
 
@@ -195,7 +207,7 @@ class RecordedAnswer(Answer):
             crossed_trigger=recorded.crossed_trigger,
             item_ids=[plain_line(item_id, 200) for item_id in recorded.item_ids],
             warnings=_grouped(recorded.warnings),
-            notes=[*filter(None, [usage.notice]), *usage.notes],
+            notes=[*filter(None, [usage.notice, usage.meaning if usage.waiting else ""]), *usage.notes],
             compaction=f"{report.status}: {report.reason}" if report else "",
         )
 
@@ -219,7 +231,9 @@ class CompactAnswer(Answer):
     batches: list[str] = []
     specifics: str = ""
     redacted: dict[str, int] = {}
-    protected: dict[str, int] = {}
+    meaning: str = Field(default="", description="which list before and after are of")
+    stayed: dict[str, int] = Field(default={}, description="tokens by reason; sums to tokens_after")
+    stayed_items: dict[str, int] = {}
     compression: float | None = None
     cache: str = ""
     probes: str
@@ -248,13 +262,15 @@ class CompactAnswer(Answer):
             batches=[_batch_line(batch) for batch in report.batches],
             specifics=_specifics(report.specifics) if report.specifics.total else "",
             redacted=report.redaction,
-            protected=report.protected,
+            meaning=report.meaning,
+            stayed={part.reason: part.tokens for part in report.stayed},
+            stayed_items={part.reason: part.items for part in report.stayed if part.items},
             compression=_share(report.compression),
             cache=_cache(report),
             probes=report.probes.line,
             plan_id=report.plan_id,
             slots=[_slot_line(number, slot) for number, slot in enumerate(report.slots, 1)],
-            how_to_apply=report.how_to_apply,
+            how_to_apply=in_form(report.how_to_apply, "tool"),
             restore=f"restore_batch {handle} {report.batches[0].batch_id}" if report.batches else "",
             notes=[plain_line(note, 300) for note in report.notes],
         )
@@ -266,16 +282,25 @@ def _share(value: float | None) -> float | None:
 
 def _batch_line(batch: BatchReport) -> str:
     return (
-        f"{batch.batch_id}: {batch.items} items, {batch.original_tokens} > {batch.digest_tokens} tokens, "
-        f"{batch.specifics.shown} of {batch.specifics.total} specifics shown"
+        f"{batch.batch_id}: {counted(batch.items, 'item')}, {batch.original_tokens} > {batch.digest_tokens} tokens, "
+        f"{batch.specifics.shown} of {counted(batch.specifics.total, 'specific')} shown"
     ) + (f", {batch.mode}" if batch.mode != "digest" else "")
 
 
 def _slot_line(number: int, slot: dict[str, Any]) -> str:
-    ids = plain_line(", ".join(slot["item_ids"]), 160)
+    ids = _whole_ids(slot["item_ids"], 160)
     own = int(PROSE_SHARE * slot["budget_tokens"])
     words = "a pointer" if slot["pointer"] else f"digest at most {slot['budget_tokens']}, {own} of them your own words"
     return f"{number}: {ids}; {slot['tokens']} tokens, {words}"
+
+
+def _whole_ids(ids: Sequence[str], limit: int) -> str:
+    """As many whole ids as `limit` characters take, at least one, and how many more there are."""
+    kept = [plain_line(ids[0])]
+    while len(kept) < len(ids) and len(", ".join([*kept, ids[len(kept)]])) <= limit:
+        kept.append(plain_line(ids[len(kept)]))
+    more = f" and {len(ids) - len(kept)} more" if len(kept) < len(ids) else ""
+    return ", ".join(kept) + more
 
 
 def _grouped(warnings: Sequence[str]) -> list[str]:
@@ -285,7 +310,10 @@ def _grouped(warnings: Sequence[str]) -> list[str]:
         name, _, what = warning.partition(": ")
         by_what.setdefault(what, []).append(name)
     return [
-        plain_line(f"{len(names)} items: {what} (first: {names[0]})" if len(names) > 1 else f"{names[0]}: {what}", 200)
+        plain_line(
+            f"{counted(len(names), 'item')}: {what} (first: {names[0]})" if len(names) > 1 else f"{names[0]}: {what}",
+            200,
+        )
         for what, names in by_what.items()
     ]
 

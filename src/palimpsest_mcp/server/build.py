@@ -78,6 +78,7 @@ def build_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=300_000, scope="public")},
         middleware=[_note_answer],
     )
+    server.surface_of = OpenOnFirstUse.surface
     _add_tools(server)
     if hooks:
         more: dict[str, Any] = {"structured_output": False, "meta": host_tools.WHOLE_ANSWERS}

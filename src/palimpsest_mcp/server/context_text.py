@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ..models.advice import in_form
+from ..models.nouns import counted
 from ..models.plain_text import plain_line
 from ..models.reports import BatchView, ContextView, ItemView
 from ..models.usage import Usage
+from ..policy.fullness import in_words
 from .answers import PAGE_TOKENS
 from .paging import cursor_at, offset_of
 
@@ -20,7 +23,7 @@ def context_page(view: ContextView, cursor: str, *, detail: bool, count: Callabl
         InvalidArgument: the cursor is none of ours.
     """
     start = min(offset_of(cursor), len(view.items))
-    head = [f"session {view.handle}: {usage_line(view.usage)}", *_replaced(view)]
+    head = [f"session {view.handle}: {usage_line(view.usage)}", *_meaning(view.usage), *_replaced(view)]
     if detail and not start:
         head += [f"citation {plain_line(line, 300)}" for line in view.citations]
     rows = [_row(item, detail=detail) for item in view.items[start:]]
@@ -45,11 +48,18 @@ def usage_line(usage: Usage) -> str:
     )
 
 
+def _meaning(usage: Usage) -> Iterator[str]:
+    """Which list these numbers are of, and what fills it."""
+    yield " ".join(filter(None, (usage.meaning, in_form(usage.how_to_apply, "tool"))))
+    if usage.parts:
+        yield f"what fills it: {in_words(usage.parts, most=len(usage.parts))}"
+
+
 def _replaced(view: ContextView) -> Iterator[str]:
     if not view.batches:
         return
     newest = view.batches[-BATCHES_SHOWN:]
-    yield f"{len(view.batches)} batches offloaded; the newest: " + "; ".join(map(_batch, newest))
+    yield f"{counted(len(view.batches), 'batch')} offloaded; the newest: " + "; ".join(map(_batch, newest))
     yield f"see all: list_offloaded {view.handle}; read one: restore_batch {view.handle} {newest[-1].batch_id}"
 
 
@@ -63,7 +73,7 @@ def _row(item: ItemView, *, detail: bool) -> str:
     why = f"protected: {item.protected}" if item.protected and item.state == "live" else ""
     pinned = "pinned" if item.pinned and item.protected != "pinned" else ""
     state = ", ".join(filter(None, (state, why, pinned)))
-    row = f"{plain_line(item.item_id, 80)} | {plain_line(item.kind, 30)} | {plain_line(item.tool_name, 40) or '-'} | "
+    row = f"{plain_line(item.item_id)} | {plain_line(item.kind, 30)} | {plain_line(item.tool_name, 40) or '-'} | "
     gate = f", {item.gate}" if item.gate in ("forget", "verbatim") and not detail else ""
     why = f"\n    {item.gate}: {plain_line(item.evidence, 160)}" if detail and item.gate else ""
     preview = f"\n    {plain_line(item.preview, 160)}" if detail and item.preview else ""

@@ -41,9 +41,12 @@ async def check_context_ratio(
         transcript_path=checked_transcript(transcript_path),
         policy=policy or None,
         host=host_of(ctx),
+        detail=detail,
     )
     handle = (await facade.session(session_id)).handle
-    return RatioAnswer.of(handle, usage, detail=detail).result(count_o200k)
+    return RatioAnswer.of(handle, ctx.request_context.lifespan_context.surface().view(usage), detail=detail).result(
+        count_o200k
+    )
 
 
 async def record_items(
@@ -53,7 +56,7 @@ async def record_items(
     source_channel, tokens, id). session_id "new" starts a session; auto compacts at the trigger."""
     facade = await ctx.request_context.lifespan_context.facade()
     recorded = await facade.record_items(session_id, items, auto=auto, host=host_of(ctx))
-    return RecordedAnswer.of(recorded).result(count_o200k)
+    return RecordedAnswer.of(ctx.request_context.lifespan_context.surface().view(recorded)).result(count_o200k)
 
 
 async def show_context(
@@ -62,7 +65,9 @@ async def show_context(
     """What is in context, why protected, what was replaced. pin/unpin: ids to keep whole."""
     facade = await ctx.request_context.lifespan_context.facade()
     view = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
-    return context_page(view, cursor, detail=detail, count=count_o200k)
+    return context_page(
+        ctx.request_context.lifespan_context.surface().view(view), cursor, detail=detail, count=count_o200k
+    )
 
 
 async def compact_session(
@@ -99,7 +104,7 @@ async def compact_session(
         progress=_rising(ctx),
         host=host_of(ctx),
     )
-    return CompactAnswer.of(report).result(count_o200k)
+    return CompactAnswer.of(ctx.request_context.lifespan_context.surface().view(report)).result(count_o200k)
 
 
 def _rising(ctx: Call) -> Callable[[int, int, str], Awaitable[None]]:
@@ -107,7 +112,8 @@ def _rising(ctx: Call) -> Callable[[int, int, str], Awaitable[None]]:
     steps = itertools.count(1)
 
     async def report(done: int, total: int, what: str) -> None:
-        await ctx.report_progress(next(steps), None, f"{what} {done}/{total}" if total else what)
+        said = ctx.request_context.lifespan_context.surface().text(what)
+        await ctx.report_progress(next(steps), None, f"{said} {done}/{total}" if total else said)
 
     return report
 

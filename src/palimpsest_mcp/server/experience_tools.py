@@ -9,7 +9,9 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..models.advice import tool_call
 from ..models.experience import Compaction, EventRecorded
+from ..models.nouns import counted
 from ..models.plain_text import plain, plain_line
 from .answers import as_text
 from .arguments import Flag, Object
@@ -45,7 +47,7 @@ class ExperienceAnswer(BaseModel):
             triggers=list(recorded.triggers),
             redacted=dict(list(recorded.redacted.items())[:20]),
             warnings=[plain_line(warning, 120) for warning in recorded.warnings[:_MOST_ROWS]],
-            next=f"compact_experience {recorded.skill}" if recorded.triggers else "",
+            next=tool_call("compact_experience", {"skill": recorded.skill}) if recorded.triggers else "",
         )
 
     def result(self) -> CallToolResult:
@@ -58,13 +60,17 @@ async def record_experience(ctx: Call, skill: str, event: Object) -> Annotated[C
     """Log how a skill's use went: outcome (success, failure, partial), session_id, winning_pattern, failure_mode,
     good_query, user_feedback, notes."""
     facade = await ctx.request_context.lifespan_context.facade()
-    return ExperienceAnswer.of(await facade.record_experience(skill, event)).result()
+    return ExperienceAnswer.of(
+        ctx.request_context.lifespan_context.surface().view(await facade.record_experience(skill, event))
+    ).result()
 
 
 async def compact_experience(ctx: Call, skill: str, dry_run: Flag = False) -> str:
     """Turn a skill's log into rules in its experience.md. dry_run: diff only."""
     facade = await ctx.request_context.lifespan_context.facade()
-    return _told(await facade.compact_experience(skill, dry_run=dry_run))
+    return _told(
+        ctx.request_context.lifespan_context.surface().view(await facade.compact_experience(skill, dry_run=dry_run))
+    )
 
 
 def _told(done: Compaction) -> str:
@@ -72,13 +78,13 @@ def _told(done: Compaction) -> str:
     lines = [
         f"{done.skill}: {done.status}, {done.reason}",
         f"events: {done.events} in the last 30 days, {done.new_events} new, {done.duplicates} known before, "
-        f"{done.damaged} damaged lines",
+        f"{counted(done.damaged, 'damaged line')}",
     ]
     for name in ("promoted", "expired", "removed", "review", "notes"):
         rows: tuple[str, ...] = getattr(done, name)
         lines += [f"{name}: {plain_line(row, 200)}" for row in rows[:_MOST_ROWS]]
         lines += [f"{name}: {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
-    lines += [f"not shown: {done.not_shown} rules"] if done.not_shown else []
+    lines += [f"not shown: {counted(done.not_shown, 'rule')}"] if done.not_shown else []
     lines += [f"rotated: {done.rotated}"] if done.rotated else []
     texts = [plain(text) for text in (done.diff if done.status == "planned" else "", done.text)]
     mark = fence_mark(texts, secrets.token_hex)

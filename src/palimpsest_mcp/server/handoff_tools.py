@@ -9,6 +9,7 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..errors import PalimpsestError
+from ..models.advice import in_form, tool_call
 from ..models.handoffs import LoadedHandoff, WrittenHandoff
 from ..models.plain_text import plain, plain_line
 from .answers import as_text
@@ -46,7 +47,7 @@ class HandoffAnswer(BaseModel):
             tokens=written.tokens,
             masked=dict(list(written.redacted.items())[:_MOST_KINDS]),
             notes=[plain_line(note, 300) for note in written.notes],
-            next=f'load_handoff task="{written.name}"',
+            next=tool_call("load_handoff", {"task": written.name}),
         )
 
     def result(self, text: str) -> CallToolResult:
@@ -63,13 +64,17 @@ async def write_handoff(
     """Save what the next phase needs. phase: research|plan|implementation|fork|fork_back."""
     facade = await ctx.request_context.lifespan_context.facade()
     written = await facade.write_handoff(session_id, task, phase=phase, fields=fields)
-    return HandoffAnswer.of(written).result(written.text)
+    return HandoffAnswer.of(ctx.request_context.lifespan_context.surface().view(written)).result(written.text)
 
 
 async def load_handoff(ctx: Call, task: Text = "", project: Text = "", section: Text = "") -> str:
     """Key context to continue from."""
     facade = await ctx.request_context.lifespan_context.facade()
-    return told(await facade.load_handoff(task, project=project, section=section))
+    return told(
+        ctx.request_context.lifespan_context.surface().view(
+            await facade.load_handoff(task, project=project, section=section)
+        )
+    )
 
 
 def told(loaded: LoadedHandoff) -> str:
@@ -116,7 +121,7 @@ async def resume_prompt(
         facade = await ctx.request_context.lifespan_context.facade()
         loaded = await facade.load_handoff(task, project=project)
     except PalimpsestError as error:
-        return f"There is nothing to continue from: {error.message} {error.next}"
+        return f"There is nothing to continue from: {error.message} {in_form(error.next, 'tool')}"
     return (
         "Continue the work that this handoff stands for. It replaces the history: do not ask for it. Load files and "
         "other sections only when they are needed, check its state against the files before changing any, and say "

@@ -10,12 +10,12 @@ WHOLE_ANSWERS = {"anthropic/maxResultSizeChars": 500_000}
 """Claude Code spills longer results to a file and hands over a note about it; digests of a whole session are long."""
 _SILENCE = "{}"
 """Of an empty text the client makes "… hook success: completed", and tells the model."""
-_TAKES_TEXT = "PreCompact"
-"""What this hook answers is pasted into the prompt as it is."""
+_TAKES_TEXT = ("PreCompact", "PostCompact")
+"""What the one answers is pasted into the prompt as it is, what the other answers is shown to the user."""
 
 
 async def host_event(ctx: Call, event: str, payload: dict[str, Any] | str) -> str:
     """For hooks only."""
     facade = await ctx.request_context.lifespan_context.facade()
     answer = await facade.host_event(event, payload)
-    return answer or ("" if event == _TAKES_TEXT else _SILENCE)
+    return answer or ("" if event in _TAKES_TEXT else _SILENCE)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from ..models.plain_text import plain, plain_line
 from ..models.reports import BatchView
+from ..models.usage import Usage
 from .answers import Answer, CountTokens, kinds_line
 
 
@@ -48,6 +49,7 @@ class ListAnswer(Answer):
     usual: dict[str, str] = Field(default={}, description="holds for every row that does not say otherwise")
     batches: list[Row] = []
     detail: BatchDetail | None = None
+    meaning: str = Field(default="", description="where digests are not applied yet: which list shows them")
     restore: str = ""
     next_cursor: str = Field(default="", description="pass as cursor; absent at the end")
 
@@ -77,7 +79,9 @@ class ListAnswer(Answer):
         return answer
 
 
-def page_answer(handle: str, batches: Sequence[BatchView], *, total: int, next_cursor: str) -> ListAnswer:
+def page_answer(
+    handle: str, batches: Sequence[BatchView], *, total: int, next_cursor: str, usage: Usage | None = None
+) -> ListAnswer:
     """One page; what most rows share is said once."""
     usual_why = _most_common(batch.reason for batch in batches)
     usual_state = _most_common(_state(batch) for batch in batches)
@@ -97,7 +101,8 @@ def page_answer(handle: str, batches: Sequence[BatchView], *, total: int, next_c
         total=total,
         usual={"why": usual_why, "state": usual_state} if rows else {},
         batches=rows,
-        restore=f"restore_batch {handle} {rows[0].batch}" if rows else "",
+        meaning=usage.meaning if usage is not None and usage.waiting else "",
+        restore=next((f"restore_batch {handle} {one.batch_id}" for one in batches if one.restorable), ""),
         next_cursor=next_cursor,
     )
 
@@ -122,7 +127,7 @@ def detail_answer(handle: str, batch: BatchView, *, total: int) -> ListAnswer:
             item_ids=[plain_line(item_id, 200) for item_id in batch.item_ids],
             digest=plain(batch.digest),
         ),
-        restore=f"restore_batch {handle} {batch.batch_id}",
+        restore=f"restore_batch {handle} {batch.batch_id}" if batch.restorable else "",
     )
 
 

@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from ..errors import PalimpsestError
+from ..services.surface import Surface, storeless
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
@@ -30,6 +31,7 @@ class OpenOnFirstUse:
         self._closing = anyio.Event()
         self._answered = anyio.Event()
         self._facade: Palimpsest | None = None
+        self._surface: Surface | None = None
 
     async def facade(self) -> Palimpsest:
         """The open facade; every call gives the same one."""
@@ -38,6 +40,14 @@ class OpenOnFirstUse:
             if facade is None:
                 facade = self._facade = await self._tasks.start(self._hold)
             return facade
+
+    def surface(self) -> Surface:
+        """What masks answers: by the store's key once it is open, before by none that lasts."""
+        if self._facade is None:
+            return storeless()
+        if self._surface is None:
+            self._surface = Surface(self._facade.given.redactor)
+        return self._surface
 
     def note_answer(self) -> None:
         """A message was answered: what would have delayed it may start now."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ..errors import InvalidArgument
+from ..models.plain_text import shown
 
 PAGE_UNITS = 40_000
 """Characters of a page as JavaScript hosts count them (UTF-16 units); Claude Code spills above 50,000."""
@@ -125,4 +126,6 @@ def offset_of(cursor: str) -> int:
             return int(number)
     except (binascii.Error, ValueError):
         pass
-    raise InvalidArgument("The cursor is none of ours.", next="Call again without cursor to start at the first page.")
+    raise InvalidArgument(
+        f"The cursor {shown(cursor)} is none of ours.", next="Call again without cursor to start at the first page."
+    )

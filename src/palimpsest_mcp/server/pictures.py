@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from mcp.types import ContentBlock, ImageContent, TextContent
 
+from ..models.advice import step
 from ..models.items import is_raw_bytes
 from ..models.reports import Restored
 from .paging import TextPage
@@ -30,9 +31,11 @@ def pictures(restored: Sequence[Restored], page: TextPage) -> list[ContentBlock]
 def _block(media_type: str, data: str, source: Restored) -> ContentBlock:
     if len(data) <= MAX_BASE64:
         return ImageContent(type="image", data=data, mime_type=media_type)
-    where = f"palimpsest-mcp restore {source.session_id} {source.batch_id} --item {source.item_id}"
+    where = step("restore_batch", session_id=source.session_id, batch_id=source.batch_id, item_id=source.item_id)
     return TextContent(
-        type="text", text=f"[{media_type}, {len(data)} base64 characters: too large here; {where} --json]"
+        type="text",
+        text=f"[{media_type}, {len(data)} base64 characters: too large here; the user has it by "
+        f"`{where.command()} --json`]",
     )
 
 

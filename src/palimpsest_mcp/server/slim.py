@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
+import traceback
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp.types import CallToolResult, InputRequiredResult, Tool
+from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, Tool
 from pydantic import ValidationError
 
 from ..errors import PalimpsestError
+from ..services.surface import Surface, storeless
 from .failures import failure, known_failure, unexpected_failure, unknown_arguments, wrong_arguments
-from .wire import SendableMessages, whole_messages
+from .masking import EXACT, masked_error, masked_prompt, masked_refusal, masked_result
+from .transport import stdio_transport
 
 State = TypeVar("State")
 
@@ -35,6 +38,8 @@ class SlimServer(MCPServer[State]):
     """Lists tools without generated titles, null unions and empty defaults; answers every failure as one ToolError."""
 
     _listed: list[Tool] | None = None
+    surface_of: Callable[[State], Surface] | None = None
+    """What masks an answer, from what the lifespan gave; None: nothing of a store can be in one."""
 
     async def list_tools(self) -> list[Tool]:
         if self._listed is None:
@@ -42,26 +47,67 @@ class SlimServer(MCPServer[State]):
         return self._listed
 
     async def run_stdio_async(self) -> None:
-        """As the SDK's own, but for messages that its parser or writer refuses although JSON allows them."""
+        """As the SDK's own, but every line is answered, and an interrupt ends it at once."""
         low = self._lowlevel_server
-        async with stdio_server() as (received, sent), whole_messages(received) as messages:
-            await low.run(messages, SendableMessages(sent), low.create_initialization_options())
+        async with stdio_transport() as (received, sent):
+            await low.run(received, sent, low.create_initialization_options())
+
+    def _surface(self, context: Context[State, Any] | None) -> Surface:
+        if context is None or self.surface_of is None:
+            return storeless()
+        return self.surface_of(context.request_context.lifespan_context)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[State, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        try:
+            result = await self._get_prompt(name, arguments, context)
+        except MCPError as error:
+            raise masked_refusal(error, self._surface(context)) from None
+        return masked_prompt(result, self._surface(context)) if isinstance(result, GetPromptResult) else result
+
+    async def _get_prompt(
+        self, name: str, arguments: dict[str, Any] | None, context: Context[State, Any] | None
+    ) -> GetPromptResult | InputRequiredResult:
+        surface = self._surface(context)
+        prompts = {prompt.name: prompt for prompt in await self.list_prompts()}
+        if name not in prompts:
+            raise _invalid(f"There is no prompt of this name. Use one of {', '.join(prompts)}.")
+        known = [one.name for one in prompts[name].arguments or ()]
+        if unknown := sorted(set(arguments or ()) - set(known)):
+            named = ", ".join(_short(surface.text(key)) for key in unknown)
+            raise _invalid(f"The prompt {name} has no argument {named}. Use only {', '.join(known)}.")
+        return await super().get_prompt(name, arguments, context)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[State, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        try:
+            result = await self._call_tool(name, arguments, context)
+        except ToolError as error:
+            raise masked_error(error, self._surface(context)) from None
+        if name in EXACT or not isinstance(result, CallToolResult):
+            return result
+        return masked_result(result, self._surface(context))
+
+    async def _call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[State, Any] | None
+    ) -> CallToolResult | InputRequiredResult:
+        surface = self._surface(context)
         tools = {tool.name: tool for tool in await self.list_tools()}
         if name not in tools:
-            raise failure("invalid_argument", "There is no tool of this name.", f"Use one of {', '.join(tools)}.")
+            raise failure(
+                "invalid_argument", f"There is no tool {_short(surface.text(name))}.", f"Use one of {', '.join(tools)}."
+            )
         known = list(tools[name].input_schema["properties"])
         if unknown := sorted(set(arguments) - set(known)):
-            raise unknown_arguments(name, [_short(key) for key in unknown], known)
+            raise unknown_arguments(name, [_short(surface.text(key)) for key in unknown], known)
         try:
             return await super().call_tool(name, arguments, context)
         except MCPError:
             raise
         except UnexpectedToolError as error:
-            raise _from_cause(name, error) from error
+            raise _from_cause(name, arguments, error, surface) from error
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
@@ -69,13 +115,18 @@ class SlimServer(MCPServer[State]):
             raise (cause if isinstance(cause, ToolError) else error) from None
 
 
-def _from_cause(tool: str, error: UnexpectedToolError) -> ToolError:
+def _from_cause(tool: str, arguments: dict[str, Any], error: UnexpectedToolError, surface: Surface) -> ToolError:
     cause = error.__cause__ or error
     if isinstance(cause, PalimpsestError):
-        return known_failure(cause)
+        return known_failure(cause, tool, arguments)
     _log.error("%s: unexpected %s", tool, type(cause).__name__)
-    _log.debug("%s: traceback", tool, exc_info=cause)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s: %s", tool, surface.text("".join(traceback.format_exception(cause))))
     return unexpected_failure(tool, cause)
+
+
+def _invalid(message: str) -> MCPError:
+    return MCPError(INVALID_PARAMS, message)
 
 
 def _short(key: str) -> str:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..errors import InvalidArgument
+from ..models.plain_text import shown
 
 CLAUDE_CONFIG = "CLAUDE_CONFIG_DIR"
 
@@ -26,7 +27,7 @@ def checked_transcript(path: str) -> str:
         found = resolved = Path()
     if not found.is_absolute() or resolved.suffix != ".jsonl" or not resolved.is_relative_to(root):
         raise InvalidArgument(
-            "transcript_path is not a transcript of the host.",
+            f"transcript_path {shown(path, 200)} is not a transcript of the host.",
             next=f"Give the absolute path of a .jsonl file under {root}, or leave it out and give used_tokens.",
         )
     return str(resolved)

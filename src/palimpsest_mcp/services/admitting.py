@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import InvalidArgument, SessionUnknown, WindowUnknown
+from ..errors import InvalidArgument, WindowUnknown
 from ..ledger.fold import Fold
+from ..models.advice import Advice, Either
 from ..ports.host import HostContext
 from ..tokens.windows import window_of
 from .dependencies import Dependencies
 from .measure import Told, check_told
 from .policies import check_strategy
 from .record import check_items
-from .sessions import Sessions
+from .session_names import read_from, slips
+from .sessions import Sessions, unknown
 from .summary import check_stated
 
 
@@ -60,7 +62,11 @@ def no_window() -> WindowUnknown:
     """What is said where no window is known."""
     return WindowUnknown(
         "How large the window is, is not known.",
-        next="Give --window N (window_tokens), or --force to take the session's own size as the window.",
+        next=Advice(
+            "Give {}, or {} to take the session's own size as the window.",
+            Either(command="--window with its tokens", tool="window_tokens"),
+            Either(command="--force", tool='"force": true', call="force=True"),
+        ),
     )
 
 
@@ -94,10 +100,22 @@ async def admit_statements(
         )
 
 
+async def admit_name(sessions: Sessions, name: str) -> str:
+    """The id under which what somebody typed is kept: that of a known session, or a new one.
+
+    Raises:
+        SessionUnknown: no session has this name, but it may be a slip of one that is there.
+    """
+    if (info := await sessions.known(name)) is not None:
+        return info.session_id
+    infos = await sessions.all()
+    if len(found := read_from(name, infos)) == 1:
+        return found[0].session_id
+    if name != "new" and (meant := found or slips(name, infos)):
+        raise unknown(name, meant, infos)
+    return name
+
+
 async def is_known(sessions: Sessions, name: str) -> bool:
     """Whether a session of this id or handle exists."""
-    try:
-        await sessions.find(name)
-    except SessionUnknown:
-        return False
-    return True
+    return await sessions.known(name) is not None

@@ -35,8 +35,6 @@ _OWN = (
 )
 OWN_TOOLS = frozenset(_OWN.split())
 """What our own server answers is asked for on purpose."""
-MOST_TOKENS = 6_000
-"""Of a digest at birth, whatever share of the result the policy allows."""
 MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 """A longer replacement would be put into a file by the host in its turn."""
 LOCK_WAIT_S = 0.05
@@ -201,12 +199,13 @@ class _Birth:
         """A digest that the host takes whole; None where there is none."""
         policy = stored_policy(self._given, await self._sessions.fold(self._info))
         tokens = item.tokens + counter.per_result_overhead
-        budget = min(MOST_TOKENS, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
+        most = policy.max_digest_tokens
+        budget = min(most, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
         number = await self._number()
         digesting = Digesting(self._given, self._info, policy, counter, reason="at_birth")
         one = ContextItem(item=item, tokens=tokens)
         while budget > 0:
-            ceiling = max(budget, min(GROWTH * budget, MOST_TOKENS, item.tokens - 1))
+            ceiling = max(budget, min(GROWTH * budget, most, item.tokens - 1))
             slot = Slot(item_ids=(item.id,), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling)
             try:
                 made = await digesting.make(slot, [one], number, {})

@@ -8,6 +8,7 @@ import msgspec
 
 from ..ledger.fold import Fold
 from ..ledger.view import settle_holders
+from ..models.events import ReplacedItem
 from ..models.records import OffloadRecord, SpecificCounts
 from ..models.reports import BatchView
 
@@ -27,9 +28,15 @@ def row_without_record(fold: Fold, name: str) -> BatchView:
         level=batch.info.level,
         mode=batch.info.mode,
         state="purged" if batch.state == "purged" else "damaged",
-        restorable=False,
+        restorable=batch.state != "purged" and all(_is_known(fold, one) for one in batch.info.items),
         specifics=SpecificCounts(),
     )
+
+
+def _is_known(fold: Fold, one: ReplacedItem) -> bool:
+    """Whether the ledger has the text of a batch's item, with which a restore does without the archive."""
+    seen = fold.states[one.id].versions.get(one.sha256) if one.id in fold.states else None
+    return seen is not None and seen.item.content is not None
 
 
 def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:
@@ -40,6 +47,8 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> Batc
     """
     batch = fold.decided.batches.get(record.batch_id)
     state = "prepared" if batch is None else batch.state
+    if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
+        state = "purged"
     kinds = Counter(item.tool_name or item.kind for item in record.items)
     return msgspec.convert(
         {

@@ -75,6 +75,11 @@ class Batches:
         return self._digesting.digester
 
     @property
+    def most_tokens(self) -> int:
+        """Of one digest (D20)."""
+        return self._request.rules.max_digest_tokens
+
+    @property
     def parts(self) -> dict[str, str]:
         """Item id -> digest part that stands for it since an earlier pass."""
         return self._planning.parts

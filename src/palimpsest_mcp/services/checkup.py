@@ -8,9 +8,11 @@ from collections import Counter
 from ..digest.recount import recount
 from ..errors import StoreError
 from ..ledger.fold import Fold
+from ..ledger.savings import savings
 from ..ledger.view import lost_holders, present_items, standing_holders
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256, content_text
+from ..models.nouns import counted, verb
 from ..models.records import KEPT, OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
 from .carrying import source_of
@@ -41,6 +43,15 @@ async def verify(given: Dependencies, sessions: Sessions, only: SessionInfo | No
             Finding(where=f"{info.handle} rev {rev}", what="two decisions with one revision", severity="note")
             for rev in sorted(fold.conflicts)
         ]
+        if (await given.store.tombstones(key)).under_way:
+            findings.append(
+                Finding(
+                    where=info.handle,
+                    what="a purge was interrupted: what it is about may still be stored, and is not given back",
+                    severity="damage",
+                    next="Run `palimpsest-mcp repair --yes`, which goes on with it.",
+                )
+            )
         findings += _lost(info, fold)
         findings += await _summary(given, info, key)
         seen: set[str] = set()
@@ -72,6 +83,8 @@ def _compare(info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Findi
     """A record against its own hashes and against the line that committed it."""
     found: list[Finding] = []
     for item in record.items:
+        if item.purged:
+            continue
         if content_sha256(item.result) != item.sha256:
             found.append(_damage(info, f"{record.batch_id} {item.id}", "the original does not match its hash"))
         if content_sha256(record.part(item)) != item.digest_sha256:
@@ -130,7 +143,8 @@ def _lost(info: SessionInfo, fold: Fold) -> list[Finding]:
     lost = lost_holders(fold, standing_holders(fold, present_items(fold)))
     if not lost:
         return []
-    what = f"{lost} specifics of its digests count as left out: what showed them left the context"
+    words = verb(lost, "counts as left out: what showed it", "count as left out: what showed them")
+    what = f"{counted(lost, 'specific')} of its digests {words} left the context"
     return [Finding(where=info.handle, what=what, severity="note", next="Nothing: restore gives the originals back.")]
 
 
@@ -150,7 +164,7 @@ def _damage(info: SessionInfo, where: str, what: str) -> Finding:
         where=f"{info.handle} {where}",
         what=what,
         severity="damage",
-        next="Restore this file from a backup; everything else stays usable.",
+        next="Run `palimpsest-mcp repair`, which shows what other copies can make up for; else take a backup.",
     )
 
 
@@ -159,13 +173,12 @@ async def status(given: Dependencies, sessions: Sessions) -> StoreStatus:
     infos = await sessions.all()
     offloaded = digests = restored = batches = attached = 0
     for info in infos:
-        fold = await sessions.fold(info)
-        restored += fold.restored_tokens
+        saved = savings(await sessions.fold(info), result_overhead=given.counter_for("").per_result_overhead)
         attached += bool(info.host)
-        for batch in fold.decided.batches.values():
-            batches += 1
-            offloaded += batch.info.original_tokens
-            digests += batch.info.digest_tokens
+        restored += saved.restored
+        batches += saved.batches
+        offloaded += saved.offloaded
+        digests += saved.digests
     use = await given.store.disk_use()
     return StoreStatus(
         home=given.store.location,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..errors import PalimpsestError, PlanStale
 from ..ledger.fold import Fold
 from ..ledger.view import View, present_items, standing_holders, view
+from ..models.advice import Advice, step
 from ..models.events import (
     Replaced,
     SessionInfo,
@@ -122,7 +123,10 @@ class _Pass:
         if self._request.plan_id and self._request.plan_id != plan_id:
             raise PlanStale(
                 "The session, the arguments or the settings changed since that dry run.",
-                next="Run compact_session with dry_run again, then with the same arguments.",
+                next=Advice(
+                    "Plan again: {}; then run it with the same arguments.",
+                    step("compact_session", session_id=self._info.handle, dry_run=True),
+                ),
             )
         self._batches.wording.hand_in(first.slots, self._request.digests)
         if first.status == "planned":
@@ -222,7 +226,7 @@ class _Pass:
         if not committed:
             return
         await self._index(committed)
-        await self._summarize(fold, committed)
+        await self._summarize(fold)
         await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(
             session_id=self._info.session_id,
@@ -247,15 +251,12 @@ class _Pass:
         found = (self._offloaded.entries(self._info, made.record, made.texts) for made in done)
         await self._given.store.search.add([entry for entries in found for entry in entries])
 
-    async def _summarize(self, fold: Fold, committed: frozenset[str]) -> None:
+    async def _summarize(self, fold: Fold) -> None:
         """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""
-        records = [made.record for made, _ in self._batches.made if made.record.batch_id in committed]
-        before = self._situation.view.tokens
-        saved = self._saved(records)
         asked = self._probes.total or None
         facts = PassFacts(
-            tokens_before=before,
-            tokens_after=before - saved,
+            tokens_before=self._situation.usage.used.value or 0,
+            tokens_after=self._situation.used_with(view(fold, result_overhead=self._counter.per_result_overhead)) or 0,
             probes_passed=self._probes.passed if asked else None,
             probes_total=asked,
             silent=self._batches.wording.silent,

@@ -76,6 +76,10 @@ class Dependencies:
     """Originals are stored redacted; restore then gives the redacted text and says so."""
     host_overrides: Callable[[str, str], HostOverrides] = lambda _host, _project: HostOverrides()
     """Host and project folder -> what the user set about the host's own compaction."""
+    only_session: str = ""
+    """Id or handle of the one session that may be asked about, with its parents' batches; empty: every one."""
+    attached: str = ""
+    """The host in which an adapter of ours acts; empty for none."""
     at_birth: bool = False
     """Results that the host would cut are replaced before they enter the context."""
     at_birth_tokens: int | None = None

@@ -17,6 +17,7 @@ from ..models.policies import Policy
 from ..models.records import ArchivedItem, OffloadRecord, Reason
 from ..models.specifics import Specific
 from ..ports.text import Digester, Redacted
+from ..specifics.delimited import fields_apart
 from .dependencies import ContentCounter, Dependencies
 from .made import Above, Made, archived_item, digest_hash
 from .sources import Sources
@@ -82,7 +83,10 @@ class Digesting:
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
                 text = self._given.redactor.redact(content_text(one.item.content)).text
-                self._hold((Specific(s.cls, s.text, s.key) for s in self._given.registry.spans(text)), one.item.id)
+                self._hold(
+                    (Specific(s.cls, s.text, s.key) for s in self._given.registry.spans(fields_apart(text))),
+                    one.item.id,
+                )
         for record in records:
             if record.batch_id not in standing:
                 self._prepared[record.batch_key] = record
@@ -162,6 +166,7 @@ class Digesting:
             sources=self.sources.of(items, masked),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,
+            most_tokens=self._policy.max_digest_tokens,
             handle=self._info.handle,
             batch_id=batch_id,
             level=above.level if above else 1,

@@ -11,6 +11,7 @@ from ..models.items import Item, content_text
 from ..models.summaries import AnchoredSummary
 from ..models.writing import Spent
 from ..ports.asking import SummaryAuthor
+from ..specifics.delimited import fields_apart
 from ..summary.loose import summary_of
 from ..summary.markdown import to_markdown
 from ..summary.worded import usable
@@ -40,7 +41,7 @@ async def drafted(
         return AnchoredSummary(), (f"summary sections by {author.author} not used: it is an error or a refusal",)
 
     def specifics(text: str) -> frozenset[tuple[str, str]]:
-        return frozenset((one.cls, one.text) for one in given.registry.spans(text))
+        return frozenset((one.cls, one.text) for one in given.registry.spans(fields_apart(text)))
 
     fine, dropped = usable(found, author.author, "\n".join((summary, *messages)), specifics)
     notes = [f"summary sections by {author.author}: {_words(answer.spent)}"]

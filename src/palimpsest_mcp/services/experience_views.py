@@ -12,7 +12,9 @@ from ..experience.promotion import key_of_line
 from ..experience.side import KEPT_SNAPSHOTS, Side, Snapshot, decode_snapshot, encode
 from ..experience.standing import bare_text, standing_of
 from ..experience.witnesses import Witnesses
+from ..models.advice import Advice, step
 from ..models.experience import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
+from ..models.plain_text import shown
 from ..ports.experience import LIVE_LOG, SkillPlace
 from .experience_log import LearningMeans, SkillState, count_new, state_of
 from .learn import next_snapshot
@@ -175,5 +177,8 @@ def _no_one_rule(rule_id: str, skills: list[str]) -> RuleUnknown:
             f"{len(skills)} skills have a rule {rule_id[:40]}: {', '.join(skills)}.", next="Name the skill too."
         )
     return RuleUnknown(
-        f"No digest has a rule {rule_id[:40]!r}.", next="Take the id at the end of a line of `experience show SKILL`."
+        f"No digest has a rule {shown(rule_id)}.",
+        next=Advice(
+            "Take the id at the end of a rule's line; the skills that have rules: {}", step("experience_status")
+        ),
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +16,7 @@ import msgspec
 from ..errors import FileMissing, FileWrongShape
 from ..hosts.marks import messages_key
 from ..hosts.session_files import SessionValue, parse_value, read_session
+from ..models.plain_text import plain_line
 from ..ports.host import HostContext
 from .importing import dump
 
@@ -42,16 +45,32 @@ async def read_file(path: Path, *, line: int | None = None, form: str = "auto") 
             data = await file.read()
     except OSError as error:
         raise FileMissing(
-            f"The file cannot be read ({error.strerror or 'I/O error'}).", next="Check its path and permissions."
+            f"{_named(path)} cannot be read ({error.strerror or 'I/O error'}).", next="Check its path and permissions."
         ) from None
     return read_session(data, line=line, form=form)
 
 
 def _check(path: Path) -> None:
     if not path.is_file():
-        raise FileMissing("There is no such file.", next="Check the path; it must be a regular file.")
+        what = "is no regular file" if path.exists() else "is not there"
+        raise FileMissing(f"{_named(path)} {what}.", next=_next_for(path))
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise FileMissing("The file is larger than 1 GiB.", next="Give one session, not a whole collection.")
+        raise FileMissing(f"{_named(path)} is larger than 1 GiB.", next="Give one session, not a whole collection.")
+
+
+def _named(path: Path) -> str:
+    return f"The file {plain_line(str(path), 200)}"
+
+
+def _next_for(path: Path) -> str:
+    """A file of nearly this name in the same folder, where there is one."""
+    try:
+        names = [one.name for one in path.parent.iterdir() if one.is_file()]
+    except (OSError, ValueError):
+        names = []
+    if meant := difflib.get_close_matches(path.name, names, n=2):
+        return f"Did you mean {' or '.join(plain_line(str(path.with_name(name)), 200) for name in meant)}?"
+    return "Check the path; it must be a regular file."
 
 
 def parsed(found: SessionValue, kind_by_tool: Mapping[str, str]) -> HostContext:
@@ -75,7 +94,7 @@ def need_messages(context: HostContext) -> HostContext:
     form = "Claude Code transcript" if context.form == "claude-code" else "session"
     raise FileWrongShape(
         f"There is no message of a {form} in it.",
-        next="Name a file with messages; its form is found by itself: palimpsest-mcp compact FILE.",
+        next="Name a file with messages; its form is found by itself.",
         where="$",
     )
 
@@ -94,6 +113,11 @@ def session_id_of(path: Path, line: int | None) -> str:
     name = f"{path.absolute()}\0{'' if line is None else line}".encode("utf-8", "surrogatepass")
     stem = path.name.split(".", 1)[0] or "session"
     return f"{stem}-{hashlib.sha256(name).hexdigest()[:8]}"
+
+
+def place_of(path: Path) -> str:
+    """The absolute path under which a session remembers its file."""
+    return os.path.abspath(path)
 
 
 def wrapper_of(value: Any) -> str:

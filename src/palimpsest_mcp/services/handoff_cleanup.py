@@ -10,6 +10,7 @@ from ..handoff.cleanup import Old, Plan, Step, plan_cleanup
 from ..handoff.markdown import to_markdown
 from ..handoff.merging import merged
 from ..models.handoffs import Cleanup, CleanupStep
+from ..models.nouns import counted, verb
 from ..ports.handoffs import StoredHandoff
 from .dependencies import Dependencies
 from .handoff_secrets import free_of_secrets
@@ -32,7 +33,8 @@ async def clean_handoffs(given: Dependencies, *, dry_run: bool) -> Cleanup:
     done = [one.told for one in plan.steps]
     notes = list(plan.notes)
     if strangers:
-        notes.append(f"{strangers} files that are no handoffs were left alone")
+        words = verb(strangers, "is no handoff was", "are no handoffs were")
+        notes.append(f"{counted(strangers, 'file')} that {words} left alone")
     if not dry_run:
         done = [told for one in plan.steps if (told := await _do(given, one, found, notes))]
     about = {(old.candidate.place, old.candidate.name) for one in plan.steps for old in one.about}

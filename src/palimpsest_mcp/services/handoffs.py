@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -19,12 +20,14 @@ from ..handoff.markdown import NotAHandoff, from_markdown, to_markdown
 from ..handoff.naming import stem_of, title_of
 from ..handoff.stating import MAX_TEXT, stated_fields
 from ..handoff.templates import POINTERS, TEMPLATES, Template, missing
+from ..models.advice import Advice, Either, step
 from ..models.events import SessionInfo
 from ..models.handoffs import FORKS, PHASES, Handoff, KeptHandoff, LoadedHandoff, Phase, WrittenHandoff
-from ..models.plain_text import plain, plain_line
+from ..models.nouns import counted, verb
+from ..models.plain_text import plain, plain_line, shown
 from ..ports.handoffs import StoredHandoff
+from ..settings.places import home_folder
 from ..summary.facts import facts_of
-from ..summary.markdown import full_command
 from .dependencies import Dependencies
 from .handoff_secrets import free_of_secrets
 from .offloaded import Offloaded
@@ -100,7 +103,7 @@ class KeptHandoffs:
             HandoffUnknown: there is none; it says what there is.
             InvalidArgument: there is no such section.
         """
-        stored = await self._given.store.handoffs.list(self._given.principal)
+        stored = await self._stored()
         found = [(one, candidate) for one in stored if (candidate := candidate_of(one))]
         candidates = [candidate for _, candidate in found]
         here = project or self._given.redactor.redact(self._project_of("")).text
@@ -131,7 +134,7 @@ class KeptHandoffs:
 
     async def all(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
         """Handoffs of this project, or of the one named (`*` for all), newest first; forks that wait, too."""
-        stored = await self._given.store.handoffs.list(self._given.principal)
+        stored = await self._stored()
         found = {(one.place, one.name): one for one in stored}
         candidates = [candidate for one in stored if (candidate := candidate_of(one))]
         here = project or self._given.redactor.redact(self._project_of("")).text
@@ -147,11 +150,23 @@ class KeptHandoffs:
             for one in newest_first(of_project(candidates, here))
         )
 
+    async def _stored(self) -> Sequence[StoredHandoff]:
+        """Every handoff that may be asked for: of one session and its parents, where only that one may be."""
+        stored = await self._given.store.handoffs.list(self._given.principal)
+        if (only := await self._sessions.only()) is None:
+            return stored
+        handles = {one.handle for one in await self._sessions.family(only)}
+        return [one for one in stored if (found := candidate_of(one)) and found.handoff.session in handles]
+
     async def _keep(self, info: SessionInfo, template: Template, handoff: Handoff) -> WrittenHandoff:
         if lacking := missing(handoff):
             raise HandoffIncomplete(
                 f"Nobody could continue from this handoff: {', '.join(lacking)} would be empty.",
-                next=f"Record what was done (record_items), or give fields such as {EXAMPLES[template.phase]}",
+                next=Advice(
+                    "{} such as {}",
+                    Either(command="State it: --fields", tool="Record what was done (record_items), or give fields"),
+                    Either(command=shlex.quote(EXAMPLES[template.phase]), tool=EXAMPLES[template.phase]),
+                ),
                 missing=lacking,
             )
         clean = free_of_secrets(handoff, self._given.redactor)
@@ -176,6 +191,12 @@ class KeptHandoffs:
     async def _pointers(self, info: SessionInfo, template: Template) -> list[str]:
         """Where everything is that the handoff does not say; every "elsewhere" counts as left out (D9)."""
         handle = info.handle
+        # Whoever reads the handoff may find another store than this one without its name.
+        home = "" if self._given.store.location == str(home_folder(None)) else self._given.store.location
+
+        def typed(name: str, **more: str) -> str:
+            return step(name, session_id=handle, **more).worded("command", home)
+
         batches = await self._offloaded.batches(info)
         rows = [
             f"Session {plain_line(info.session_id, MAX_ID)} (handle {handle}) in the store {self._given.store.location}"
@@ -184,20 +205,21 @@ class KeptHandoffs:
             shown, total = (sum(getattr(one.specifics, name) for one in batches) for name in ("shown", "total"))
             tokens = sum(one.original_tokens for one in batches)
             rows.append(
-                f"Archive: {len(batches)} batches, {tokens:,} tokens of originals, {batches[0].batch_id} to "
-                f"{batches[-1].batch_id}; of {total:,} specifics their digests show {shown:,}, {total - shown:,} are "
-                f"left out. Find: search_offloaded, or `palimpsest-mcp search WORDS --session {handle}`. Get back: "
-                f"restore_batch {handle} {batches[-1].batch_id}, or "
-                f"`palimpsest-mcp restore {handle} {batches[-1].batch_id}`"
+                f"Archive: {counted(len(batches), 'batch')}, {counted(tokens, 'token')} of originals, "
+                f"{batches[0].batch_id} to {batches[-1].batch_id}; of {counted(total, 'specific')} their digests show "
+                f"{shown:,}, {total - shown:,} {verb(total - shown, 'is', 'are')} left out. "
+                f"Which: list_offloaded {handle}, or {typed('list_offloaded')}. Find words: "
+                f"search_offloaded. Get back: restore_batch {handle} {batches[-1].batch_id}, or "
+                f"{typed('restore_batch', batch_id=batches[-1].batch_id)}"
             )
         else:
-            rows.append(f"Archive: nothing was offloaded; all items: `palimpsest-mcp show {handle}`")
-        rows.append(f"Every file, error and artifact: `{full_command(handle)}`")
+            rows.append(f"Archive: nothing was offloaded; all items: {typed('show_context')}")
+        rows.append(f"Every file, error and artifact: {typed('summary')}")
         summary = await self._summaries.current(info)
         if summary.probes_total:
             rows.append(
                 f"Probes of the last compaction: what stayed answered {summary.probes_passed} of "
-                f"{summary.probes_total} questions about its originals"
+                f"{counted(summary.probes_total, 'question')} about its originals"
             )
         return rows
 
@@ -219,10 +241,20 @@ class KeptHandoffs:
         told = f"this task in {project}" if task else project
         if not candidates and unread:
             return HandoffUnknown(
-                f"No handoff can be read; {unread} files of them cannot.", next="See why: palimpsest-mcp verify."
+                f"No handoff can be read; {unread} of their files cannot.", next=Advice("See why: {}", step("verify"))
             )
         if not candidates:
-            return HandoffUnknown("There are no handoffs yet.", next="Write one at the end of a phase: write_handoff.")
+            return HandoffUnknown(
+                "There are no handoffs yet.",
+                next=Advice(
+                    "Write one at the end of a phase: {}",
+                    Either(
+                        command="`palimpsest-mcp handoff write --help` says how",
+                        tool="write_handoff with session_id and task",
+                        call="write_handoff(session_id, task)",
+                    ),
+                ),
+            )
         projects = list(dict.fromkeys(one.handoff.project for one in others or candidates))
         elsewhere = [one for one in projects if one != project]
         if task and others and elsewhere:
@@ -253,7 +285,8 @@ def _phase(name: str) -> Phase:
         if wanted == phase:
             return phase
     raise InvalidArgument(
-        "There is no such phase.", next=f"Leave it out for a task summary, or give one of {', '.join(PHASES[1:])}."
+        f"There is no phase {shown(name)}.",
+        next=f"Leave it out for a task summary, or give one of {', '.join(PHASES[1:])}.",
     )
 
 

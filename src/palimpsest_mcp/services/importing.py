@@ -15,9 +15,11 @@ from ..hosts.session_files import transcripts
 from ..ledger.alignment import align, part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.placeholders import is_placeholder
+from ..ledger.tombstones import row_without
 from ..ledger.view import View, view
 from ..models.events import Envelope, Observation, SessionInfo, UsageSeen
 from ..models.items import Item, content_bytes, content_sha256
+from ..models.purges import Forgotten
 from ..ports.host import HostContext
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
@@ -181,6 +183,9 @@ def _envelope(fold: Fold, context: HostContext, ids: Mapping[str, str], wrapper:
         if item.role == "tool" and item.content is not None
     }
     rows = [dump(message) for message in transcripts()[context.form].render(context, marks)]
+    if fold.purged:
+        gone = Forgotten(keys=frozenset(fold.purged))
+        rows = [row_without(row, gone) for row in rows]
     known = fold.envelopes.get("")
     if known is None:
         return Envelope(form=context.form, total_rows=len(rows), rows=tuple(rows), wrapper=wrapper)

@@ -18,6 +18,7 @@ from ..models.plans import ContextItem
 from ..models.records import KEPT, ArchivedItem, ClassCount, OffloadRecord, Reason, SpecificCounts, Verification
 from ..models.specifics import Specific
 from ..ports.text import Redacted
+from ..specifics.delimited import fields_apart
 from .batch_numbers import reserve_numbers
 from .dependencies import ContentCounter, Dependencies
 from .made import archived_item
@@ -108,7 +109,7 @@ class Keeping:
 
     def specifics_of(self, text: str) -> frozenset[Specific]:
         """What a redacted text holds, without the keys: a summary may name a value in other words."""
-        return frozenset(Specific(span.cls, span.text) for span in self._given.registry.spans(text))
+        return frozenset(Specific(span.cls, span.text) for span in self._given.registry.spans(fields_apart(text)))
 
     def _made(
         self,

@@ -17,6 +17,7 @@ from ..experience.standing import crosses_a_limit, standing_of
 from ..experience.triggers import LARGE_BYTES, ROTATE_BYTES
 from ..experience.votes import Cluster
 from ..experience.wordings import accepted, drafts_of
+from ..models import nouns
 from ..models.experience import Compaction, EventRecorded, Rule, Trigger
 from ..ports.experience import LIVE_LOG, SkillPlace, WordingFailed
 from .experience_log import Counted, LearningMeans, NewLog, SkillState, count_all, count_new, lines_at, state_of
@@ -134,7 +135,9 @@ class _Pass:
         shown = [rule for rule in decision.rules if rule.id not in laid.hidden]
         events = await self._newest_events(counted, shown, clusters)
         rules = [msgspec.structs.replace(rule, events=events.get(rule.id, rule.events)) for rule in decision.rules]
-        return msgspec.structs.replace(decision, rules=tuple(rules)), notes
+        new = frozenset(decision.promoted)
+        promoted = tuple(rule.text for rule in shown if rule.text in new)  # what there is no room for is not there
+        return msgspec.structs.replace(decision, rules=tuple(rules), promoted=promoted), notes
 
     async def _newest_events(
         self, counted: Counted, rules: list[Rule], clusters: list[Cluster]
@@ -162,7 +165,10 @@ class _Pass:
             taken = accepted(await writer.word(drafts), drafts)
         except WordingFailed as error:
             return clusters, {}, (f"{writer.name} did not word the rules ({error}); the most frequent wordings stand",)
-        note = f"{len(taken.words)} rules worded by {writer.name}, {taken.refused} wordings refused"
+        note = (
+            f"{nouns.counted(len(taken.words), 'rule')} worded by {writer.name}, "
+            f"{nouns.counted(taken.refused, 'wording')} refused"
+        )
         groups = [group for group in taken.groups if len(group) > 1]
         return (counted.tally.clusters([*merged, *groups]) if groups else clusters), taken.words, (note,)
 

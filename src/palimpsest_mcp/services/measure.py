@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..errors import InvalidArgument
+from ..hosts.host_table import HostNote, host_note, how_to_apply
 from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.view import View
@@ -15,9 +16,10 @@ from ..models.items import content_text
 from ..models.plans import ContextItem
 from ..models.policies import Policy
 from ..models.usage import Usage
+from ..policy.fullness import explained
 from ..policy.measuring import Numbers, measure
 from ..policy.signals import signals
-from ..tokens.host_trigger import host_compaction_point, host_window
+from ..tokens.host_trigger import Trigger, host_trigger, host_window
 from .dependencies import ContentCounter, Dependencies
 from .importing import Imported
 from .sessions import Sessions
@@ -43,17 +45,35 @@ class Situation:
     counter: ContentCounter
     open_units: frozenset[str] | None
     usage: Usage
-    """As the host has it now."""
+    """As the host has it now, with our own view beside it: the one answer to how full the window is."""
     view_used: int | None
     """What the window would hold by our view: stored digests in the place of their originals."""
     scale: float
     """Tokens of the host per token of our estimate, at most 1: where the host reports less than we count, what a pass
     takes away is scaled down alike. Differences are scaled, never totals."""
+    note: HostNote
+    """What is known of the host in which the session stands."""
+    forced_over: int | None = None
+    """The session's own tokens, of which a target is a share where a pass is forced and names no window; None
+    everywhere else."""
 
     @property
     def window_tokens(self) -> int | None:
         """The effective window."""
         return self.usage.effective_window.value
+
+    def used_with(self, shown: View) -> int | None:
+        """Tokens of the window by another view of the session, in the unit of `usage`."""
+        return self.used_less(self.view.tokens - shown.tokens)
+
+    def used_less(self, saved: int) -> int | None:
+        """The same with so many of our tokens fewer."""
+        return None if self.view_used is None else max(0, self.view_used - round(self.scale * saved))
+
+    @property
+    def target_window(self) -> int | None:
+        """What a target is a share of."""
+        return self.window_tokens if self.forced_over is None else self.forced_over
 
 
 async def situate(
@@ -77,8 +97,10 @@ async def situate(
     used = usage.used.value
     scale = min(1.0, used / hosts) if used is not None and hosts > used else 1.0
     view_used = None if used is None else max(0, used - round(scale * (hosts - shown.tokens)))
-    if view_used != used:
-        usage = msgspec.structs.replace(usage, compacted_view_tokens=view_used)
+    # What was recorded item by item stands in a host's list that nobody here ever saw.
+    note = host_note(usage.host or ("" if fold.envelopes else "mcp"), attached=given.attached)
+    apply = how_to_apply(note, info.handle, info.path)
+    usage = explained(usage, policy, view_used=view_used, waiting=shown.unapplied, how_to_apply=apply)
     return Situation(
         fold=fold,
         view=shown,
@@ -87,7 +109,20 @@ async def situate(
         usage=usage,
         view_used=view_used,
         scale=scale,
+        note=note,
+        forced_over=used if told.forced and not _has_window(given, told) else None,
     )
+
+
+def _host(info: SessionInfo, known: UsageFields) -> str:
+    """In whose list the session stands. Another client that asks about it later is not its host."""
+    return info.host or (known.host.host if known.host else "")
+
+
+def _has_window(given: Dependencies, told: Told) -> bool:
+    """Whether somebody named a window for this pass: in the call, or in the settings."""
+    named = (told.window_tokens, given.window_tokens, given.effective_window_tokens)
+    return any(value is not None for value in named)
 
 
 async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told: Told) -> None:
@@ -103,7 +138,7 @@ async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told:
         used_tokens=told.used_tokens,
         window_tokens=told.window_tokens,
         model=told.model,
-        host=told.host,
+        host="" if _host(info, known) else told.host,
         used_source="argument" if told.used_tokens is not None else "",
         row=shown.last_row if told.used_tokens is not None else -1,
     )
@@ -146,12 +181,11 @@ def _usage(
     estimate: int,
     model: str,
 ) -> Usage:
-    host = told.host or info.host or (known.host.host if known.host else "")
+    host = _host(info, known) or told.host
     overrides = given.host_overrides(host, info.project)
     table = host_window(model, host=host, overrides=overrides) if model else None
     reported = known.used
-    # A forced pass without a window measures against its own size, not against what an earlier call was told.
-    kept = known.window.window_tokens if known.window and not told.forced else None
+    kept = known.window.window_tokens if known.window else None
     window = told.window_tokens or kept
     provider = reported.used_tokens if reported is not None else None
     numbers = Numbers(
@@ -168,12 +202,14 @@ def _usage(
         reserve=table.reserve if table else 0,
         forced=told.forced,
     )
+    trigger = host_trigger(model, host=host, overrides=overrides)
     usage = measure(
         numbers,
         policy,
         model=model,
         host=host,
-        host_compaction_point=host_compaction_point(host, model, overrides),
+        host_compacts=trigger.itself if trigger is not None else None,
+        host_compaction_point=_point(given, host, trigger),
     )
     if usage.ratio is None:  # looked for only where there are no numbers: they read every call
         usage = msgspec.structs.replace(usage, signals=signals(shown.items))
@@ -181,6 +217,12 @@ def _usage(
         source = usage.used.source.replace("provider usage", reported.used_source)
         usage = msgspec.structs.replace(usage, used=msgspec.structs.replace(usage.used, source=source))
     return usage
+
+
+def _point(given: Dependencies, host: str, trigger: Trigger | None) -> str:
+    """Where the host compacts by itself, and what an adapter of ours does there."""
+    words = trigger.words if trigger is not None else ""
+    return "; ".join(filter(None, (words, host_note(host, attached=given.attached).adapter_does)))
 
 
 def _after(shown: View, reported: UsageSeen | None) -> int:

@@ -13,17 +13,21 @@ import msgspec
 from ..errors import NotRestorable, Purged, RecordDamaged
 from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap, transcripts
-from ..hosts.validity import new_problems
+from ..hosts.validity import check_messages, new_problems
 from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, part_owner
+from ..ledger.tombstones import PURGED, PURGED_ROW
+from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
+from ..models.nouns import counted, verb
 from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..ports.host import HostContext
 from .admitting import no_window
 from .collecting import rare_collections
 from .compact import PassResult, run_pass
+from .copies import Copies
 from .dependencies import Dependencies
 from .importing import Imported, import_context, marked_item
 from .measure import Told, situate, tell
@@ -63,6 +67,7 @@ class Messages:
         self._given = given
         self._sessions = sessions
         self._offloaded = offloaded
+        self._copies = Copies(given, sessions)
 
     async def compact(
         self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, *, wrapper: str = ""
@@ -101,7 +106,9 @@ class Messages:
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
         note = host_note(told.host or context.host)
         answer = report(info, situation, request, result, note=note)
-        answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes))
+        found = await asyncio.to_thread(check_messages, context.messages, context.form)
+        defects = tuple(sorted(found, key=lambda one: one.message))
+        answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes), defects=defects)
         contents, damaged = await self._parts(info, imported, result)
         messages, emitted = await asyncio.to_thread(self._render, context, contents)
         if not emitted:
@@ -111,7 +118,8 @@ class Messages:
                 reason="The compacted list would not be valid; the input is returned as it came.",
             )
         elif not result.made and not result.copies and contents:
-            again = f"{len(contents)} results were given their stored digests again; nothing new was replaced"
+            words = verb(len(contents), "was given its stored digest", "were given their stored digests")
+            again = f"{counted(len(contents), 'result')} {words} again; nothing new was replaced"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, again))
         if damaged:
             said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
@@ -141,6 +149,9 @@ class Messages:
                 wanted[item.id] = replaced.item.part
                 continue
             batch_id = replaced.batch.batch_id
+            if batch_id in result.fold.decided.purged_batches:
+                wanted[item.id] = PURGED
+                continue
             if batch_id not in fresh:
                 fresh[batch_id] = await self._readable(info, batch_id)
             if (record := fresh[batch_id]) is not None:
@@ -191,11 +202,18 @@ class Messages:
         """
         fold = await self._sessions.fold(info)
         rows = fold.envelopes.get("")
+        if (rows is None and fold.decided.purged) or (rows is not None and PURGED_ROW in (rows.messages() or ())):
+            raise Purged(
+                "A message of the list was purged, so the whole list cannot be given back.",
+                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+            )
         texts = rows.messages() if rows is not None else None
         if rows is None or texts is None:
             raise NotRestorable(
                 "This session was never given as a whole message list.",
-                next=f"Restore batch by batch: list {info.handle}, then restore {info.handle} BATCH.",
+                next=Advice(
+                    "Restore batch by batch; these are its batches: {}", step("list_offloaded", session_id=info.handle)
+                ),
             )
         reader = transcripts(self._given.kind_by_tool)["openai" if rows.newest.form == "openai" else "anthropic"]
         context = reader.parse([json.loads(text) for text in texts])
@@ -220,10 +238,20 @@ class Messages:
         if replaced is not None and replaced.item.sha256 == sha256 and replaced.item.part is None:
             return (await self._offloaded.restore(info, replaced.batch.batch_id, item_id)).content
         seen = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
+        if seen is not None and seen.item.purged:
+            raise Purged(
+                "An item of the list was purged, so the whole list cannot be given back.",
+                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+            )
         content = seen.item.content if seen is not None else None
-        if content is None or content_sha256(content) != sha256:
-            raise NotRestorable("An item of the list is not in the ledger.", next="Run `palimpsest-mcp verify`.")
-        return content
+        if content is not None and content_sha256(content) == sha256:
+            return content
+        if (copy := await self._copies.content(info, sha256)) is not None:
+            return copy[0]
+        raise RecordDamaged(
+            f"No whole copy of {item_id} of the list is left.",
+            next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+        )
 
 
 def _stale(fold: Fold, ledger_id: str, item: Item) -> bool:

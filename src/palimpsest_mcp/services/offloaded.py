@@ -10,17 +10,23 @@ from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, 
 from ..ledger.fold import Fold
 from ..ledger.identity import names_of
 from ..ledger.view import inherited_holders, present_items, standing_holders, view
+from ..models.advice import Advice, step
 from ..models.events import Fetched, Reinstated, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text
+from ..models.plain_text import shown
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import BatchView, Hit, Restored
 from ..ports.store import Entry
+from ..ports.text import Redactor
 from .batch_rows import row_of, row_without_record
+from .copies import Copies
 from .dependencies import Dependencies
 from .sessions import Sessions
+from .surface import named_by_mark
 
 _log = logging.getLogger(__name__)
 
+_NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's wish."
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
 
@@ -31,6 +37,7 @@ class Offloaded:
     def __init__(self, given: Dependencies, sessions: Sessions) -> None:
         self._given = given
         self._sessions = sessions
+        self._copies = Copies(given, sessions)
 
     async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
@@ -57,47 +64,67 @@ class Offloaded:
         for owner in await self._sessions.family(info):
             fold = await self._sessions.fold(owner)
             batch = fold.decided.batches.get(batch_id)
-            if batch is not None and batch.state == "purged":
-                raise Purged(f"{batch_id} was purged.", next="Nothing can bring it back; its digest still stands.")
-            record = await self._given.store.archive.get(self._sessions.key(owner), batch_id)
-            if record is not None:
-                return record
-            if batch is not None:
-                raise RecordDamaged(
-                    f"The ledger names {batch_id}, but the archive has no whole record of it.",
-                    next="Run `palimpsest-mcp verify` to see what is damaged; restore the store from a backup.",
-                )
-        raise BatchUnknown("The session has no such batch.", next=f"See what it has: list_offloaded {info.handle}.")
+            if batch_id in fold.decided.purged_batches or (fold.decided.purged and batch is None):
+                raise Purged(f"{batch_id} was purged.", next=_NOTHING_BRINGS_BACK)
+            try:
+                record = await self._given.store.archive.get(self._sessions.key(owner), batch_id)
+            except RecordDamaged:
+                damaged = True
+            else:
+                if record is not None:
+                    return record
+                damaged = batch is not None
+            if damaged:
+                return await self._rebuilt(owner, batch_id)
+        raise no_batch(info.handle, batch_id)
+
+    async def _rebuilt(self, owner: SessionInfo, batch_id: str) -> OffloadRecord:
+        """The same from other copies of its originals, each checked against its hash; without a text where none is."""
+        found = await self._copies.rebuilt(owner, batch_id)
+        if found is None or len(found.lost) == len(found.record.items):
+            raise RecordDamaged(
+                f"The record of {batch_id} is damaged, and nothing else holds its originals.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+            )
+        return found.record
 
     async def restore(self, info: SessionInfo, batch_id: str, item_id: str | None = None) -> Restored:
-        """One original, byte for byte; from the archive only (L10).
+        """One original, byte for byte: from the archive (L10), and where its record is damaged from any other copy that
+        fits its hash.
 
         Raises:
             BatchUnknown, ItemUnknown, NotRestorable, Purged: there is nothing to give back.
             RecordDamaged: what is stored does not match its hash.
         """
         record = await self.record(info, batch_id)
-        return await self._restore(info, record, _pick(record, item_id))
+        return await self._restore(info, record, _pick(record, item_id, self._given.redactor))
 
     async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
         """Every original of a batch, in order; those recorded without text only when nothing else is there."""
         record = await self.record(info, batch_id)
-        whole = [item for item in record.items if item.result is not None]
+        whole = [item for item in record.items if item.result is not None or item.sha256]
         return tuple([await self._restore(info, record, item) for item in whole or record.items])
 
     async def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem) -> Restored:
         for owner in await self._sessions.family(info):
             batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
             if batch is not None and item.id in batch.purged_items:
-                raise Purged("This item was purged.", next="Nothing can bring it back; its digest still stands.")
+                raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
+        if item.purged:
+            raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
+        if item.result is None and item.sha256:
+            raise RecordDamaged(
+                f"{record.batch_id} is damaged, and no other copy of this item is whole.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+            )
         if item.result is None:
             raise NotRestorable(
-                "This item was recorded with title and size only.", next="Call its tool again, or read its source."
+                f"{item.id} was recorded with title and size only.", next="Call its tool again, or read its source."
             )
         if content_sha256(item.result) != item.sha256:
             raise RecordDamaged(
-                f"{record.batch_id} holds an item that does not match its hash.",
-                next="Run `palimpsest-mcp verify`; restore the store from a backup.",
+                f"{item.id} of {record.batch_id} does not match its hash.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
             )
         return Restored(
             session_id=info.session_id,
@@ -159,7 +186,8 @@ class Offloaded:
         await self._sessions.decide(info, decide)
         if not chosen:
             raise BatchUnknown(
-                "No digest of this batch stands in the context.", next=f"See the batches: list_offloaded {info.handle}."
+                f"No digest of {shown(batch_id)} stands in the context of {info.handle}.",
+                next=Advice("See its batches: {}", step("list_offloaded", session_id=info.handle)),
             )
         return chosen
 
@@ -173,10 +201,12 @@ class Offloaded:
         """
         if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
             raise InvalidArgument(
-                f"A query has 1 to {MAX_QUERY_CHARACTERS} characters.", next="Search for a few words of the lost text."
+                f"A query has 1 to {MAX_QUERY_CHARACTERS:,} characters, not {len(query.strip()):,}.",
+                next="Search for a few words of the lost text.",
             )
         if not 1 <= limit <= MAX_HITS:
-            raise InvalidArgument(f"limit is 1 to {MAX_HITS}.", next="Give a smaller limit.")
+            raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
+        info = info or await self._sessions.only()
         scope = await self._sessions.family(info) if info else await self._sessions.all()
         for owner in scope:
             await self.index(owner)
@@ -225,7 +255,7 @@ class Offloaded:
             Entry(
                 session_id=info.session_id,
                 batch_id=record.batch_id,
-                item_id=item.id,
+                item_id=self._given.redactor.redact(item.id).text,
                 text="\n".join(filter(None, (self._named(item), text))),
                 principal=self._given.principal,
                 project=info.project,
@@ -238,13 +268,21 @@ class Offloaded:
         return self._given.redactor.redact(" ".join(filter(None, words))).text
 
 
+def no_batch(handle: str, batch_id: str) -> BatchUnknown:
+    """What is said of a batch that a session does not have."""
+    return BatchUnknown(
+        f"Session {handle} has no batch {shown(batch_id)}.",
+        next=Advice("See what it has: {}", step("list_offloaded", session_id=handle)),
+    )
+
+
 def _unit(fold: Fold, item_id: str) -> str:
     state = fold.states.get(item_id)
     return (state.current.unit if state is not None and state.versions else "") or item_id
 
 
-def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
-    names = ", ".join(item.id for item in record.items[:8])
+def _pick(record: OffloadRecord, item_id: str | None, redactor: Redactor) -> ArchivedItem:
+    names = ", ".join(item.id for item in record.items[:8]) + (" …" if len(record.items) > 8 else "")
     if item_id is None:
         if len(record.items) == 1:
             return record.items[0]
@@ -253,7 +291,8 @@ def _pick(record: OffloadRecord, item_id: str | None) -> ArchivedItem:
         for item in record.items:
             if item.id == name:
                 return item
-    by_call = [item for item in record.items if item.call_id == item_id]
+    by_mark = named_by_mark(item_id, record.items, lambda item: item.id, redactor)
+    by_call = [item for item in record.items if item.call_id == item_id] or by_mark
     if len(by_call) == 1:
         return by_call[0]
-    raise ItemUnknown(f"{record.batch_id} has no such item.", next=f"Name one of: {names}.")
+    raise ItemUnknown(f"{record.batch_id} has no item {shown(item_id)}.", next=f"Name one of: {names}.")

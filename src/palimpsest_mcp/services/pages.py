@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ..errors import InvalidArgument
+from ..models.plain_text import shown
 
 T = TypeVar("T")
 
@@ -46,4 +47,6 @@ def _read(cursor: str) -> int:
             return int(number)
     except (ValueError, binascii.Error):
         pass
-    raise InvalidArgument("This cursor is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged.")
+    raise InvalidArgument(
+        f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
+    )

@@ -13,7 +13,7 @@ from ..models.events import SessionInfo
 from ..models.items import content_sha256
 from ..models.plans import ContextItem, Plan, Slot
 from ..models.records import OffloadRecord, Reason
-from ..policy.planning import Outcome, plan, replan
+from ..policy.planning import Outcome, Said, plan, replan
 from ..policy.zones import ratio_of
 from ..tokens.windows import prices_of
 from .dependencies import Dependencies
@@ -74,6 +74,7 @@ class Planning:
             messages_since_pass=_since_pass(situation),
             ratio=ratio_of(situation.view_used, situation.window_tokens),
             prices=prices_of(situation.usage.model),
+            said=Said(scale=situation.scale, window=situation.window_tokens),
             stuck=situation.fold.unshrinkable.get(self.digesting.digester, ()),
         )
 

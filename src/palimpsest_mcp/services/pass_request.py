@@ -30,8 +30,8 @@ class PassRequest:
     """The calling agent's own summaries, by the number of their slot in the plan (I4)."""
     strategy: str = ""
     """Empty: the policy's own."""
-    host_compacts: bool = False
-    """The host compacts by itself and no adapter of ours acts in it or before it."""
+    host_compacts: str = ""
+    """Where the host compacts by itself, in words, where no adapter of ours acts in it or before it; else empty."""
     reason: Reason | None = None
     """What records give as theirs; None: whether it was forced says it."""
     progress: Progress | None = None
@@ -55,7 +55,7 @@ def in_our_tokens(situation: Situation, request: PassRequest) -> dict[str, Any]:
 
     return {
         "used_tokens": ours(situation.view_used),
-        "window_tokens": ours(situation.window_tokens),
+        "window_tokens": ours(situation.target_window),
         "target": request.target,
         "force": request.force,
         "keep_last": request.keep_last,

@@ -7,6 +7,7 @@ import msgspec
 from ..errors import InvalidArgument, InvalidPolicy
 from ..ledger.fold import Fold
 from ..models.events import PolicySet, SessionInfo
+from ..models.plain_text import shown
 from ..models.policies import Policy
 from ..policy.strategies import STRATEGIES
 from .dependencies import Dependencies
@@ -22,7 +23,8 @@ async def policy_of(given: Dependencies, sessions: Sessions, info: SessionInfo, 
     if not name:
         return stored_policy(given, await sessions.fold(info))
     policy = given.policy_named(name)
-    data = msgspec.to_builtins(policy)
+    # As it is read back: with lists for tuples, so that the same policy is not decided again with every call.
+    data = msgspec.json.decode(msgspec.json.encode(policy))
 
     def decide(fold: Fold) -> list[PolicySet]:
         return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=given.now())]
@@ -50,4 +52,4 @@ def check_strategy(strategy: str) -> None:
         InvalidArgument: it names those there are.
     """
     if strategy and strategy not in STRATEGIES:
-        raise InvalidArgument("There is no such strategy.", next=f"Use one of {', '.join(STRATEGIES)}.")
+        raise InvalidArgument(f"There is no strategy {shown(strategy)}.", next=f"Use one of {', '.join(STRATEGIES)}.")

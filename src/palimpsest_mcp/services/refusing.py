@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..models.plans import Plan
+from ..models.plans import Plan, Slot
 from ..policy.compression import Compressed, compression
 from .batches import Batches
 from .made import Made
@@ -24,12 +24,14 @@ async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, o
     """
     pressed = _compressed(batches, request, overhead)
     for more in GROWTH:
-        largest = max(_digests(batches), key=lambda made: made.record.original_token_count, default=None)
+        room = [made for made in _digests(batches) if _may_grow(batches.slot_of(made.record.batch_id), request)]
+        largest = max(room, key=lambda made: made.record.original_token_count, default=None)
         slot = batches.slot_of(largest.record.batch_id) if largest is not None else None
         if not pressed.missing or largest is None or slot is None:
             break
         budget = slot.budget_tokens + pressed.missing + int(more * slot.budget_tokens)
-        if pressed.missing > GROWTH[-1] * slot.budget_tokens or budget >= slot.tokens:
+        budget = min(budget, request.rules.max_digest_tokens)
+        if pressed.missing > GROWTH[-1] * slot.budget_tokens or not slot.budget_tokens < budget < slot.tokens:
             break
         roomier = msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens))
         await batches.drop({largest.record.batch_id}, taken=False)
@@ -41,6 +43,10 @@ async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, o
 
 def _digests(batches: Batches) -> list[Made]:
     return [made for made, _ in batches.made if made.record.mode == "digest" and made.record.level == 1]
+
+
+def _may_grow(slot: Slot | None, request: PassRequest) -> bool:
+    return slot is not None and slot.budget_tokens < request.rules.max_digest_tokens
 
 
 def _compressed(batches: Batches, request: PassRequest, overhead: int) -> Compressed:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from ..digest.handed import NOT_USED
-from ..hosts.host_table import HostNote
+from ..hosts.host_table import HostNote, how_to_apply
 from ..ledger.view import lost_holders, present_items, standing_holders
 from ..models.events import SessionInfo
-from ..models.policies import HARD_FLOOR_TOOL_RESULTS
+from ..models.nouns import counted, verb
+from ..models.plans import Verdict
 from ..models.records import ClassCount, SpecificCounts
 from ..models.reports import BatchReport, Report, Status
-from ..models.usage import Measured, Usage
+from ..models.usage import Measured, Part, Usage
 from ..models.writing import Spent
 from ..policy.compression import compression
 from ..policy.economics import cache_cost
+from ..policy.fullness import MAY_LEAVE, breakdown, in_words, stays
 from ..policy.zones import ratio_of, zone_of
 from ..tokens.windows import prices_of, rates_of
 from .compact import PassResult
 from .measure import Situation
 from .pass_request import PassRequest
 
+DIGESTS = "digest"
+"""Reason of what stands in the place of originals since this pass."""
+KEPT_RAW = "kept_raw"
+"""Reason of what was to leave and did not: no digest of it was smaller, or was good enough."""
 _OUTPUT_PRICE = 5.0
 """An output token costs about so many input tokens, with every model of the table."""
 
@@ -35,7 +41,8 @@ def report(
     before = situation.usage
     after = _after(situation, request, result)
     target_tokens, target_ratio = _target(situation, request, result)
-    status, reason = _outcome(request, result, after, target_tokens)
+    stayed = _stayed(situation, request, result, after)
+    status, reason = _outcome(request, result, after, target_tokens, stayed)
     pressed = compression(
         [made.sizes(situation.counter.per_result_overhead) for made in result.made],
         request.rules,
@@ -69,6 +76,9 @@ def report(
             )
             for made in result.made
         ),
+        stayed=stayed,
+        target_of=situation.target_window,
+        meaning=_meaning(request, result, before),
         protected=dict(Counter(one.reason for one in result.plan.verdicts if one.verdict != "free")),
         specifics=total([made.record.specifics for made in result.made]),
         redaction=dict(sorted(redaction.items())),
@@ -84,7 +94,7 @@ def report(
         else None,
         probes=result.probes,
         compression=pressed.share,
-        how_to_apply=note.how_to_apply,
+        how_to_apply=how_to_apply(note, info.handle, info.path),
         plan_id=result.plan_id if request.dry_run else "",
         slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.dry_run else (),
         notes=_notes(situation, request, result, pressed.note),
@@ -93,12 +103,10 @@ def report(
 
 def _after(situation: Situation, request: PassRequest, result: PassResult) -> Usage:
     before = situation.usage
-    used = situation.view_used
-    if used is not None:
-        saved = situation.view.tokens - result.view.tokens
-        if request.dry_run:
-            saved = result.plan.before_tokens - result.plan.predicted_tokens
-        used = max(0, used - round(situation.scale * saved))
+    if request.dry_run:
+        used = situation.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
+    else:
+        used = situation.used_with(result.view)
     ratio = ratio_of(used, before.effective_window.value)
     zone = zone_of(ratio, request.policy)
     source = before.used.source if used == before.used.value else f"{before.used.source}, less what was replaced"
@@ -109,7 +117,50 @@ def _after(situation: Situation, request: PassRequest, result: PassResult) -> Us
         zone=zone.name,
         action=zone.action,
         compacted_view_tokens=None,
+        compacted_view_ratio=None,
+        waiting=0,
+        meaning="",
+        how_to_apply="",
     )
+
+
+def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
+    """Which list the numbers before and after are of."""
+    if request.dry_run and result.plan.slots:
+        return "Nothing is changed yet: before is the host's own list, planned is the shorter one."
+    if result.made or result.copies:
+        return "Before is the host's own list, after is the shorter one: it counts once it stands in the other's place."
+    return before.meaning
+
+
+def _stayed(situation: Situation, request: PassRequest, result: PassResult, after: Usage) -> tuple[Part, ...]:
+    """What is in the context after the pass: what stays and why, its new digests, and what is no item."""
+    if request.dry_run:
+        leaving = {name for slot in result.plan.slots for name in slot.item_ids}
+        saved = result.plan.before_tokens - result.plan.predicted_tokens
+        digests = sum(one.tokens for one in situation.view.items if one.item.id in leaving) - saved
+        entries = [*stays(result.plan.verdicts, leaving), *_shared(DIGESTS, len(leaving), digests)]
+    else:
+        before = {one.item.id: one.batch_id for one in situation.view.items}
+        reasons = dict(_reasons(result.plan.verdicts))
+        reasons |= dict.fromkeys((name for slot in result.plan.slots for name in slot.item_ids), KEPT_RAW)
+        entries = [
+            (DIGESTS if one.batch_id and one.batch_id != before.get(name) else reasons.get(name, MAY_LEAVE), one.tokens)
+            for one in result.view.items
+            for name in (one.item.id,)
+        ]
+    return breakdown(entries, after.used.value, scale=situation.scale)
+
+
+def _reasons(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, str]]:
+    for one in verdicts:
+        yield one.item_id, next(reason for reason, _ in stays([one]))
+
+
+def _shared(reason: str, number: int, tokens: int) -> Iterator[tuple[str, int]]:
+    """So many entries that come to so many tokens."""
+    for place in range(number):
+        yield reason, tokens if place == 0 else 0
 
 
 def _target(situation: Situation, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
@@ -117,7 +168,9 @@ def _target(situation: Situation, request: PassRequest, result: PassResult) -> t
     return round(result.plan.target_tokens * situation.scale), share
 
 
-def _outcome(request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None) -> tuple[Status, str]:
+def _outcome(
+    request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None, stayed: Sequence[Part]
+) -> tuple[Status, str]:
     if request.dry_run:
         return result.plan.status, result.plan.reason
     if result.refusal:
@@ -129,10 +182,19 @@ def _outcome(request: PassRequest, result: PassResult, after: Usage, target_toke
             return "partial", "Nothing was replaced: every unit that was to leave changed while the pass worked."
         return "target_not_reached", f"Nothing was replaced: {_why_none(result)}."
     if result.dropped:
-        return "partial", f"{result.dropped} batches were dropped because their units changed meanwhile."
+        return "partial", _dropped(result.dropped)
     if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
-        return "target_not_reached", _why_above(result)
-    return "compacted", f"{len(result.made)} batches were archived and replaced by checked digests."
+        return "target_not_reached", _why_above(stayed)
+    made = len(result.made)
+    return (
+        "compacted",
+        f"{counted(made, 'batch')} {verb(made, 'was', 'were')} archived and replaced by checked digests.",
+    )
+
+
+def _dropped(number: int) -> str:
+    words = verb(number, "was dropped because its", "were dropped because their")
+    return f"{counted(number, 'batch')} {words} units changed meanwhile."
 
 
 def _why_none(result: PassResult) -> str:
@@ -141,28 +203,31 @@ def _why_none(result: PassResult) -> str:
     return "no digest was smaller than what it would stand for"
 
 
-def _why_above(result: PassResult) -> str:
-    held = Counter[str]()
-    for one in result.plan.verdicts:
-        if one.verdict != "free":
-            held[one.reason] += one.tokens
-    words = ", ".join(f"{reason} {tokens:,}" for reason, tokens in held.most_common(4) if tokens)
-    return f"Everything that may leave has left. Tokens that stay, by reason: {words}."
+def _why_above(stayed: Sequence[Part]) -> str:
+    return f"Everything that may leave has left. What stays: {in_words(stayed)}."
 
 
 def _notes(situation: Situation, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
     notes = [*result.plan.notes]
-    if request.keep_last is not None and 0 <= request.keep_last < HARD_FLOOR_TOOL_RESULTS:
-        notes.append(f"keep_last {request.keep_last} was raised to {HARD_FLOOR_TOOL_RESULTS}, the floor")
+    if request.keep_last is not None and 0 <= request.keep_last < (floor := request.policy.floor_tool_results):
+        notes.append(f"keep_last {request.keep_last} was raised to {floor}, the floor")
     if result.refused:
-        notes.append(f"{len(result.refused)} items were left whole: no digest of them is smaller; not tried again")
+        words = verb(len(result.refused), "was left whole: no digest of it", "were left whole: no digest of them")
+        notes.append(f"{counted(len(result.refused), 'item')} {words} is smaller; not tried again")
     if result.copies:
-        notes.append(f"{result.copies} fetched copies became pointers; their originals are in the archive already")
+        words = verb(result.copies, "became a pointer; its original is", "became pointers; their originals are")
+        notes.append(f"{counted(result.copies, 'fetched copy')} {words} in the archive already")
     if pressed and not result.refusal:
         notes.append(pressed)
     lost = lost_holders(result.fold, standing_holders(result.fold, present_items(result.fold)))
     if lost:
-        notes.append(f"{lost} specifics of earlier digests count as left out: what showed them left the context")
+        words = verb(lost, "counts as left out: what showed it", "count as left out: what showed them")
+        notes.append(f"{counted(lost, 'specific')} of earlier digests {words} left the context")
+    if situation.forced_over is not None and situation.forced_over != situation.window_tokens:
+        notes.append(
+            "forced with no window named: the target is a share of the session's own "
+            f"{counted(situation.forced_over, 'token')}"
+        )
     if situation.scale < 1:
         notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
     return tuple(dict.fromkeys([*notes, *result.probes.notes, *_about_summaries(result), *result.notes]))
@@ -183,7 +248,7 @@ def _about_summaries(result: PassResult) -> list[str]:
     if spent.calls:
         price = "price not known" if spent.dollars is None else f"${spent.dollars:.4f}"
         notes.append(
-            f"summaries by {result.author}: {spent.calls} answers, {spent.tokens_in:,} tokens in, "
+            f"summaries by {result.author}: {counted(spent.calls, 'answer')}, {spent.tokens_in:,} tokens in, "
             f"{spent.tokens_out:,} out, {price}"
         )
     return notes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from ..errors import InvalidArgument, WriteFailed
+from ..errors import InvalidArgument
 from ..hosts.claude_code_rewrite import rewritten
 from ..hosts.transcript_rows import only_sidechain, rows_of
 from ..models.events import SessionInfo
 from ..models.items import Content
 from ..models.reports import Report
+from ..store.out_file import OutFile
 from . import files
 from .dependencies import Dependencies
 from .importing import dump
@@ -47,10 +47,11 @@ class RewrittenSession:
 class Rewriting:
     """Writes new session files; a file that is there is never touched."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, messages: Messages) -> None:
+    def __init__(self, given: Dependencies, sessions: Sessions, messages: Messages, home: Path) -> None:
         self._given = given
         self._sessions = sessions
         self._messages = messages
+        self._home = home
 
     async def open(self, path: Path) -> tuple[SessionInfo, files.Opened]:
         """The session that a transcript is of.
@@ -70,7 +71,9 @@ class Rewriting:
         own = path.name.split(".", 1)[0]
         named = any(row.get("sessionId") == own for row in rows)
         name = own if named else context.session_id or files.session_id_of(path, None)
-        info = await self._sessions.ensure(name, host="claude-code", project=context.project, source=path.name)
+        info = await self._sessions.ensure(
+            name, host="claude-code", project=context.project, source=path.name, path=files.place_of(path)
+        )
         return info, files.Opened(rows=rows, context=context)
 
     async def write(
@@ -79,45 +82,30 @@ class Rewriting:
         """Run a pass and write the session that is left, under an id of its own.
 
         Raises:
-            PassInProgress, WriteFailed: no file was written.
+            PassInProgress, WriteFailed, OutputRefused: no file was written.
         """
+        new_id = str(uuid.UUID(hex=self._given.random_hex(16), version=4))
+        target = path.with_name(f"{new_id}.jsonl")
+        out = await asyncio.to_thread(self._beside, path, target)
         passed = await self._messages.passed(info, opened.context, request, told)
         if request.dry_run or passed.report.status == "failed" or not passed.contents:
             return RewrittenSession(report=passed.report)
         places = {item.id: item.position for item in opened.context.items}
         contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
-        new_id = str(uuid.UUID(hex=self._given.random_hex(16), version=4))
         rows: list[dict[str, Any]] = rewritten(opened.rows, contents, new_id)
-        target = path.with_name(f"{new_id}.jsonl")
         await self._sessions.ensure(
-            new_id, host="claude-code", project=info.project, parent=info.session_id, source=target.name
+            new_id,
+            host="claude-code",
+            project=info.project,
+            parent=info.session_id,
+            source=target.name,
+            path=files.place_of(target),
         )
-        await asyncio.to_thread(_write_new, target, "".join(dump(row) + "\n" for row in rows).encode(), like=path)
+        await asyncio.to_thread(out.write, "".join(dump(row) + "\n" for row in rows).encode())
         apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
         report = msgspec.structs.replace(passed.report, how_to_apply=apply)
         return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
 
-
-def _write_new(path: Path, data: bytes, *, like: Path) -> None:
-    """Write a file that is not there yet, flush it and read it back."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, like.stat().st_mode & 0o777)
-    except OSError as error:
-        raise _refused(error) from error
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.read_bytes() != data:
-            raise OSError("it does not read back as it was written")
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise _refused(error) from error
-
-
-def _refused(error: OSError) -> WriteFailed:
-    return WriteFailed(
-        f"The new session could not be written ({error.strerror or error}).",
-        next="Make room or check the folder's owner; the originals are in the store, and the old session is as it was.",
-    )
+    def _beside(self, path: Path, target: Path) -> OutFile:
+        """Who may read a transcript may read the new one."""
+        return OutFile(target, home=self._home, sources=[path], mode=path.stat().st_mode & 0o777)

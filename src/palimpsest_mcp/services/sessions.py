@@ -10,14 +10,21 @@ from collections.abc import Callable, Sequence
 from ..errors import InvalidArgument, RevConflict, SessionUnknown
 from ..ledger.fold import Fold, Parts
 from ..ledger.view import View, view
+from ..models.advice import Advice, Either, step, tool_call
 from ..models.events import Decision, SessionInfo, SessionKey
+from ..models.nouns import counted
+from ..models.plain_text import shown
 from .dependencies import ContentCounter, Dependencies
+from .session_names import begun, called, near, read_from
+from .surface import named_by_mark
 
 KEPT_FOLDS = 16
 """Folds held in memory at a time; one of a 1M-token session takes some 10 MB."""
 MAX_PARENTS = 32
 """How far a chain of parents is followed: far more than forks occur, and a circle ends."""
 MAX_ID_CHARACTERS = 4_096
+NEWEST = 5
+"""Sessions that an error names where none is near."""
 
 
 class Sessions:
@@ -34,47 +41,79 @@ class Sessions:
         return SessionKey(info.session_id, self._given.principal)
 
     async def all(self) -> tuple[SessionInfo, ...]:
-        """Every session, oldest first."""
-        return await self._given.store.ledger.sessions(self._given.principal)
+        """Every session that may be asked about, oldest first."""
+        return tuple(
+            one for one in await self._given.store.ledger.sessions(self._given.principal) if self._is_ours(one)
+        )
+
+    async def only(self) -> SessionInfo | None:
+        """The one session that may be asked about; None where all may."""
+        return await self.find(self._given.only_session) if self._given.only_session else None
+
+    def _is_ours(self, info: SessionInfo) -> bool:
+        return not self._given.only_session or self._given.only_session in (info.session_id, info.handle)
 
     async def find(self, name: str) -> SessionInfo:
-        """A session by its id or handle.
+        """A session by its id or handle, by four characters or more that only one of them begins with, or by the file
+        that it was read from.
 
         Raises:
-            SessionUnknown: there is none.
+            SessionUnknown: there is none, or several are; it says which may be meant.
         """
+        if (info := await self.known(name)) is not None:
+            return info
+        infos = await self.all()
+        found = read_from(name, infos) or begun(name, infos)
+        if len(found) == 1:
+            return found[0]
+        raise _several(name, found) if found else unknown(name, near(name, infos), infos)
+
+    async def known(self, name: str) -> SessionInfo | None:
+        """The session that has exactly this id or handle; None where there is none."""
         ledger = self._given.store.ledger
         info = await ledger.info(SessionKey(name, self._given.principal)) if name else None
         if info is None and name in self._handles:
             info = await ledger.info(SessionKey(self._handles[name], self._given.principal))
         if info is None and _looks_like_handle(name):
             info = next((other for other in await self.all() if other.handle == name), None)
-        if info is None:
-            raise SessionUnknown(
-                "No session has this id or handle.",
-                next="`palimpsest-mcp status` lists the newest; a new one is made by record_items.",
-            )
+        if info is None and "[" in name:  # perhaps as a face shows it
+            meant = named_by_mark(name, await self.all(), _id_of, self._given.redactor)
+            info = meant[0] if len(meant) == 1 else None
+        if info is None or not self._is_ours(info):
+            return None
         self._handles[info.handle] = info.session_id
         return info
 
     async def ensure(
-        self, session_id: str, *, host: str = "", project: str = "", parent: str | None = None, source: str = ""
+        self,
+        session_id: str,
+        *,
+        host: str = "",
+        project: str = "",
+        parent: str | None = None,
+        source: str = "",
+        path: str = "",
     ) -> SessionInfo:
         """The session of this id or handle, made when it does not exist; `new` mints an id.
+
+        Args:
+            path: absolute path of the file that it is read from.
 
         Raises:
             InvalidArgument: the id is empty or too long.
         """
+        only = self._given.only_session
+        if only and session_id != only and await self.known(session_id) is None:
+            raise unknown(session_id, (), await self.all())
         if session_id == "new":
             session_id = f"p-{self._given.random_hex(8)}"
         if not session_id or len(session_id) > MAX_ID_CHARACTERS:
             raise InvalidArgument(
-                f"A session id has 1 to {MAX_ID_CHARACTERS} characters.", next="Give another id, or `new` to get one."
+                f"A session id has 1 to {MAX_ID_CHARACTERS:,} characters, not {len(session_id):,}.",
+                next="Give another id, or `new` to get one.",
             )
-        try:
-            return await self.find(session_id)
-        except SessionUnknown:
-            pass
+        if (known := await self.known(session_id)) is not None:
+            return known
         info = SessionInfo(
             session_id=session_id,
             handle=await self._free_handle(session_id),
@@ -84,6 +123,7 @@ class Sessions:
             parent=parent,
             created=self._given.now(),
             source=source,
+            path=path,
         )
         return await self._given.store.ledger.create(SessionKey(session_id, self._given.principal), info)
 
@@ -159,7 +199,7 @@ class Sessions:
         return parts
 
     async def _free_handle(self, session_id: str) -> str:
-        taken = {info.handle for info in await self.all()}
+        taken = {info.handle for info in await self._given.store.ledger.sessions(self._given.principal)}
         return next(handle for handle in _handles(self._given.principal, session_id) if handle not in taken)
 
 
@@ -168,6 +208,45 @@ def _handles(principal: str, session_id: str) -> list[str]:
     seed = f"{principal}\0{session_id}".encode("utf-8", "surrogatepass")
     letters = base64.b32encode(hashlib.sha256(seed).digest()).decode().lower().rstrip("=")
     return ["s" + letters[:length] for length in range(4, len(letters))]
+
+
+def unknown(name: str, meant: Sequence[SessionInfo], infos: Sequence[SessionInfo]) -> SessionUnknown:
+    """What is said of a name that no session has.
+
+    Args:
+        meant: sessions that it is near.
+        infos: every session, oldest first; the newest are named where none is near.
+    """
+    guess = f" Did you mean {' or '.join(called(one) for one in meant)}?" if meant else ""
+    here = meant or infos[: -NEWEST - 1 : -1]
+    names = f"Name one of {', '.join(called(one) for one in here)}; or " if here else ""
+    start = tool_call("check_context_ratio", {"session_id": "new"})
+    return SessionUnknown(
+        f"No session is called {shown(name)}.{guess}",
+        next=Advice(
+            "{}",
+            Either(
+                command=Advice("See all sessions: {}", step("sessions")),
+                tool=f"{f'{names}start' if names else 'Start'} one: {start}",
+                call=f"{names}see sessions()" if names else 'Make one: record_items("new", items)',
+            ),
+        ),
+        name=name,
+        near=tuple(one.handle for one in meant),
+    )
+
+
+def _several(name: str, found: Sequence[SessionInfo]) -> SessionUnknown:
+    listed = ", ".join(called(one) for one in found[:NEWEST]) + (" …" if len(found) > NEWEST else "")
+    return SessionUnknown(
+        f"{shown(name)} may be {counted(len(found), 'session')}: {listed}.",
+        next="Give the handle of the one that is meant.",
+        name=name,
+    )
+
+
+def _id_of(info: SessionInfo) -> str:
+    return info.session_id
 
 
 def _looks_like_handle(name: str) -> bool:

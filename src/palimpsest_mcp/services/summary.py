@@ -13,6 +13,7 @@ from ..errors import InvalidArgument, SummaryChanged
 from ..ledger.fold import Fold
 from ..models.events import SessionInfo
 from ..models.items import Item
+from ..models.nouns import counted
 from ..models.summaries import AnchoredSummary
 from ..summary.budget import BUDGET_TOKENS, fit, own
 from ..summary.checks import check, cycle_note
@@ -213,7 +214,7 @@ class KeptSummaries:
         tokens = self._count(to_markdown(summary))
         notes: list[str] = []
         if files := summary.left_out.get("files_modified"):
-            notes.append(f"the summary leaves out {files} files: {full_command(summary.session)}")
+            notes.append(f"the summary leaves out {counted(files, 'file')}: {full_command(summary.session)}")
         if tokens > BUDGET_TOKENS:
             notes.append(
                 f"the summary takes {tokens} tokens, more than {BUDGET_TOKENS}: what was stated is never cut; "

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..ports.small_file import read_small
 from .places import settings_file
 
 AUTO_VARIABLE = "PALIMPSEST_AUTO"
@@ -18,7 +19,7 @@ def is_automatic(home: Path, *, environ: Mapping[str, str] | None = None) -> boo
     if told := variables.get(AUTO_VARIABLE):
         return told.strip().lower() not in _NO
     try:
-        data = settings_file(home, environ=variables).read_bytes()
+        data = read_small(settings_file(home, environ=variables))
     except OSError:
         return True
     import tomllib  # only where there is a file

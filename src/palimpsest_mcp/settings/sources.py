@@ -13,6 +13,7 @@ import msgspec
 from pydantic_settings import EnvSettingsSource
 
 from ..errors import InvalidSettings
+from ..ports.small_file import read_small
 from .model import SettingValues
 from .places import CONFIG_VARIABLE, HOME_VARIABLE, home_folder, settings_file
 from .policies import FIELD_PREFIX, PolicyTable, read_table
@@ -96,7 +97,7 @@ def _variables() -> dict[str, Any]:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        values = tomllib.loads(file.read_bytes().decode("utf-8"))
+        values = tomllib.loads(read_small(file).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         if os.environ.get(CONFIG_VARIABLE):
             raise InvalidSettings(
@@ -105,7 +106,8 @@ def _read(file: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise InvalidSettings(
-            f"{file} cannot be read: {error.strerror}.", next="Check the file's owner and mode."
+            f"{file} cannot be read: {error.strerror}.",
+            next="It must be a regular file of at most 1 MB that you may read.",
         ) from error
     except ValueError as error:  # TOML's own errors and those of UTF-8
         raise InvalidSettings(f"{file} is not valid TOML: {error}.", next="Correct the place that it names.") from error

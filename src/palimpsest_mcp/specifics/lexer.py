@@ -54,8 +54,12 @@ _LAST_LETTERS = frozenset("".join(trigger[-1:] for trigger in TRIGGERS))
 _IN_WORD = re.compile(f"[{WORD}]")
 _SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
 _URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+")
+_EASTERN = "\u4e07\u5104\u4ebf\u842c\u5146"
+"""Ten thousand, a hundred million, and above, as East Asian numbers are grouped."""
+_EASTERN_MONEY = "\u5186\u5143"
 _JOINED = re.compile(
-    rf"(?<![{WORD}.])[-+~]?(?:{shapes.DOLLARS}(?=\$))?"
+    rf"(?<![{WORD}.,])(?P<east>[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:(?:[{_EASTERN}][0-9,]*)+(?<!,)[{_EASTERN_MONEY}]?|[{_EASTERN_MONEY}]))"
+    rf"|(?<![{WORD}.])(?<![0-9]:)(?<![0-9]{{2}}-[0-9]{{2}}-)[-+~]?(?:{shapes.DOLLARS}(?=\$))?"
     rf"(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:(?:,[0-9]{{3}})+|(?:,[0-9][0-9]){{1,4}},[0-9]{{3}})(?:\.[0-9]+)?"
     rf"(?:[%{shapes.SIGNS[1:]}]|[A-Za-z\u00b0\u00b5\u03bc/]{{1,8}})?"
     rf"|[{shapes.SIGNS}]?[0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9][0-9][{shapes.SIGNS[1:]}]?"
@@ -63,6 +67,8 @@ _JOINED = re.compile(
     rf"(?![{WORD}])"
     "|(?<![0-9])(?:[0-9]{2,4}\u5e74)?[0-9]{1,2}\u6708(?:[0-9]{1,2}[\u65e5\u53f7])?"
 )
+_GROUPED = re.compile(f"[,\u6708{_EASTERN}{_EASTERN_MONEY}]")
+_DECIMAL = re.compile(r"(?:^|(?<==))[-+~]?[0-9]{1,9},(?:[0-9]{1,2}|[0-9]{4,9})(?=[.:,!?]*$)")
 _ATOM = re.compile(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
@@ -161,8 +167,29 @@ def _plain_run(run: str, at: int, out: list[Hit]) -> None:
     if "</" in run:
         run = _CLOSERS.sub(_blank, run)
     done = 0
-    if "," in run or "\u6708" in run:
+    if ";" in run and _GROUPED.search(run):
+        for piece in run.split(";"):
+            _plain_run(piece, at, out)
+            at += len(piece) + 1
+        return
+    if _GROUPED.search(run):
+        if alone := _DECIMAL.search(run):  # as it stands it is true of a decimal and of a pair
+            _atoms(run[: alone.start()], at, out)
+            out.append((at + alone.start(), at + alone.end(), "number", REACH_COMMA))
+            return
         for found in _JOINED.finditer(run):
+            if found["east"]:
+                _atoms(run[done : found.start()], at + done, out)
+                money = found[0][-1] in _EASTERN_MONEY
+                out.append((at + found.start(), at + found.end(), "money" if money else "number", NO_REACH))
+                done = found.end()
+                continue
+            if "," in found[0] and (
+                run[found.start() - 1 : found.start()] == ","
+                or run[found.end() :][:1] == ","
+                and run[found.end() + 1 :][:1]
+            ):
+                continue  # one of a list
             decimal = found["comma"]
             cls = whole(found[0].replace(",", ".") if decimal else found[0]) if len(found[0]) <= LONGEST else None
             if decimal and decimal[-1].isdigit():  # its unit may follow; else these are two numbers

@@ -139,10 +139,10 @@ def after_money(text: str, start: int, end: int, cls: str) -> tuple[int, str]:
 
 
 def after_comma(text: str, start: int, end: int, cls: str) -> tuple[int, str]:
-    """`12,5` is one number where its unit follows, else two of a list."""
+    """`12,5` is one number where its unit follows, or (`cls` says so) where it stands alone; else two of a list."""
     far, grown = after_number(text, start, end, "")
     found = _SHORT_UNIT.match(text, end) if grown == "" else None
-    return (found.end(), "quantity") if found else (far, grown)
+    return (found.end(), "quantity") if found else (far, grown or cls)
 
 
 def after_doi(text: str, start: int, end: int, cls: str) -> tuple[int, str]:

@@ -11,11 +11,12 @@ from typing import Final
 from ..models.specifics import Span
 from . import lexer, phrases
 from .classes import CLASSES, SpecificClass, UserClass
+from .groups import view
 from .keys import key_before
 from .lexer import Hit, lex
 from .user import UserPattern, compiled
 
-RULES: Final = "3"
+RULES: Final = "4"
 """Counts up with every change of what the built-in classes find."""
 
 _LAYOUT = "\n\t\r\"'`()[]{}|"
@@ -35,6 +36,10 @@ _AFTER: Final[dict[int, Callable[[str, int, int, str], tuple[int, str]]]] = {
     lexer.REACH_DOI: phrases.after_doi,
 }
 """How a find goes on once what follows its token is seen."""
+_OF_NUMBERS: Final = frozenset(
+    (lexer.REACH_NUMBER, lexer.REACH_DATE, lexer.REACH_WORD, lexer.REACH_MONEY, lexer.REACH_COMMA)
+)
+"""Read in the plain view of groups."""
 
 Found = tuple[int, int, str]
 """Start, end, class."""
@@ -76,7 +81,8 @@ class DefaultRegistry:
         return _resolved(built_in, self._extra, text, self._rank) if self._extra else built_in
 
     def _scan(self, text: str, offset: int) -> Iterator[Found]:
-        blanked = f" {_blanked(text)} "
+        plainly = view(text)
+        blanked = f" {_blanked(plainly)} "
         tokens = blanked.split(" ")
         records = self._records(tokens)
         at, done = -1, 0
@@ -87,8 +93,9 @@ class DefaultRegistry:
                 if start < done:
                     continue
                 if reach:
-                    end, cls = _AFTER[reach](text, start, end, cls)
+                    end, cls = _AFTER[reach](plainly if reach in _OF_NUMBERS else text, start, end, cls)
                 if cls:
+                    end += text[start] == "(" and text[end : end + 1] == ")"  # one bracket became a minus
                     done = end
                     yield start + offset, end + offset, cls
 

@@ -118,7 +118,7 @@ DOLLARS = "(?:US|CA|AU|NZ|HK|[ACRS])?"
 _EURO = r"\d{1,3}(?:\.\d{3})+,\d\d"
 _SCALE = "(?:[kKmMBT]|bn|mn)"
 MONEY = re.compile(
-    rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN}|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
+    rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,3}}(?:_\d{{3}})+|{_INDIAN}|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
     rf"(?:/[A-Za-z0-9]{{1,12}})?|[-+~]?[{SIGNS[1:]}]\d|(?:{_EURO}|{_NUM})[{SIGNS[1:]}\u00a2]"
 )
 LONE_MONEY = re.compile(rf"{DOLLARS}\$\d")
@@ -143,7 +143,7 @@ CURRENCY_AFTER = re.compile(
 )
 PLAIN_NUMBER = re.compile(rf"[-+]?(?:{_EURO}|{_NUM})(?![.,]\d)")
 NUMBER = re.compile(
-    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN})(?:\.\d+)?|{_EURO}|\d{{1,3}}(?:_\d{{3}})+|\d+\.\d+[fFdD]?)"
+    rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN})(?:\.\d+)?|{_EURO}|\d{{1,3}}(?:_\d{{3}})+(?:\.\d+)?|\d+\.\d+[fFdD]?)"
     r"|[-+]?0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]*)?[pP][-+]?\d{1,5}[fF]?|0[bB][01]{2,64}|0[oO][0-7]{2,22}"
     r"|\d+\.\d+-\d+\.\d+|\d{5,}-\d+|\d+-\d{5,}"
 )

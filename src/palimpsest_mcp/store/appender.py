@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from ..ports.clock import Clock, RandomHex
 from .home import Home
@@ -14,6 +16,8 @@ from .whole_files import write_all
 
 ROLL_BYTES = 16 << 20
 """A segment of this size gets no further lines."""
+HOLD_TIMEOUT_S = 10.0
+"""How long an append waits for a purge that writes its segment anew."""
 OPEN_SEGMENTS = 64
 """Segments of one kind that a process keeps open; a session that had to give way goes on in a new segment."""
 
@@ -56,22 +60,43 @@ class Appender:
         self._roll_bytes = roll_bytes
         self._segment: Segment | None = None
 
-    def segment(self) -> Segment:
-        """The segment that the next append goes to.
+    @contextmanager
+    def turn(self) -> Generator[Segment]:
+        """The segment that the next append goes to, held until the block ends.
+
+        A purge writes a segment anew without some of its lines and takes the old one away, also one that its writer has
+        open. It holds the file meanwhile: so a writer sees its file taken away before it writes, or the purge sees what
+        was written.
 
         Raises:
-            OSError: none can be made.
+            OSError: none can be made, or somebody holds it for too long.
         """
-        now = self._segment
-        if now is not None and not self._usable(now):
+        segment = self._held()
+        try:
+            yield segment
+        finally:
+            if self._segment is segment:  # else it is closed, and its number may be another file's
+                try:
+                    self._disk.let_go(segment.fd)
+                except OSError:
+                    self.close()
+
+    def _held(self) -> Segment:
+        while True:
+            now = self._segment
+            if now is not None and now.pid != self._disk.pid():
+                self.close()  # a forked child shares its parent's hold
+                continue
+            if now is None:
+                now = self._segment = self._open()
+            if not self._disk.hold(now.fd, HOLD_TIMEOUT_S):
+                raise OSError(errno.EAGAIN, "somebody holds the segment")
+            if self._usable(now):
+                return now
             self.close()
-            now = None
-        if now is None:
-            now = self._segment = self._open()
-        return now
 
     def append(self, data: bytes, lines: int, *, durable: bool = True) -> int:
-        """Write lines to the segment's end; with `durable` they, and the segment's name, are flushed.
+        """Write lines to the segment's end, in a turn; with `durable` they, and the segment's name, are flushed.
 
         Returns:
             The offset they start at.
@@ -79,7 +104,8 @@ class Appender:
         Raises:
             OSError: they do not count as written.
         """
-        segment = self.segment()
+        segment = self._segment
+        assert segment is not None, "only in a turn"
         try:
             write_all(self._disk, segment.fd, data)
             if durable:
@@ -121,8 +147,8 @@ class Appender:
             segment.named = True
 
     def _usable(self, segment: Segment) -> bool:
-        """Not in a forked child, not when full, and not when the store was moved or removed under us."""
-        if segment.pid != self._disk.pid() or segment.size >= self._roll_bytes:
+        """Not when full, and not when a purge took it away or the store was moved or removed under us."""
+        if segment.size >= self._roll_bytes:
             return False
         found = self._disk.look(segment.path)
         if found is not None and found.identity == segment.identity:

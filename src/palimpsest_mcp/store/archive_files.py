@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import RecordDamaged, WriteFailed
+from ..ledger.tombstones import record_without
+from ..models.advice import Advice, step
 from ..models.events import SessionKey
+from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
 from ..ports.clock import Clock, RandomHex
-from ..ports.store import Damage
+from ..ports.store import Broken, Damage
 from .appender import ROLL_BYTES, Appender, Shelf
 from .batch_index import BatchIndex, Copy
 from .failures import unreadable, write_failed
 from .home import ARCHIVE, Home
-from .lines import Reader, encode_all, is_whole
-from .records import flaw
+from .lines import Reader, encode, encode_all, is_whole
+from .records import flaw, refuse_purged
+from .rewriting import Change, rewrite, spoilt
 from .segments import SegmentFolder
-from .sessions import refuse_other_key
+from .sessions import refuse_foreign, refuse_other_key
+from .tombstone_file import TombstoneFile
 from .whole_files import read_from
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
@@ -36,6 +41,7 @@ class SessionArchive:
         self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
         self._index = BatchIndex(self._segments)
         self.appender = Appender(home, self._path, clock, random_hex, roll_bytes=roll_bytes)
+        self.tombstones = TombstoneFile(home, self.folder)
         self.writing = threading.Lock()
 
     def append(self, records: Sequence[OffloadRecord]) -> None:
@@ -44,21 +50,19 @@ class SessionArchive:
         Raises:
             WriteFailed: any of it failed; what was written is cut off again.
         """
-        data = encode_all(records)
         with self.writing:
             try:
-                segment = self.appender.segment()
-                start = self.appender.append(data, len(records))
+                with self.appender.turn() as segment:
+                    refuse_purged(records, self.tombstones.read())
+                    data = encode_all(records)
+                    start = self.appender.append(data, len(records))
+                    try:
+                        self._read_back(segment.name, start, data)
+                    except (OSError, WriteFailed):
+                        self.appender.abandon(start)
+                        raise
             except OSError as error:
                 raise write_failed(error, "the archive") from error
-            try:
-                self._read_back(segment.name, start, data)
-            except OSError as error:
-                self.appender.abandon(start)
-                raise write_failed(error, "the archive") from error
-            except WriteFailed:
-                self.appender.abandon(start)
-                raise
 
     def _read_back(self, segment: str, start: int, data: bytes) -> None:
         found = read_from(self._home.disk, os.path.join(self._path, segment), start)
@@ -88,7 +92,9 @@ class SessionArchive:
             return None
         raise RecordDamaged(
             f"The record of {batch_id} is damaged, and there is no whole copy.",
-            next="Restore the session's folder `offloaded` from a backup; `verify` lists what else is damaged.",
+            next=Advice(
+                "Restore the session's folder `offloaded` from a backup; what else is damaged: {}", step("verify")
+            ),
         )
 
     def batch_ids(self) -> list[str]:
@@ -106,6 +112,73 @@ class SessionArchive:
             if reason := self._line_flaw(line.raw):
                 news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=reason))
         return tuple(news.damage)
+
+    def broken(self) -> list[Broken]:
+        """Lines that cannot be trusted, with their bytes, and what a file that was cut off ends with.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            news = self._segments.news({}, skip_unreadable=True)
+            ends = [(name, place) for name, place in news.places.items() if 0 <= place.offset < place.size]
+            tails = [
+                Broken(
+                    where=self._segments.where(name, place.offset),
+                    raw=self._segments.read_line(name, place.offset, place.size - place.offset),
+                )
+                for name, place in ends
+            ]
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        lines = [
+            Broken(where=self._segments.where(name, line.offset), raw=line.raw)
+            for name, line in news.lines
+            if self._line_flaw(line.raw)
+        ]
+        return lines + tails
+
+    def mend(self, records: Mapping[bytes, OffloadRecord]) -> int:
+        """Put records in the place of broken lines; the files that held these are kept aside.
+
+        Raises:
+            WriteFailed, LockTimeout: what was broken is there as it was.
+        """
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            record = records.get(raw)
+            return raw if record is None else encode(record)[:-1]
+
+        return self._rewrite(change, tail=True, aside=True)
+
+    def forget(self, gone: Forgotten) -> int:
+        """Write every segment anew that holds what has to go.
+
+        Raises:
+            WriteFailed, LockTimeout: some segments may still have it; asking again goes on.
+        """
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            if gone.whole:
+                return None
+            try:
+                record = _RECORDS.decode(raw) if whole else None
+            except ValueError:
+                record = None
+            if record is None:
+                return None if spoilt(raw, gone) else raw
+            kept = record_without(record, gone)
+            return raw if kept is record else encode(kept)[:-1]
+
+        return self._rewrite(change, tail=False, aside=False)
+
+    def _rewrite(self, change: Change, *, tail: bool, aside: bool) -> int:
+        try:
+            with self.writing:
+                self.appender.close()
+            return rewrite(self._home, self._path, change, tail=tail, aside=aside)
+        except OSError as error:
+            raise write_failed(error, "the archive") from error
 
     def _line_flaw(self, raw: bytes) -> str:
         if not is_whole(raw):
@@ -165,6 +238,16 @@ class ArchiveFiles:
 
     def damage(self, key: SessionKey) -> tuple[Damage, ...]:
         return self._archive(key).damage() if self._stands(key) else ()
+
+    def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return tuple(self._archive(key).broken()) if self._stands(key) else ()
+
+    def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+        refuse_foreign(key, records.values())
+        return self._archive(key).mend(records) if records and self._stands(key) else 0
+
+    def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        return self._archive(key).forget(gone) if self._stands(key) else 0
 
     def close(self) -> None:
         self._shelf.close()

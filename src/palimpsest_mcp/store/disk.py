@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -100,7 +101,18 @@ class Disk(Protocol):
         """Take a lock over threads and processes; None when the time ran out. The holder's death frees it."""
         ...
 
+    def hold(self, fd: int, timeout_s: float) -> bool:
+        """Lock the very file that is open, against everybody who holds it by another descriptor; False when the time
+        ran out. Letting go, closing it and the holder's death free it."""
+        ...
 
+    def let_go(self, fd: int) -> None:
+        """End a hold."""
+        ...
+
+
+_TAKE, _FREE = 2 | 4, 8
+"""`LOCK_EX | LOCK_NB` and `LOCK_UN` of flock, the same on every POSIX system."""
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _EXTEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -198,6 +210,31 @@ class RealDisk:
         except Timeout:
             return None
         return lambda: lock.release(force=True)
+
+    def hold(self, fd: int, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        while not _flock(fd, _TAKE):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOCK_POLL_S)
+        return True
+
+    def let_go(self, fd: int) -> None:
+        _flock(fd, _FREE)
+
+
+def _flock(fd: int, operation: int) -> bool:
+    """Whether it could be had at once. Windows needs none: a file that is open there can be neither removed nor
+    renamed, so whoever wants to take it away is refused instead."""
+    if sys.platform == "win32":
+        return True
+    import fcntl  # not there on Windows
+
+    try:
+        fcntl.flock(fd, operation)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _found(status: os.stat_result) -> Found:

@@ -5,26 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import RecordDamaged
-from ..models.events import Decision, Observation, SessionInfo, SessionKey
+from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
+from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
 from ..models.status import StatusNote
 from ..ports.clock import Clock, RandomHex
-from ..ports.store import Damage, DiskUse, LedgerPage
+from ..ports.store import Broken, Damage, DiskUse, LedgerPage, Tombstones
 from .archive_files import ArchiveFiles
 from .disk import Disk, RealDisk
-from .failures import unreadable
+from .failures import unreadable, write_failed
 from .fts_index import INDEX_NAME, FtsIndex
 from .handoff_files import DiskHandoffs, HandoffFiles
 from .home import ARCHIVE, LEDGER, SESSIONS, Home
 from .hop import hop
 from .index_search import IndexSearch
 from .ledger_files import LedgerFiles
+from .other_files import forget_beside, forget_notes, traces
 from .secret import Secret
 from .status_file import StatusFiles
 from .summary_files import DiskSummaries, SummaryFiles
@@ -61,6 +63,18 @@ class DiskLedger:
     ) -> int:
         return await hop(self._files.decide, key, decisions, after_rev=after_rev, lock_timeout_s=lock_timeout_s)
 
+    async def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
+        await hop(self._files.adopt, key, events)
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        return await hop(self._files.forget, key, gone)
+
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return await hop(self._files.broken, key)
+
+    async def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
+        return await hop(self._files.mend, key, events)
+
     @asynccontextmanager
     async def pass_lock(self, key: SessionKey) -> AsyncGenerator[None]:
         await hop(self._files.prepare_lock, key)
@@ -95,6 +109,15 @@ class DiskArchive:
     async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
         return await hop(self._files.damage, key)
 
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return await hop(self._files.broken, key)
+
+    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+        return await hop(self._files.mend, key, records)
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        return await hop(self._files.forget, key, gone)
+
 
 class DiskStore:
     """A store in a folder. Making one touches nothing; the folder is looked at with the first call, and made with the
@@ -127,11 +150,11 @@ class DiskStore:
         self.ledger = DiskLedger(self._ledger)
         self.archive = DiskArchive(self._archive)
         self.search = IndexSearch(FtsIndex(self._home, self._store_id))
-        self.summaries = DiskSummaries(
-            SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
-        )
+        self._summaries = SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
+        self.summaries = DiskSummaries(self._summaries)
         forks = _system_temp if temp is None else lambda: os.path.realpath(temp)
-        self.handoffs = DiskHandoffs(HandoffFiles(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s))
+        self._handoffs = HandoffFiles(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s)
+        self.handoffs = DiskHandoffs(self._handoffs)
 
     @property
     def location(self) -> str:
@@ -148,9 +171,28 @@ class DiskStore:
     async def secret(self) -> bytes:
         return await hop(self._secret.get)
 
+    async def secret_if_made(self) -> bytes:
+        """The same, but empty where there is none yet; makes nothing."""
+        return await hop(self._secret.if_made)
+
     async def note_status(self, key: SessionKey, note: StatusNote) -> None:
         """Keep a session's numbers where a status line finds them; a failure is nobody's."""
         await hop(self._status.put, key, note)
+
+    async def tombstones(self, key: SessionKey) -> Tombstones:
+        return await hop(self._ledger.tombstones, key)
+
+    async def bury(self, key: SessionKey, keys: Collection[str] = (), *, under_way: bool, whole: bool = False) -> None:
+        await hop(self._ledger.bury, key, keys, under_way=under_way, whole=whole)
+
+    async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
+        return await hop(self._forget_beside, key, gone)
+
+    async def forget_notes(self, gone: Forgotten, principal: str = "") -> tuple[str, ...]:
+        return await hop(self._forget_notes, gone, principal)
+
+    async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
+        return await hop(self._traces, holds)
 
     async def disk_use(self) -> DiskUse:
         return await hop(self._measure)
@@ -162,6 +204,27 @@ class DiskStore:
         self._ledger.close()
         self._archive.close()
         self.search.close()
+
+    def _forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
+        folder = self._home.session_folder(key)
+        try:
+            rest = forget_beside(self._home, folder, gone) if self._home.stands(folder) else []
+        except OSError as error:
+            raise write_failed(error, "the session's folder") from error
+        return (*self._summaries.forget(key, gone), *rest)
+
+    def _forget_notes(self, gone: Forgotten, principal: str) -> tuple[str, ...]:
+        try:
+            notes = forget_notes(self._home, gone)
+        except OSError as error:
+            raise write_failed(error, "the store's notes") from error
+        return (*self._handoffs.forget(gone, principal), *notes)
+
+    def _traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
+        try:
+            return (*traces(self._home, self._home.root, holds), *self._handoffs.holds(holds, ""))
+        except OSError as error:
+            raise unreadable(error, "the store") from error
 
     def _store_id(self) -> str:
         return hashlib.sha256(b"index of " + self._secret.get()).hexdigest()[:32]

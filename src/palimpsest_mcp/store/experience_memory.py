@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from ..errors import LockTimeout, SkillUnknown
 from ..ports.experience import ARCHIVE_FOLDER, LIVE_LOG, LogPart, SkillFile, SkillPlace
+from .other_files import blanked
 from .skill_places import checked_name
 
 
@@ -70,6 +71,15 @@ class MemoryLog:
         data = bytes(self.contents.get(place.key, {}).get(part.name, b"")[start : part.size])
         if data:
             yield data
+
+    async def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+        changed = False
+        for data in self.contents.get(place.key, {}).values():
+            old = bytes(data)
+            new = blanked(old, mask)
+            changed = changed or new != old
+            data[:] = new
+        return changed
 
     async def rotate(self, place: SkillPlace, month: str) -> str:
         held = self.contents.get(place.key, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import StoreError
 from ..ports.store import Entry, Match
+from .failures import write_failed
 from .home import Home
 from .search_text import SENTENCE, Term, cjk, parse, snippet, steps, words
 
@@ -92,8 +94,32 @@ class FtsIndex:
         return frozenset(_text(batch_id) for (batch_id,) in rows)
 
     def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
-        """Raises IndexDown."""
+        """Also their bytes: no page of the file, and nothing in its log, holds them afterwards. Raises IndexDown."""
         self._run(lambda db: _forget(db, principal, session_id, batch_ids))
+
+    def discard(self) -> None:
+        """Remove the file and its log: whoever has it open goes on in a new one.
+
+        Raises:
+            WriteFailed: it is still there.
+        """
+        disk = self._home.disk
+        with self._lock:
+            self._drop()
+            try:
+                release = disk.lock(self._path + ".lock", self._busy_timeout_s)
+                if release is None:
+                    raise OSError(errno.EAGAIN, "another process is making it anew")
+                try:
+                    for path in (self._path, self._path + "-wal", self._path + "-shm"):
+                        if disk.look(path) is not None:
+                            disk.remove(path)
+                    if disk.look(self._home.root) is not None:
+                        disk.flush_folder(self._home.root)
+                finally:
+                    release()
+            except OSError as error:
+                raise write_failed(error, "the search index") from error
 
     def close(self) -> None:
         with self._lock:
@@ -151,6 +177,7 @@ class FtsIndex:
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA secure_delete=ON")
             self._check_schema(db)
         except BaseException:
             db.close()
@@ -246,6 +273,10 @@ def _forget(db: sqlite3.Connection, principal: str, session_id: str, batch_ids: 
         for batch_id in batch_ids:
             names = [_sql(principal), _sql(session_id), _sql(batch_id)]
             _remove(db, "principal = ? AND session_id = ? AND batch_id = ?", names)
+        db.execute("INSERT INTO found (found) VALUES ('optimize')")  # a deletion of FTS5 stays beside what it deletes
+    db.execute("VACUUM")
+    if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise IndexDown("somebody reads in it: its log still has the old pages")
 
 
 def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) -> None:

@@ -13,6 +13,7 @@ import msgspec
 from ..errors import LockTimeout, StoreUnusable
 from ..models.events import SessionKey
 from ..models.handoffs import Place
+from ..models.purges import Forgotten
 from ..ports.handoffs import StoredHandoff
 from .failures import error_name, unreadable, write_failed
 from .handoff_names import NO_TEXT, SUFFIX, decoded, encoded, free_name
@@ -20,6 +21,7 @@ from .home import Home
 from .hop import hop
 from .memory_handoffs import PLACES
 from .names import key_hash
+from .other_files import forget_in, traces
 from .whole_files import put_compared, read_from, write_all
 
 MEMORY, ARCHIVE = "memory", "archive"
@@ -54,8 +56,8 @@ class HandoffFiles:
         try:
             with self._locked(principal):
                 self._make(place, principal)
-                taken = self._names(place, principal)
-                taken |= self._names("archive", principal) if place == "memory" else set()
+                taken = self._taken(place, principal)
+                taken |= self._taken("archive", principal) if place == "memory" else set()
                 return self._put(place, free_name(stem, taken), data, principal)
         except OSError as error:
             raise write_failed(error, "the handoff") from error
@@ -81,7 +83,7 @@ class HandoffFiles:
                 self._make("archive", principal)
                 known = self._read("archive", one.name, principal)
                 if known is None or known.sha256 != one.sha256:  # else: a crash came between copy and removal
-                    name = free_name(one.name, self._names("archive", principal))
+                    name = free_name(one.name, self._taken("archive", principal))
                     known = self._put("archive", name, data, principal)
                 self._remove(one, principal)
                 return known
@@ -99,6 +101,38 @@ class HandoffFiles:
                 return True
         except OSError as error:
             raise write_failed(error, "the note of what was deleted") from error
+
+    def forget(self, gone: Forgotten, principal: str) -> list[str]:
+        """Take out what has to go of every handoff, wherever it is, and of the notes about deleted ones. Gives paths.
+
+        Raises:
+            WriteFailed, LockTimeout: some of it may still be there.
+        """
+        changed: list[str] = []
+        try:
+            with self._locked(principal):
+                for place in PLACES:
+                    folder = self._folder(place, principal)
+                    for name, found in self._disk.scan(folder) if self._stands(place, principal) else ():
+                        path = os.path.join(folder, name)
+                        if (
+                            found.kind == "file"
+                            and name.endswith((SUFFIX, ".jsonl", ".tmp"))
+                            and forget_in(self._home, path, gone)
+                        ):
+                            changed.append(path)
+                    if self._stands(place, principal):
+                        self._disk.flush_folder(folder)  # also what a purge that was killed put there
+        except OSError as error:
+            raise write_failed(error, "a handoff") from error
+        return changed
+
+    def holds(self, holds: Callable[[str], bool], principal: str) -> list[str]:
+        """Forks, which stand outside the store, that hold a text."""
+        try:
+            return traces(self._home, self._folder("temp", principal), holds)
+        except OSError as error:
+            raise unreadable(error, "the handoffs") from error
 
     def removed(self, principal: str) -> tuple[str, ...]:
         path = os.path.join(self._folder("archive", principal), REMOVED_NAME)
@@ -146,6 +180,12 @@ class HandoffFiles:
             return set()
         found = self._disk.scan(self._folder(place, principal))
         return {name.removesuffix(SUFFIX) for name, what in found if what.kind == "file" and name.endswith(SUFFIX)}
+
+    def _taken(self, place: Place, principal: str) -> set[str]:
+        """Names that something has, be it no handoff: a link of the user's is not replaced either."""
+        if not self._stands(place, principal):
+            return set()
+        return {name.removesuffix(SUFFIX) for name, _ in self._disk.scan(self._folder(place, principal))}
 
     def _read(self, place: Place, name: str, principal: str) -> StoredHandoff | None:
         path = self._path(place, name, principal)

@@ -115,6 +115,11 @@ class Home:
         """
         replace_whole(self.disk, path, data, self._random_hex, durable=durable)
 
+    @property
+    def random_hex(self) -> Callable[[int], str]:
+        """What names spare files."""
+        return self._random_hex
+
     def _make_root(self) -> None:
         self.check()
         self._make_upward(self.root)

@@ -27,8 +27,6 @@ class IndexSearch:
         self._spare = LinearSearch()
         self._monotonic = monotonic
         self._down_until = float("-inf")
-        self._owed: list[Callable[[], None]] = []
-        """What the index must still forget."""
 
     async def add(self, entries: Sequence[Entry]) -> None:
         await hop(self._either, lambda: self._index.add(entries), lambda: self._spare.add(entries))
@@ -58,19 +56,22 @@ class IndexSearch:
         )
 
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
-        self._spare.forget(principal, session_id, batch_ids)
-        self._owed.append(lambda: self._index.forget(principal, session_id, batch_ids))
-        await hop(self._either, lambda: None, lambda: None)
+        await hop(self._forget, principal, session_id, batch_ids)
 
     def close(self) -> None:
         self._index.close()
 
+    def _forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        """What cannot be taken out of the index goes with it: it is made anew from the archive."""
+        self._spare.forget(principal, session_id, batch_ids)
+        try:
+            self._index.forget(principal, session_id, batch_ids)
+        except IndexDown:
+            self._index.discard()
+
     def _either(self, first: Callable[[], T], second: Callable[[], T]) -> T:
         if self._monotonic() >= self._down_until:
             try:
-                while self._owed:
-                    self._owed[0]()
-                    del self._owed[0]
                 answer = first()
             except IndexDown:
                 self._down_until = self._monotonic() + RETRY_AFTER_S

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
 from ..errors import InvalidArgument, LockTimeout, PassInProgress
-from ..models.events import Decision, Observation, Opened, Replaced, SessionInfo, SessionKey
+from ..models.events import Decision, Event, Observation, Opened, Replaced, SessionInfo, SessionKey
+from ..models.purges import Forgotten
 from ..ports.clock import Clock, RandomHex
-from ..ports.store import LedgerPage
+from ..ports.store import Broken, LedgerPage, Tombstones
 from .appender import ROLL_BYTES, Shelf
 from .disk import Release
 from .failures import unreadable, write_failed
@@ -133,6 +134,44 @@ class LedgerFiles:
             rev = log.decide(decisions, after_rev=after_rev)
         self._shelf.used(log.appender, log.writing)
         return rev
+
+    def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
+        self._home.check()
+        log = self._log(key)
+        with self._commit_lock(log):
+            log.adopt(events)
+        self._shelf.used(log.appender, log.writing)
+
+    def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        self._home.check()
+        log = self._log(key)
+        if not self._home.stands(log.folder):
+            return 0
+        with self._commit_lock(log):
+            return log.forget(gone)
+
+    def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        self._home.check()
+        log = self._log(key)
+        return tuple(log.broken()) if self._home.stands(log.folder) else ()
+
+    def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
+        self._home.check()
+        log = self._log(key)
+        if not events or not self._home.stands(log.folder):
+            return 0
+        with self._commit_lock(log):
+            return log.mend(events)
+
+    def tombstones(self, key: SessionKey) -> Tombstones:
+        self._home.check()
+        return self._log(key).tombstones.read()
+
+    def bury(self, key: SessionKey, keys: Collection[str], *, under_way: bool, whole: bool = False) -> None:
+        self._home.check()
+        log = self._log(key)
+        with self._commit_lock(log):
+            log.tombstones.put(keys, under_way=under_way, whole=whole)
 
     def prepare_lock(self, key: SessionKey) -> None:
         """Make the folder that locks stand in."""

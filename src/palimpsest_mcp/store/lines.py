@@ -59,6 +59,11 @@ def is_whole(line: bytes) -> bool:
     return bool(head) and tail == b',"_c":"%08x"}' % zlib.crc32(head)
 
 
+def is_more(line: bytes) -> bool:
+    """Whether the next line belongs to the same step."""
+    return line[-_TAIL_SIZE - len(_MORE) : -_TAIL_SIZE] == _MORE
+
+
 class Line(NamedTuple):
     """A line in its segment."""
 
@@ -85,7 +90,7 @@ def settled(data: bytes, start: int) -> tuple[list[Line], int]:
         line = Line(start + at, raw, is_whole(raw))
         lines.append(line)
         at = newline + 1
-        if not line.whole or raw[-_TAIL_SIZE - len(_MORE) : -_TAIL_SIZE] != _MORE:
+        if not line.whole or not is_more(raw):
             kept, end = len(lines), at
     return lines[:kept], start + end
 

@@ -6,8 +6,10 @@ import hashlib
 from typing import get_args
 
 from ..models.handoffs import Place
+from ..models.purges import Forgotten
 from ..ports.handoffs import StoredHandoff
 from .handoff_names import NO_TEXT, decoded, encoded, free_name
+from .other_files import masked_text
 
 PLACES: tuple[Place, ...] = get_args(Place)
 
@@ -43,6 +45,25 @@ class MemoryHandoffs:
 
     async def removed(self, principal: str = "") -> tuple[str, ...]:
         return tuple(self._notes.get(principal, ()))
+
+    def forget(self, gone: Forgotten, principal: str) -> tuple[str, ...]:
+        """Take out what has to go. Returns paths."""
+        if gone.mask is None:
+            return ()
+        changed: list[str] = []
+        for (owner, place, name), data in list(self._kept.items()):
+            if gone.about is not None and not gone.about(data.decode("utf-8", "replace")):
+                continue
+            masked = masked_text(data.decode("utf-8", "surrogateescape"), gone.mask).encode("utf-8", "surrogateescape")
+            if owner == principal and masked != data:
+                self._kept[owner, place, name] = masked
+                changed.append(f"memory:{place}/{name}")
+        self._notes[principal] = [masked_text(note, gone.mask) for note in self._notes.get(principal, ())]
+        return tuple(changed)
+
+    def everything(self) -> bytes:
+        """All that is kept."""
+        return b"\n".join([*self._kept.values(), *(note.encode() for notes in self._notes.values() for note in notes)])
 
     def _put(self, principal: str, place: Place, name: str, data: bytes) -> StoredHandoff:
         self._kept[principal, place, name] = data

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from ..errors import Purged
+from ..ledger.tombstones import holds_gone
 from ..models.events import SessionKey
 from ..models.items import content_sha256
 from ..models.records import RECORD_SCHEMA, OffloadRecord
+from ..ports.store import Tombstones
 
 _NUMBER = re.compile(r"offload_(\d{4,18})")
 
@@ -18,9 +22,22 @@ def flaw(record: OffloadRecord, key: SessionKey) -> str:
     if record.session_id != key.session_id:
         return "it names another session"
     for number, item in enumerate(record.items):
-        if item.sha256 and not _fits(item.result, item.sha256):
+        if item.purged:
+            if item.result is not None:
+                return f"item {number} was purged and holds a text"
+        elif item.sha256 and not _fits(item.result, item.sha256):
             return f"item {number} does not fit its hash"
     return ""
+
+
+def refuse_purged(records: Iterable[OffloadRecord], tombstones: Tombstones) -> None:
+    """Raises Purged where a record holds a text that the user had removed: what is not archived is not replaced."""
+    keys = frozenset(tombstones.keys)
+    if any(holds_gone(record, keys) for record in records):
+        raise Purged(
+            "A text of this batch was purged, so it is not stored again; the context stays as it is.",
+            next="Run the pass again: what was purged stays out of it.",
+        )
 
 
 def _fits(result: object, sha256: str) -> bool:

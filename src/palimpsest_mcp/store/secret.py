@@ -35,6 +35,15 @@ class Secret:
             self._known = self._read() or self._make()
         return self._known
 
+    def if_made(self) -> bytes:
+        """Read it; empty where nobody made one yet.
+
+        Raises:
+            StoreUnusable: the file is damaged or not a plain file.
+        """
+        self._home.check()
+        return self._known or self._read()
+
     def _read(self) -> bytes:
         """Its bytes; empty where there is no such file yet."""
         try:

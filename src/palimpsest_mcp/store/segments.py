@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Damage
@@ -102,7 +103,8 @@ class SegmentFolder:
         paths = [(os.path.join(self._folder, name), found.size) for name, found in grown]
         unsafe = [path for path, size in paths if flushed.get(path) != size]
         for path in unsafe:
-            self._disk.flush_others(path)
+            with suppress(FileNotFoundError):  # a purge wrote it anew, and flushed it
+                self._disk.flush_others(path)
         if unsafe:
             self._disk.flush_folder(self._folder)
         return {**places, **{name: Place(found.size, found.size) for name, found in grown}}

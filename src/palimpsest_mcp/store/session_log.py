@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 
 from ..errors import RevConflict
+from ..ledger.tombstones import event_without
 from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, SessionKey
+from ..models.purges import Forgotten
 from ..ports.clock import Clock, RandomHex
-from ..ports.store import Damage
+from ..ports.store import Broken, Damage
 from .appender import Appender
 from .failures import unreadable, write_failed
 from .home import ARCHIVE, LEDGER, Home
-from .lines import Line, Reader, encode_all
+from .lines import Line, Reader, encode, encode_all, is_more
+from .rewriting import Change, rewrite, spoilt
 from .segments import Place, Places, SegmentFolder
+from .sessions import not_empty
+from .tombstone_file import TombstoneFile
 
 E = TypeVar("E", bound=Event)
 
 _EVENTS: Reader[Event] = Reader(Event)
+
+
+def _is_event(line: Line) -> bool:
+    try:
+        return line.whole and _EVENTS.decode(line.raw).v <= EVENT_SCHEMA
+    except ValueError:
+        return False
 
 
 class _Order(msgspec.Struct):
@@ -48,6 +60,7 @@ class SessionLog:
         """How far the archive is known to be flushed."""
         self._segments = SegmentFolder(home.disk, self._ledger, f"{os.path.basename(self.folder)}/{LEDGER}")
         self.appender = Appender(home, self._ledger, clock, random_hex, roll_bytes=roll_bytes)
+        self.tombstones = TombstoneFile(home, self.folder)
         self.writing = threading.Lock()
         self.deciding = threading.Lock()
         """The commit lock's part inside this process."""
@@ -156,6 +169,73 @@ class SessionLog:
         except OSError as error:
             raise write_failed(error, "the archive") from error
 
+    def adopt(self, events: Sequence[Event]) -> None:
+        """Append another store's events as they are, in one step. The caller holds the commit lock.
+
+        Raises:
+            RevConflict: there are events.
+            WriteFailed, StoreUnusable: nothing was written.
+        """
+        lines = encode_all(events, as_one=True)
+        with self.writing:
+            if self.read({})[0]:
+                raise not_empty(self._rev)
+            try:
+                with self.appender.turn():
+                    self.appender.append(lines, len(events))
+            except OSError as error:
+                raise write_failed(error, "the ledger") from error
+            self._catch_up(skip_unreadable=True)
+
+    def forget(self, gone: Forgotten) -> int:
+        """Write every segment anew that holds what has to go. The caller holds the commit lock. Returns how many lines
+        changed.
+
+        Raises:
+            WriteFailed, LockTimeout: some segments may still have it; asking again goes on.
+        """
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            try:
+                event = _EVENTS.decode(raw) if whole else None
+            except ValueError:
+                event = None
+            if event is None:
+                return None if gone.whole or spoilt(raw, gone) else raw
+            kept = event_without(event, gone)
+            return raw if kept is event else None if kept is None else encode(kept, more=is_more(raw))[:-1]
+
+        return self._rewrite(change, tail=False)
+
+    def broken(self) -> list[Broken]:
+        """Lines that cannot be read, with their bytes."""
+        try:
+            news = self._segments.news({}, skip_unreadable=True)
+        except OSError as error:
+            raise unreadable(error, "the ledger") from error
+        return [
+            Broken(where=self._segments.where(name, line.offset), raw=line.raw)
+            for name, line in news.lines
+            if not _is_event(line)
+        ]
+
+    def mend(self, events: Mapping[bytes, Event]) -> int:
+        """Put events in the place of broken lines; the files that held these are kept aside."""
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            event = None if whole else events.get(raw)
+            return raw if event is None else encode(event, more=is_more(raw))[:-1]
+
+        return self._rewrite(change, tail=True, aside=True)
+
+    def _rewrite(self, change: Change, *, tail: bool, aside: bool = False) -> int:
+        try:
+            with self.writing:
+                self.appender.close()
+            return rewrite(self._home, self._ledger, change, tail=tail, aside=aside)
+        except OSError as error:
+            raise write_failed(error, "the ledger") from error
+
     def _catch_up(self, *, skip_unreadable: bool) -> None:
         """Read the order of all events to every segment's end."""
         try:
@@ -190,6 +270,8 @@ class SessionLog:
         try:
             self._home.disk.flush_others(os.path.join(self._ledger, self._newest))
             self._home.disk.flush_folder(self._ledger)
+        except FileNotFoundError:
+            pass  # a purge wrote it anew, and flushed it
         except OSError as error:
             raise write_failed(error, "the ledger") from error
         self._newest = ""
@@ -198,9 +280,11 @@ class SessionLog:
         if not events:
             return
         try:
-            segment = self.appender.segment()
-            lines = encode_all(self._stamped(events, segment.writer, segment.lines), as_one=as_one)
-            start = self.appender.append(lines, len(events), durable=durable)
+            with self.appender.turn() as segment:
+                gone = self.tombstones.forgotten()
+                kept = [one for event in events if (one := event_without(event, gone)) is not None]
+                lines = encode_all(self._stamped(kept, segment.writer, segment.lines), as_one=as_one)
+                start = self.appender.append(lines, len(kept), durable=durable)
         except OSError as error:
             raise write_failed(error, "the ledger") from error
         if self._places.get(segment.name, Place(0, 0)).offset == start:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from ..errors import InvalidArgument, WriteFailed
+from ..errors import InvalidArgument, RevConflict, WriteFailed
 from ..models.events import Event, Opened, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
 from .home import ARCHIVE, LEDGER, Home
@@ -125,6 +125,11 @@ def oldest_first(infos: Iterable[SessionInfo]) -> tuple[SessionInfo, ...]:
             return float("-inf"), info.session_id
 
     return tuple(sorted(infos, key=age))
+
+
+def not_empty(rev: int) -> RevConflict:
+    """Raised where events of another store would stand beside a session's own."""
+    return RevConflict(f"The session has events, up to revision {rev}.", next="Import into another store.", rev=rev)
 
 
 def refuse_other_key(key: SessionKey, session_id: str, principal: str) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from ..errors import StoreUnusable
 from ..ports.experience import ARCHIVE_FOLDER, LIVE_LOG, LogPart, SkillPlace
 from .failures import unreadable, write_failed
 from .hop import hop
+from .other_files import blanked
 from .skill_folders import SkillFolders, busy
-from .whole_files import read_from, read_span, write_all
+from .whole_files import read_from, read_span, replace_whole, write_all
 
 BLOCK_BYTES = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
@@ -31,6 +32,9 @@ class DiskLog:
 
     async def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
         return await hop(self._parts, place)
+
+    async def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+        return await hop(self._blank, place, mask)
 
     async def rotate(self, place: SkillPlace, month: str) -> str:
         return await hop(self._rotate, place, month)
@@ -125,6 +129,21 @@ class DiskLog:
             return read_span(self._disk, fd, at, size)
         finally:
             self._disk.close(fd)
+
+    def _blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+        changed = False
+        try:
+            with self._folders.locked_log(place):
+                for part in self._listed(place) or ():
+                    path = self._folders.of_skill(place, part.name)
+                    data = read_from(self._disk, path)
+                    new = blanked(data, mask)
+                    if new != data:
+                        replace_whole(self._disk, path, new, self._folders.home.random_hex)
+                        changed = True
+        except OSError as error:
+            raise write_failed(error, "the skill's log") from error
+        return changed
 
     def _rotate(self, place: SkillPlace, month: str) -> str:
         try:

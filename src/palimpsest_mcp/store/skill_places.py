@@ -9,6 +9,9 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from ..errors import InvalidArgument, SkillAmbiguous, SkillUnknown
+from ..models.advice import Advice, Either
+from ..models.nouns import counted
+from ..models.plain_text import shown
 from ..ports.experience import LIVE_LOG, SkillPlace
 from .disk import Disk, Found
 
@@ -31,7 +34,7 @@ def checked_name(skill: object) -> tuple[str, ...]:
     parts = tuple(skill.split("/")) if isinstance(skill, str) else ()
     if not 1 <= len(parts) <= _MAX_DEPTH or not all(map(_is_plain, parts)):
         raise InvalidArgument(
-            "This is no skill name: it is made of letters, digits and . _ - +, with / between folders.",
+            f"{shown(skill)} is no skill name: it is made of letters, digits and . _ - +, with / between folders.",
             next="Give the name of the skill's folder, such as search-web or channels/search-web.",
         )
     return parts
@@ -67,8 +70,15 @@ class SkillPlaces:
         if seeds or create:
             return _place(os.path.join(self._own, _new_name(wanted[-1])), seed=seeds[0] if seeds else "")
         raise SkillUnknown(
-            f"No skill {skill!r} has a folder under {len(self._roots)} skills roots.",
-            next="See `palimpsest-mcp experience status`, or set PALIMPSEST_SKILLS_ROOTS to the folder of your skills.",
+            f"No skill {skill!r} has a folder under {counted(len(self._roots), 'skills root')}.",
+            next=Advice(
+                "{}, or set PALIMPSEST_SKILLS_ROOTS to the folder of your skills.",
+                Either(
+                    command="`palimpsest-mcp experience status` lists those that have experience",
+                    tool="Record an event of it (record_experience) to make it",
+                    call="experience_status() lists those that have experience",
+                ),
+            ),
         )
 
     def all(self) -> tuple[SkillPlace, ...]:

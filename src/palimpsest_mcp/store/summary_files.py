@@ -9,12 +9,14 @@ from contextlib import contextmanager
 
 from ..errors import LockTimeout, StoreUnusable, SummaryChanged
 from ..models.events import SessionKey
+from ..models.purges import Forgotten
 from ..models.summaries import AnchoredSummary
 from ..ports.summaries import StoredSummary
 from .failures import unreadable, write_failed
 from .home import Home
 from .hop import hop
 from .ledger_files import LedgerFiles
+from .other_files import forget_in
 from .summary_bytes import decoded, encoded, version_of
 from .whole_files import put_compared, read_from
 
@@ -61,6 +63,26 @@ class SummaryFiles:
         except OSError as error:
             raise write_failed(error, "the session's summary") from error
         return version_of(data)
+
+    def forget(self, key: SessionKey, gone: Forgotten) -> list[str]:
+        """Take out what has to go of the summary, and of those that were kept aside. Returns names of changed files.
+
+        Raises:
+            WriteFailed, LockTimeout: some of it may still be there.
+        """
+        folder = self._home.session_folder(key)
+        if not self._home.stands(folder):
+            return []
+        try:
+            with self._locked(folder):
+                names = [
+                    name
+                    for name, found in self._home.disk.scan(folder)
+                    if found.kind == "file" and name.startswith("summary") and not name.endswith(".lock")
+                ]
+                return [name for name in names if forget_in(self._home, os.path.join(folder, name), gone)]
+        except OSError as error:
+            raise write_failed(error, "the session's summary") from error
 
     def list(self, principal: str) -> tuple[str, ...]:
         keys = [SessionKey(info.session_id, principal) for info in self._ledger.sessions(principal)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from ..models.items import Action, Item, content_text
+from .verdicts import edit_failed
 
 _OTHER = Action(verb="other")
 _EXIT = re.compile(
@@ -75,9 +76,12 @@ def _input_of(item: Item) -> Mapping[str, Any]:
 
 
 def says_it_failed(action: Action, text: str) -> bool:
-    """Whether a result that the host did not mark says itself that it failed: by exit code, traceback or first word."""
+    """Whether a result that the host did not mark says itself that it failed: by exit code, traceback, first word or,
+    of an edit, its verdict."""
     if action.verb in ("read", "search"):
         return len(text) < _ENDS and _FIRST_WORD.match(text) is not None
+    if action.verb in ("edit", "write"):
+        return edit_failed(text)
     if action.verb != "run":
         return _FIRST_WORD.match(text) is not None
     if _FIRST_WORD.match(text) and not _VIEWS.match(action.target):

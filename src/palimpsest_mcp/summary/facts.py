@@ -13,7 +13,7 @@ from .line_ranges import line_ranges
 from .quoting import Mask, ends_of, one_line
 from .talk import first_request, is_unanswered, open_questions, reports_of, requests_of, wishes_of
 from .todos import todos_of
-from .trail import trail
+from .trail import changed_paths, trail
 
 MAX_COMMAND = 120
 _RULES = "=-─━ \t"
@@ -53,7 +53,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         questions=open_questions(items, mask),
         unanswered=is_unanswered(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
-        changed=_changed(calls, mask),
+        changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
         runs=_runs(calls, mask),
         finished=todos_of(calls, mask).finished,
@@ -72,15 +72,6 @@ def _read(calls: Sequence[Call], changed: set[str], mask: Mask) -> tuple[str, ..
             found.pop(target, None)
             found[target] = None
     return tuple(one_line(mask(path), MAX_LINE) for path in list(found)[-KEPT_READ:])
-
-
-def _changed(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for call in calls:
-        if call.action.verb in ("edit", "write") and call.action.target and not call.failed:
-            found.pop(call.action.target, None)
-            found[call.action.target] = None
-    return tuple(mask(path) for path in found)
 
 
 def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str], mask: Mask) -> tuple[str, ...]:

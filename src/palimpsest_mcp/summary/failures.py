@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..models.summaries import ErrorMet
 from .calls import Call
 from .quoting import Mask, ends_of, one_line
+from .verdicts import BY_USER
 
 MAX_ERROR = 160
 MAX_WHERE = 90
@@ -25,15 +26,11 @@ _CALM = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed)\b|error handling", 
 _EXIT_LINE = re.compile(
     r"^\W*(?:command |the command |process )*(?:exited|finished|completed)?.{0,12}\bexit(?:ed)?\b", re.IGNORECASE
 )
-_BY_USER = re.compile(
-    r"\b(?:command aborted|aborted by user|interrupted by user|request interrupted|user (?:doesn't|does not) want|"
-    r"user rejected|tool use was rejected|operation cancelled)\b",
-    re.IGNORECASE,
-)
 _LOOKS = re.compile(r"^(?:cd \S+ && )?(?:grep|rg|egrep|fgrep|ag|test|\[|diff|cmp|find|which|pgrep|git (?:grep|diff))\b")
 _VIEWED = re.compile(
     r"(?:2>&1 {0,3})?\|\s{0,3}(?:head|tail|grep|egrep|rg|sed|awk|less|cat|wc|tee|sort|uniq)\b.*", re.DOTALL
 )
+EDITS = ("edit", "write")
 GONE = {
     "run": "a later run of the same command shows no error",
     "read": "a later read of it worked",
@@ -53,11 +50,12 @@ def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[ErrorMet, ...]:
         if call.answered and not call.failed:
             good.setdefault(_subject(call), []).append((number, call))
     for number, call in enumerate(calls):
-        if not call.failed or _nothing_found(call) or _BY_USER.search(call.text[-400:]):
+        if not call.failed or _nothing_found(call) or _stopped(call):
             continue
         text = mask(ends_of(call.text))
         line = error_line(text)
         where = one_line(mask(_viewless(call)), MAX_WHERE)
+        where = f"{call.action.verb} refused: {where}" if call.action.verb in EDITS else where
         later = [other for at, other in good.get(_subject(call), ()) if at > number]
         resolution = _resolution(call, line, later)
         known = met.pop((line, where), None)
@@ -92,6 +90,12 @@ def _subject(call: Call) -> tuple[str, str, str]:
     if verb == "run":
         words = [word for word in words if not word.startswith("-") and not word.isdigit()]
     return call.agent, verb if verb != "other" else call.tool, " ".join(words)
+
+
+def _stopped(call: Call) -> bool:
+    """Whether a person stopped a call: no error. An edit that somebody rejected is told all the same: what it was to
+    change is not changed."""
+    return call.action.verb not in EDITS and BY_USER.search(call.text[-400:]) is not None
 
 
 def _nothing_found(call: Call) -> bool:

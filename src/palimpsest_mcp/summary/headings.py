@@ -20,15 +20,20 @@ HEADINGS: dict[Section, str] = {
 """In the order in which they are written: the seed's, with those of its template."""
 NONE: dict[Section, str] = {
     "session_intent": "No intent was stated.",
-    "files_modified": "No files were modified.",
+    "files_modified": "None detected in calls of tools.",
     "decisions_made": "No decisions were stated.",
     "technical_context": "No technical context was stated.",
     "current_state": "No state was stated.",
     "blockers": "No blockers and no open questions.",
-    "errors_encountered": "No errors were met.",
+    "errors_encountered": "None detected in results of tools.",
     "next_steps": "No next steps were stated.",
     "key_artifacts": "No key artifacts were stated.",
 }
+FORMER: dict[Section, str] = {
+    "files_modified": "No files were modified.",
+    "errors_encountered": "No errors were met.",
+}
+"""What stood there in files of earlier versions."""
 _ALIASES: dict[Section, tuple[str, ...]] = {
     "session_intent": ("intent", "goal", "task", "query"),
     "files_modified": ("files", "modified_files", "files_changed", "changes"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from ..models.advice import step
 from ..models.escaping import block, code, inline
 from ..models.summaries import (
     AnchoredSummary,
@@ -49,7 +50,7 @@ def to_markdown(summary: AnchoredSummary) -> str:
 
 def full_command(session: str) -> str:
     """Where what was left out can be seen."""
-    return f"palimpsest-mcp summary {session or 'SESSION'} --full"
+    return step("summary", session_id=session).command()
 
 
 def _header(summary: AnchoredSummary) -> Iterator[str]:
@@ -165,8 +166,8 @@ def _error(one: ErrorMet) -> str:
 
 
 def _steps(steps: Iterable[str], todos: Iterable[Todo]) -> Iterator[str]:
-    for number, step in enumerate(steps, 1):
-        yield f"{number}. {inline(step)}"
+    for number, text in enumerate(steps, 1):
+        yield f"{number}. {inline(text)}"
     for todo in todos:
         yield f"- [{'/' if todo.in_progress else ' '}] {inline(todo.text)}"
 

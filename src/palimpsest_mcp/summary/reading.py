@@ -22,7 +22,7 @@ from ..models.summaries import (
     Todo,
     Verb,
 )
-from .headings import METADATA, NONE, TITLE, section_of_heading
+from .headings import FORMER, METADATA, NONE, TITLE, section_of_heading
 from .patterns import KNOWN_PROGRESS, LEFT_OUT, SPAN, STEP
 
 _FORMAT = re.compile(r"<!-- palimpsest anchored summary, format (\d{1,9})\b")
@@ -63,6 +63,7 @@ def from_markdown(text: str) -> AnchoredSummary:
         kept, number = without_left_out(lines, LEFT_OUT)
         if number:
             left_out[section] = number
+        kept = [NONE[section] if line == FORMER.get(section) else line for line in kept]
         fields |= _READERS[section](kept, NONE[section])
     return AnchoredSummary(**fields, notes=tuple(notes), left_out=left_out)
 

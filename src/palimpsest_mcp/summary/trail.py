@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -14,13 +15,15 @@ from .naming import joined_path, tidy
 from .patches import is_patch, patch_effects
 from .shell import file_effects
 
-_OLD = ("old_string", "oldText", "old_str", "old_text", "old", "search")
-_NEW = ("new_string", "newText", "new_str", "new_text", "new", "replace", "insert_text")
+_OLD = ("old_string", "oldString", "oldText", "old_str", "old_text", "old", "search")
+_NEW = ("new_string", "newString", "newText", "new_str", "new_text", "new", "replace", "insert_text")
 _PATCHES = ("patch", "input", "diff", "patch_text", "command", "cmd", "arguments")
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "argv")
 _SCRIPT_TOOLS = "python run_python execute_python execute_ipython_cell ipython sql write_stdin"
 _SCRIPTS = frozenset(_SCRIPT_TOOLS.split())
 """Runners whose argument is no shell line."""
+_APPLIES = re.compile(r"\b(?:git apply|git am|patch|apply_patch)\b")
+"""Programs that change what a patch on their standard input names."""
 MAX_NAMES = 40
 """Names that one step keeps; further ones are counted."""
 
@@ -65,10 +68,25 @@ def trail(calls: Sequence[Call]) -> Trail:
     return Trail(tuple(files), unnamed)
 
 
+def changed_paths(calls: Sequence[Call]) -> list[str]:
+    """Every file that editing tools changed for sure, each once, in the order of its last change."""
+    found: dict[str, None] = {}
+    for call in calls:
+        if call.action.verb not in ("edit", "write"):
+            continue
+        for change in _changes(call)[0]:
+            if change.verb != "unconfirmed" and (path := tidy(change.path)):
+                found.pop(path, None)
+                found[path] = None
+    return list(found)
+
+
 def _changes(call: Call) -> tuple[list[Change], int]:
     verb = call.action.verb
     if verb == "run":
         line = "" if call.tool.lower() in _SCRIPTS else _command(call)
+        if _APPLIES.search(line) and is_patch(line):
+            return [_confirmed(call, Change(path, what, other=other)) for path, what, other in patch_effects(line)], 0
         named, unnamed = file_effects(line)
         return [_confirmed(call, Change(e.path, e.verb, e.folder, e.other)) for e in named], unnamed
     if verb not in ("edit", "write") or (call.failed and call.answered):

@@ -71,6 +71,8 @@ class SimulatedDisk:
         self._open: dict[int, Node] = {}
         self._fds = itertools.count(3)
         self._locked: set[str] = set()
+        self._held: dict[int, int] = {}
+        """Number of a file -> descriptor that holds it."""
 
     @property
     def open_files(self) -> int:
@@ -166,6 +168,7 @@ class SimulatedDisk:
         node.safe_names = dict(node.names)
 
     def close(self, fd: int) -> None:
+        self.let_go(fd)
         del self._open[fd]  # also when it fails, as Linux does
         self._call("close")
 
@@ -193,6 +196,17 @@ class SimulatedDisk:
             self._add(path, Node("file"))
         self._locked.add(path)
         return lambda: self._locked.discard(path)
+
+    def hold(self, fd: int, timeout_s: float) -> bool:
+        self._call("hold")
+        node = self._open[fd].number
+        if self._held.get(node, fd) != fd:
+            return False
+        self._held[node] = fd
+        return True
+
+    def let_go(self, fd: int) -> None:
+        self._held = {node: holder for node, holder in self._held.items() if holder != fd}
 
     def killed(self) -> SimulatedDisk:
         """The disk as another process finds it after a kill: nothing is lost or safer, locks are free."""

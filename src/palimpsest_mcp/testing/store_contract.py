@@ -6,6 +6,7 @@ import pytest
 
 from .archive_contract import ArchiveContract
 from .contract_values import S1, applied, info_of, record
+from .forget_contract import ForgetContract
 from .handoffs_contract import HandoffsContract
 from .ledger_contract import LedgerContract
 from .search_contract import SearchContract
@@ -13,8 +14,10 @@ from .summaries_contract import SummariesContract
 
 
 @pytest.mark.anyio
-class StoreContract(LedgerContract, ArchiveContract, SearchContract, SummariesContract, HandoffsContract):
-    """Ledger, archive, search, summaries and handoffs, and what only a whole store can say.
+class StoreContract(
+    LedgerContract, ArchiveContract, ForgetContract, SearchContract, SummariesContract, HandoffsContract
+):
+    """Ledger, archive, search, summaries and handoffs, what a purge takes out, and what only a whole store can say.
 
     Override `make_store`, and `reopen` where another process can open the same data.
     """

@@ -29,11 +29,17 @@ class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     aliases: tuple[str, ...]
     """Starts of the names it gives itself."""
-    margin: int
+    itself: bool = True
+    """Whether it compacts by itself; False: that is not known."""
+    margin: int = 0
     """It compacts by itself this many tokens before its effective window ends."""
-    windows: dict[str, int]
-    """Models of which it uses less than they have."""
-    never: tuple[str, ...]
+    share: float | None = None
+    """It compacts by itself at this share of its whole window, whatever the margin."""
+    windows: dict[str, int] = {}
+    """Models of which it uses another window than they have."""
+    other_window: int | None = None
+    """What it takes for the window of a model that it does not know; None: not known here."""
+    never: tuple[str, ...] = ()
     """Rows of models with which it does not compact on its own, unless a window is set; also those of `windows` when
     they are used with their whole window."""
     percent_setting: str = ""
@@ -98,7 +104,13 @@ HOSTS = (
             "claude-3-7-sonnet",
             "claude-3",
         ),
+        other_window=MILLION,
         percent_setting="CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
     ),
+    HostRow(host="Codex", aliases=("codex",), share=0.9, windows={"gpt-5": 272_000}, other_window=272_000),
+    HostRow(host="Gemini CLI", aliases=("gemini-cli",), share=0.5, windows={"gemini": 1_048_576}),
+    HostRow(host="Claude Desktop", aliases=("claude-ai", "claude-desktop"), itself=False),
 )
-"""Found by bisecting reported usage (client 2.1.328); other hosts join when they are measured."""
+"""Claude Code: found by bisecting reported usage (client 2.1.328). Codex: `auto_compact_token_limit` and the models of
+its source, 0.154.0; a setting of its own can only lower the point. Gemini CLI: `model.compressionThreshold` of its
+settings page (2026-08); earlier versions had 0.7. Every host that `hosts/host_table.py` names has a row."""

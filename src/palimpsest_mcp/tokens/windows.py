@@ -46,11 +46,11 @@ def window_of(model: str, *, host: str = "") -> Window | None:
         return None
     tokens, source = row.window, f"model table ({row.prefix}*)"
     found = host_row(host)
-    narrowed = _longest(found.windows, normal(model)) if found is not None else None
+    narrowed = own_window(found, model) if found is not None else None
     if _ONE_MILLION.search(model.strip().lower()):
         tokens = 1_000_000
     elif found is not None and narrowed is not None:
-        tokens, source = found.windows[narrowed], f"model table ({narrowed}* in {found.host})"
+        tokens, source = narrowed, f"model table ({_longest(found.windows, normal(model))}* in {found.host})"
     return Window(tokens=tokens, output=row.output, reserve=min(row.output, HOST_RESERVE_TOKENS), source=source)
 
 
@@ -74,6 +74,12 @@ def host_row(host: str) -> HostRow | None:
     """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
     name = host.strip().lower().replace("_", "-").replace(" ", "-")
     return next((row for row in HOSTS if name and any(name.startswith(alias) for alias in row.aliases)), None)
+
+
+def own_window(host: HostRow, model: str) -> int | None:
+    """What a host uses of a model, where that is not what the model has."""
+    prefix = _longest(host.windows, normal(model))
+    return None if prefix is None else host.windows[prefix]
 
 
 def model_row(model: str) -> ModelRow | None:

@@ -17,6 +17,6 @@ def test_it_stands_under_the_prompt_and_follows_the_session(client: Client, term
     client.api.play(bash("echo one"), say("an answer", used=83_470))
     screen = terminal(client)
     screen.ask("hello there", "an answer")
-    shown = screen.wait(r"context 50% of 167k to auto-compact")
-    assert re.search("context 50%", shown)
+    shown = screen.wait(r"context 46% of 180k, auto-compact at 167k")
+    assert re.search("context 46%", shown)
     screen.leave()

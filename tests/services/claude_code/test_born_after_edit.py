@@ -52,5 +52,5 @@ async def test_a_file_edited_a_moment_ago_stays_whole_before_the_transcript_has_
         tool_response=json.dumps({"filePath": "/work/project/notes.txt"}),
         agent_id=agent,
     )
-    assert "[palimpsest" not in await read(born, "toolu_2", "/work/project/notes.txt")
-    assert "[palimpsest" in await read(born, "toolu_3", "/work/project/other.txt")
+    assert "restore_batch" not in await read(born, "toolu_2", "/work/project/notes.txt")
+    assert "restore_batch" in await read(born, "toolu_3", "/work/project/other.txt")

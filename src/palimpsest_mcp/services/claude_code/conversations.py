@@ -47,7 +47,7 @@ class Conversation:
     """Results that hooks brought before their rows were read: item -> call. The client writes its transcript a little
     later, so that a result may be missing there that stands in the context."""
     late: list[HookCall] = field(default_factory=list[HookCall])
-    """Results that did not get their turn; recorded before the next thing that happens."""
+    """Results that gave up waiting for their turn; recorded before the next thing that happens."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     used: int = 0
     """Tokens that the last answer reported, and what came in since: near enough to tell that no zone was entered."""
@@ -131,14 +131,19 @@ class Conversations:
             )
             found = self._known.setdefault(name, Conversation(info, call.agent_id))
         self._known.move_to_end(name)
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
+        self._let_go(name)
         if not call.agent_id:
             self._latest = main
         if path and path != found.path:
             found.path = path
             found.forget()
         return found
+
+    def _let_go(self, current: str) -> None:
+        """Forget conversations that were not heard of for longest; never one in which something is at work or late."""
+        idle = [name for name, one in self._known.items() if not (one.turn.locked() or one.late) and name != current]
+        for name in idle[: max(0, len(self._known) - _KEPT)]:
+            del self._known[name]
 
     async def _parent_of(self, main: str, path: str) -> str:
         """The session that `/clear` left for this one, or that a fork's rows were copied from; empty for none that the

@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import LockTimeout, PalimpsestError, SessionUnknown
 from ...hosts.hook_calls import HookCall, read_call
 from ...hosts.own_calls import filled
+from ...models.nouns import counted, verb
 from ...store.host_files import HostFiles
 from ..dependencies import Dependencies
 from ..keeping import Keeping
@@ -24,7 +25,7 @@ from .in_place import CompactingInPlace, InPlace
 from .losing import Losing
 from .preparing import TURN_S, Preparing
 from .saying import Saying
-from .starting import end, start
+from .starting import start
 from .tool_results import ToolResults
 
 _log = logging.getLogger(__name__)
@@ -148,12 +149,20 @@ class HostEvents:
         return await self._preparing.before_compaction(call)
 
     async def _post_compact(self, call: HookCall) -> str:
+        """What the user reads below the compaction. The client has a line for this hook in any case."""
         await self._losing.after_compaction(call)
-        return ""
+        if not call.session_id:
+            return ""
+        start = await asyncio.to_thread(self._files.start_of, self._conversations.name(call))
+        handle, batches = start.get("handle"), start.get("batches")
+        if not isinstance(handle, str) or not isinstance(batches, int) or not batches:
+            return ""
+        number = f"{counted(batches, 'batch')} of originals {verb(batches, 'is', 'are')}"
+        return f"{number} kept: palimpsest-mcp list {handle}"
 
     async def _end(self, call: HookCall) -> str:
-        """The rest of the transcript, and what the session's skills learned."""
-        await asyncio.to_thread(end, call, self._files)
+        """The rest of the transcript, and what the session's skills learned. Which session ended was noted by the hook
+        itself: this comes later, and a note that comes late would name a wrong parent."""
         one = await self._conversations.known(call)
         if one is not None:
             async with self._conversations.turn(one, wait_s=_ENDED_TURN_S):

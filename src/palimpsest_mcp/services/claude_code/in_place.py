@@ -95,16 +95,10 @@ class CompactingInPlace:
                 return _due(False, "the last pass found nothing more to replace")
             request = PassRequest(policy=policy, dry_run=True)
             planned = await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
-            if planned.plan.slots or self._waiting(situation):
+            if planned.plan.slots or situation.usage.waiting:
                 return _due(True, f"{ratio:.0%} of the window is used")
             self._asked_at[one.info.session_id] = ratio
             return _due(False, planned.plan.reason)
-
-    @staticmethod
-    def _waiting(situation: Situation) -> bool:
-        """Whether digests stand ready that the client does not show yet."""
-        states = situation.fold.states
-        return any(one.state == "replaced" and states[one.item.id].applied is None for one in situation.view.items)
 
     async def compact(self, call: HookCall) -> InPlace:
         """Archive first, then say which results are to be digests from now on.

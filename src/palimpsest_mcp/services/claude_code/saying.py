@@ -7,6 +7,7 @@ import sys
 
 from ...hosts.hook_calls import HookCall
 from ...models.events import HostCompacted, LossTold
+from ...models.nouns import counted, verb
 from ...models.plain_text import plain_line
 from ...models.policies import Policy
 from ..dependencies import Dependencies
@@ -82,8 +83,9 @@ def loss_text(handle: str, lost: HostCompacted) -> str:
     if not lost.lost:
         return ""
     lines = [
-        f"Palimpsest: the conversation before this point was replaced by a summary. Of {lost.total:,} specifics of its "
-        f"originals (numbers, paths, ids, commands …) {lost.lost:,} are not in it. Do not guess them: restore."
+        f"Palimpsest: the conversation before this point was replaced by a summary. Of "
+        f"{counted(lost.total, 'specific')} of its originals (numbers, paths, ids, commands …) {lost.lost:,} "
+        f"{verb(lost.lost, 'is', 'are')} not in it. Do not guess them: restore."
     ]
     if lost.examples:
         lines.append("For example: " + " · ".join(plain_line(text, 80) for text in lost.examples))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...hosts.hook_calls import HookCall
+from ...models.nouns import counted
 from ...store.host_files import HostFiles
 from .answers import context_answer
 
@@ -42,8 +43,8 @@ def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
         return ""
     return context_answer(
         "SessionStart",
-        f"Palimpsest keeps {batches} batches of earlier results of this conversation: list_offloaded {handle}, "
-        f'restore_batch {handle} BATCH, search_offloaded {handle} "words".',
+        f"Palimpsest keeps {counted(batches, 'batch')} of earlier results of this conversation: "
+        f'list_offloaded {handle}, restore_batch {handle} BATCH, search_offloaded {handle} "words".',
     )
 
 
@@ -52,7 +53,7 @@ def _start_of_parent(parent: str, files: HostFiles) -> dict[str, Any]:
 
 
 def end(call: HookCall, files: HostFiles) -> None:
-    """Note that the client leaves a session for a new one."""
+    """Note that the client leaves a session for a new one, whose start may come at once. Writes one small file."""
     if call.text("reason") in FOLLOWS and call.session_id:
         files.note_ended(client_of(call), call.session_id)
 

@@ -6,6 +6,8 @@ import asyncio
 import json
 import logging
 from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from ...errors import PalimpsestError
@@ -19,7 +21,7 @@ from ...models.items import Content, Item, content_bytes, content_sha256
 from ..at_birth import Born, ToolAnswer, shrink_at_birth, whole_content
 from ..dependencies import Dependencies
 from ..sessions import Sessions
-from .conversations import Conversation, Conversations
+from .conversations import LOCK_S, Conversation, Conversations
 
 _log = logging.getLogger(__name__)
 _SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
@@ -27,12 +29,19 @@ _SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "
 
 
 class ToolResults:
-    """Records results by their call ids: the transcript later finds them known (L4), and nothing counts twice."""
+    """Records results by their call ids: the transcript later finds them known (L4), and nothing counts twice.
 
-    def __init__(self, given: Dependencies, sessions: Sessions, conversations: Conversations) -> None:
+    Args:
+        wait_s: so long a result waits for its turn; then the original goes through.
+    """
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, conversations: Conversations, *, wait_s: float = LOCK_S
+    ) -> None:
         self._given = given
         self._sessions = sessions
         self._conversations = conversations
+        self._wait_s = wait_s
         self._touched: defaultdict[str, set[str]] = defaultdict(set)
         """Files that each of the client's sessions changed while this process listened, sub-agents included: the
         transcript gets the row of an edit only some time after the hook, and a file may be read in between."""
@@ -41,9 +50,7 @@ class ToolResults:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
         self._note_change(call)
-        one.late.append(call)
-        async with self._conversations.turn(one):
-            one.late.remove(call)
+        async with self._turn(one, call):
             await self._take_late(one)
             events = await self._conversations.news(one)
             born: Born | None = None
@@ -61,9 +68,22 @@ class ToolResults:
     async def take_late(self, call: HookCall, *, wait_s: float) -> None:
         """Record what did not get its turn: a compaction may come before the transcript has it."""
         one = await self._conversations.known(call)
-        if one is not None and one.late:
+        if one is not None and (one.late or one.turn.locked()):  # who waits now may be late in a moment
             async with self._conversations.turn(one, wait_s=wait_s):
                 await self._take_late(one)
+
+    @asynccontextmanager
+    async def _turn(self, one: Conversation, call: HookCall) -> AsyncGenerator[None]:
+        """The turn of one result. While it waits it belongs to nobody else; it is late once it gave up, or its hook
+        was called off."""
+        given = False
+        try:
+            async with self._conversations.turn(one, wait_s=self._wait_s):
+                given = True
+                yield
+        finally:
+            if not given:
+                one.late.append(call)
 
     async def _take_late(self, one: Conversation) -> None:
         while one.late:

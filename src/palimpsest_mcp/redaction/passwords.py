@@ -1,0 +1,241 @@
+"""Whether what stands under a password's name is one: not a reference, not code, not a stand-in, not a word."""
+
+from __future__ import annotations
+
+import re
+import string
+import tomllib
+from functools import lru_cache
+from importlib import resources
+from typing import Literal, TypeAlias
+
+from .literals import looks_random, stands_in
+from .names import COMMON_PASSWORDS
+
+Form: TypeAlias = Literal["string", "plain", "inline"]
+"""How a value is written: between quotes; without, and alone to the end of its line or word; in the midst of something
+that may be code or prose."""
+
+_DATA: dict[str, list[str]] = tomllib.loads(
+    resources.files(__package__ or "").joinpath("passwords.toml").read_text("utf-8")
+)
+_SENTENCE, _ABOUT, _CODE = frozenset(_DATA["sentence"]), frozenset(_DATA["about"]), frozenset(_DATA["code"])
+_PAIRS = {
+    first + second: int(bits)
+    for first, row in zip(string.ascii_lowercase, _DATA["pairs"], strict=True)
+    for second, bits in zip(string.ascii_lowercase, row, strict=True)
+}
+CALLED = tuple(_DATA["called"])
+"""What a password is called in a sentence."""
+SAYS, SAYS_WITHOUT_SPACE = tuple(_DATA["says"]), tuple(_DATA["says_without_space"])
+"""What stands between that and the password: with white space around it, and without."""
+ENDS = tuple(_DATA["ends"])
+"""What ends a password in a sentence besides white space."""
+QUOTES = tuple((pair[0], pair[1]) for pair in _DATA["quotes"])
+"""Quotation marks that no program has."""
+_NOTHING = re.compile(  # constants, and what covers a value
+    r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|unset|empty|missing|disabled|enabled|"
+    r"(?:std::)?(?:w?string|str|bytes|char|text|secretstr|object|any|uuid|binary|varchar|u?int\d*|[a-z]\w*array)[!?]?|"
+    r"basic|bearer|guest|anonymous|[\W_]*|<[^<>]{0,60}>|\[[\w .-]{3,40}\]?|\([a-z][a-z ]{2,40}\)?)$"
+)
+_PLAIN = re.compile(
+    r"(?x)[-+]?\d+(?:[.,:/_-]\d+)+[a-zA-Z%]{0,3}$ | \d{1,3}[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+){1,4}(?:[-+][\w.+-]*)?$ "
+    r"| \d{4}-\d\d-\d\d[T ]?[\d:.Z+-]*$ | [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|"
+    r"  cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$ | [A-Za-z]+/\d+(?:\.\d+)* $ "
+    r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* "
+    r"| [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
+)
+_COUNTED = re.compile(r"\d+[^\x00-\x7f]+$")  # `12文字以上`
+_ELSEWHERE = re.compile(  # where the value is kept
+    r"(?:arn|projects|vault|op|ssm|file|s3|gs|ref\+\w+|sm|secretsmanager|keyring|env)(?:://|:(?!//)|/)[\w./:#@+-]+$|"
+    r"ENC\[[^\]]*\]?$|\w+://[^\s@]*$|[A-Za-z]:\\[\w .\\-]*$|(?:~|\.{1,2})/[\w./-]*$"
+)
+_FOLDERS = re.compile(r"/(?:[\w.-]+/)+[\w.-]*$|/[a-z]{2,12}$")
+_TEMPLATE = re.compile(
+    r"\$\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{\{[^{}]*\}\}|\$\([^()]*\)?|<%[^%]*%>|\#\{[^{}]*\}|\(\([\w.-]+\)\)|`[^`]*`|"
+    r"%\([\w.]+\)[sdr]|\{\{.*|\$\{.*"
+)
+_VARIABLE = re.compile(
+    r"(?:\$env:|[$%@{<]|%\()?(?<=[$%@{<:(])([A-Za-z_][\w. -]*|\d)(?:[%@}>]|\)s)?[;,)\]}]*$|%[sdrv]()$"
+)
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}]{4,})\}$")
+_YAML_MARK = re.compile(r"(?:!{1,2}|[*&])([A-Za-z][\w.:/-]*)(?:\s.*)?$", re.DOTALL)
+_IDENTIFIER = r"[A-Za-z_$][\w$]*"
+_EXPRESSION = re.compile(
+    rf"(?x)[!*&~@(\[]*{_IDENTIFIER}(?: (?:\.|->|::|\?\.|!\.|=>|\|\||&&|\?|:){_IDENTIFIER} | \[[^\[\]]*\] "
+    r"| <[\w<>,|?]*>? "
+    r"| \((?:[^()]|\([^()]*\))*\) )* (?: [(\[{] [^()]* )? [!?]?[)\]};,]*$"
+)
+_NAMES = re.compile(_IDENTIFIER)
+_UNOPENED = re.compile(r"([^()\[\]{}]+)[)\]}]")
+_INNER_DIGIT = re.compile(r"\d[A-Za-z]")
+_CALLED = re.compile(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
+_FOREIGN_LETTERS = re.compile(r"[^\x00-\x7f]")
+_PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^A-Za-z0-9]")
+_WORDS = re.compile(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
+_SPREAD = re.compile(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
+_BESIDE = 7  # letters and digits beside a stand-in that make no password of it
+_DRAWN_BITS = 5.2  # a character: 99 of 100 drawn values of 11 letters and digits have more, 1 of 100 names in code
+
+
+@lru_cache(maxsize=4096)
+def is_password(value: str, form: Form) -> bool:
+    """Whether the value is a password, as far as can be told; a plain word is not."""
+    value = _SPREAD.sub("", value.replace("\ufffd", "")).strip()
+    if len(value) < 4 or _NOTHING.match(value) or _ELSEWHERE.match(value) or _is_path(value):
+        return value.isdigit() and len(value) >= 4
+    if default := _DEFAULT.match(value):
+        return is_password(default.group(1), "plain")
+    if is_phrase(value, form):
+        return True
+    if is_reference(value, form) or _is_stand_in(value):
+        return False
+    if " " in value:
+        return form == "string" and _is_sentence_with_number(value)
+    if _PLAIN.match(value):
+        return False
+    if value.isdigit():
+        return True
+    if value.isalpha():
+        return value.lower() in COMMON_PASSWORDS or drawn_letters(_FOREIGN_LETTERS.sub("", value))
+    if _COUNTED.match(value):
+        return False
+    beside = re.sub(r"[A-Za-z]+", lambda m: "" if m.group().lower() in _ABOUT else m.group(), value)
+    if beside != value or (form != "string" and value[0] in "{["):
+        more = "".join(filter(str.isalnum, beside))
+        return (
+            is_drawn(value) or is_drawn(beside) or (len(more) > _BESIDE and not more.isalpha() and not more.isdigit())
+        )
+    if form != "string" and value.replace("_", "").isalnum() and value.isupper():
+        return is_drawn(value)
+    return _made_up(value)
+
+
+def is_userinfo(value: str) -> bool:
+    """Whether what stands before the @ of an address is a password: words are, but for those that stand for one."""
+    if len(value) < 3 or _NOTHING.match(value) or is_reference(value, "string") or value.lower() in _ABOUT:
+        return False
+    return is_password(value, "string") or not _is_stand_in(value)
+
+
+def is_phrase(value: str, form: Form) -> bool:
+    """Whether the value is four to eight words that make no sentence and no name in a program."""
+    phrase = _WORDS.match(value)
+    if not phrase or len(set(re.findall(r"[-._ ]", value))) > 1:
+        return False
+    words = re.findall(r"[a-z]+", value.lower())
+    if phrase.group(1) in "._" and form != "string" and not _CODE.isdisjoint(words):
+        return False
+    capitals = sum(word[0].isupper() for word in re.findall(r"[A-Za-z]+", value))
+    return capitals in (0, len(words)) and _SENTENCE.isdisjoint(words) and _ABOUT.isdisjoint(words)
+
+
+@lru_cache(maxsize=4096)
+def is_conspicuous(word: str) -> bool:
+    """Whether a word in a sentence about a password or key can hardly be anything else than that."""
+    if len(word) < 6 or (len(word) < 10 and word.isalpha()) or "://" in word:
+        return False
+    if _NOTHING.match(word) or _PLAIN.match(word) or _ELSEWHERE.match(word) or _is_path(word):
+        return False
+    if is_phrase(word, "inline") or (len(word) >= 10 and drawn_letters(word)):
+        return True
+    if is_reference(word, "inline") or _is_stand_in(word):
+        return False
+    if not any(map(str.isalpha, word)):
+        return False
+    has_digit, has_sign = any(map(str.isdigit, word)), any(c in "!#$%^&*~+=?@" for c in word.rstrip("?!"))
+    return (has_digit and has_sign) or ((has_digit or has_sign) and is_drawn(word))
+
+
+@lru_cache(maxsize=4096)
+def is_drawn(value: str) -> bool:
+    """Whether a machine drew it, judged by how unlikely its letters, digits and signs follow one another."""
+    if len(value) < 8:
+        return False
+    if value.isalpha() and value.isascii():
+        return drawn_letters(value)
+    return _bits(value) >= _DRAWN_BITS * len(value) or looks_random(value)
+
+
+def drawn_letters(value: str) -> bool:
+    """Whether letters make no word: their pairs are too rare, or capitals stand among them as in no name."""
+    if len(value) < 8 or not (value.isascii() and value.isalpha()):
+        return False
+    lowered = value.lower()
+    pairs = sum(_PAIRS[lowered[i : i + 2]] for i in range(len(lowered) - 1)) / (len(lowered) - 1)
+    turns = sum(a.isupper() != b.isupper() for a, b in zip(value, value[1:], strict=False))
+    return pairs >= (4.4 if len(value) >= 10 else 4.8) or turns * 5 >= len(value) * 2 + 2
+
+
+def _bits(value: str) -> int:
+    bits = 0
+    for piece in _PIECE.findall(value):
+        if piece.isdigit():
+            bits += 5 + 2 * len(piece)
+        elif piece.isascii() and piece.isalpha():
+            low = piece.lower()
+            bits += 7 + sum(_PAIRS[low[i : i + 2]] for i in range(len(low) - 1))
+        else:
+            bits += 4
+    return bits
+
+
+def is_reference(value: str, form: Form) -> bool:
+    """Whether the value says where the password is, in a template's, YAML's or a programming language's grammar."""
+    rest, found = _TEMPLATE.subn("", value)
+    if found and not is_drawn(rest) and sum(map(str.isalnum, rest)) < 8:
+        return True
+    if (name := _VARIABLE.match(value)) and not _is_odd(name.group(1)):
+        return True
+    if form == "string":
+        return False
+    mark = _YAML_MARK.match(value)
+    if mark and not is_drawn(value) and not (is_drawn(mark.group(1)) or _INNER_DIGIT.search(mark.group(1))):
+        return True
+    return _is_code(value, form)
+
+
+def _is_odd(name: str) -> bool:
+    """Whether a name is none that people give."""
+    if len(name) >= 8:
+        return is_drawn(name)
+    word = name.rstrip("0123456789")
+    return len(word) >= 5 and _bits(word) >= 6.5 * len(word)
+
+
+def _is_code(value: str, form: Form) -> bool:
+    if form == "inline" and (head := _UNOPENED.match(value)) and _EXPRESSION.match(head.group(1)):
+        value = head.group(1)
+    if not _EXPRESSION.match(value):
+        return False
+    names = _NAMES.findall(value)
+    if any(map(_is_odd, names)):
+        return False
+    in_code = not _CODE.isdisjoint(re.findall(r"[a-z]+", value.lower()))
+    if _CALLED.search(value):
+        if all(value.count(opened) == value.count(closed) for opened, closed in ("()", "[]", "{}")):
+            return True
+        return in_code or (len(names[0].strip("_$")) >= 3 and not any(_INNER_DIGIT.search(name) for name in names))
+    return "." in value and (form == "inline" or in_code or len(names) < 4)
+
+
+def _is_path(value: str) -> bool:
+    return bool(_FOLDERS.match(value)) and not any(is_drawn(part) and len(part) >= 12 for part in value.split("/"))
+
+
+def _is_stand_in(value: str) -> bool:
+    if len(set(value)) <= 2:
+        return True
+    return stands_in(value, _BESIDE) and (value[0] == "<" or "<" not in value or not is_drawn(value))
+
+
+def _is_sentence_with_number(value: str) -> bool:
+    """A phrase with a number at its end, as people are told to make."""
+    words = value.split()
+    return 3 <= len(words) <= 8 and value[-1].isdigit() and value.islower() and _SENTENCE.isdisjoint(words)
+
+
+def _made_up(value: str) -> bool:
+    """Whether it has a digit or a sign among its letters, as no plain word has."""
+    has_sign = any(not c.isalnum() and c not in "-_. :/,?" for c in value)
+    return any(c.isalpha() for c in value) and (has_sign or any(c.isdigit() for c in value) or is_drawn(value))

@@ -1,0 +1,121 @@
+"""Tables at every width: ids and codes whole, what yields in the written order, nothing over the edge."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.cli.entry import run
+from palimpsest_mcp.cli.tables import LEAVES, Column, cell_count, laid_out
+
+Program = Callable[..., Any]
+WIDTHS = (60, 80, 100, 200)
+CODE = re.compile(r"\boffload_\d{4}\b|\btoolu_\d+\b")
+
+
+def no_server(_home: str | None, _host: str, _only: str) -> int:
+    raise AssertionError("nothing here may serve")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def seen(home: Path, width: int, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
+    """What one command shows on a terminal so wide."""
+    terminal = Terminal()
+    with monkeypatch.context() as patched:
+        patched.setenv("COLUMNS", str(width))
+        patched.setenv("PAGER", "cat")
+        patched.setattr(sys, "stdout", terminal)
+        assert run(["--home", str(home), *arguments], serve=no_server) == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue()).splitlines()
+
+
+def table(lines: list[str]) -> list[str]:
+    """Head, rule, and the rows below it up to the first line that is none."""
+    at = next(number for number, line in enumerate(lines) if set(line) == {"─"})
+    return lines[at - 1 :]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_id_is_wrapped_or_cut_in_any_table(
+    width: int, compacted: str, program: Program, home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program("experience", "record", "search-x", '{"outcome": "success", "winning_pattern": "brand + pain"}')
+    program("handoff", "write", "--session", compacted, "--task", "Find out why the nightly job fails in part seven")
+    session = program("show", compacted, "--json").json
+    batches = [one["batch_id"] for one in program("list", compacted, "--json").json["batches"]]
+    handoff = program("handoff", "list", "--json").json["handoffs"][0]["name"]
+    plan = ("compact", str(session_file), "--force", "--target", "0.2", "--dry-run", "--session", "planned")
+    wanted: dict[tuple[str, ...], list[str]] = {
+        ("show", compacted): [item["item_id"] for item in session["items"]],
+        ("list", compacted): batches,
+        ("sessions",): [compacted, session["session_id"]],
+        ("status",): [compacted, session["session_id"]],
+        ("handoff", "list"): [handoff],
+        ("experience", "status"): ["search-x"],
+        ("probe", compacted): [],
+        ("config", "show"): ["redact_archive"],
+        ("specifics", str(session_file)): [],
+        plan: [],
+    }
+    for command, ids in wanted.items():
+        lines = table(seen(home, width, monkeypatch, *command))
+        words = {word.rstrip(",") for line in lines for word in line.split()}
+        assert set(ids) <= words, (command, width, set(ids) - words)
+        if command[0] != "config" and command[0] != "specifics":
+            rows = lines[: next((n for n, line in enumerate(lines) if not line.strip()), len(lines))]
+            assert max(map(cell_count, rows[:2])) <= max(width, len(max(ids, key=len, default=""))), (command, rows[:2])
+        whole = {*batches, *(item["item_id"] for item in session["items"])}
+        for line in lines:
+            assert all(code in whole for code in CODE.findall(line)), (command, line)
+
+
+def test_columns_yield_in_the_order_that_the_page_says() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
+    assert ", ".join(f"`{name}`" for name in LEAVES) in " ".join(page.split())
+
+
+def test_prose_yields_before_a_column_leaves_and_codes_never_do() -> None:
+    columns = (Column("item"), Column("kind"), Column("tokens", "number"), Column("begins with", "prose"))
+    rows = [("call_1234567890", "tool_result", "12,345", "the first words of a long result that says much")]
+    assert laid_out(columns, rows, 60)[-1] == "call_1234567890  tool_result  12,345  the first words of a…"
+    assert laid_out(columns, rows, 40)[-2:] == [
+        "call_1234567890  tool_result  12,345",
+        "no room for begins with: a wider terminal or --json has all",
+    ]
+    assert laid_out(columns, rows, 25)[-2:] == [
+        "call_1234567890  12,345",
+        "no room for begins with, kind: a wider terminal or --json has all",
+    ]
+    assert laid_out(columns, rows, 5)[2] == "call_1234567890"
+
+
+def test_a_list_of_ids_loses_whole_ids_and_says_how_many() -> None:
+    columns = (Column("batch", "number"), Column("would leave", "list"))
+    lines = laid_out(columns, [("1", "toolu_c_001, toolu_c_002, toolu_c_003")], 32)
+    assert lines[-1] == "    1  toolu_c_001 +2"
+
+
+@given(
+    rows=st.lists(st.tuples(st.from_regex(r"[a-z]{1,8}_[0-9]{1,20}", fullmatch=True), st.text("ab ü漢", max_size=90))),
+    width=st.integers(20, 120),
+)
+def test_every_code_stands_whole_and_no_line_is_too_wide(rows: list[tuple[str, str]], width: int) -> None:
+    columns = (Column("item"), Column("begins with", "prose"))
+    cells = [(code, " ".join(text.split())) for code, text in rows]
+    lines = laid_out(columns, cells, width)
+    if cells:
+        longest = max(len(code) for code, _ in cells)
+        assert all(cell_count(line) <= max(width, longest) for line in lines if not line.startswith("no room"))
+        assert [line.split()[0] for line in lines[2 : 2 + len(cells)]] == [code for code, _ in cells]
