@@ -128,7 +128,7 @@ class CompactingMethods:
         info = await at.sessions.find(session_id)
         policy = await policies.policy_of(at.given, at.sessions, info, asked.policy)
         await tell(at.given, at.sessions, info, asked)
-        # What was said of the tokens in use is in the ledger now, and counts for what came before it only.
+        # `tell` wrote the used tokens down: from here they are measured from the ledger, like those of an earlier call.
         asked = msgspec.structs.replace(asked, used_tokens=None)
         situation = await situate(at.given, at.sessions, info, policy, asked)
         return await at.run(
