@@ -10,7 +10,7 @@ from itertools import islice
 from .literals import is_secret
 from .matching import Find, Found, compiled
 from .names import Name, secret_name
-from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, is_conspicuous
+from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
 from .scan import Ranges
 from .written import (
     COMMANDS,
@@ -58,11 +58,12 @@ _IN_COMMAND = rf"\b(?:{_any_of(COMMANDS)})[ \t]"
 _NAMES = compiled(_BY_SIGN, groups=False)
 _PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE), compiled(_IN_URL), compiled(_IN_COMMAND))
 _LONGEST_LINE = 600  # bytes of a command that are read for its options
-_SAYS = frozenset(word.encode() + end for word in SAYS for end in (b"", b":"))
+_SAYS = frozenset(word.encode() + end for word in (*SAYS, *SETS) for end in (b"", b":"))
+_SAID_BESIDE = 2  # of the words of a phrase that follows the name itself, as `manager` and `policy` do
 _TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
 _SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
 _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
-_NO_WORD = re.compile(rb"[\w.-]+[=:]|[!-/:-@\[-^{-~]+$|[)\]}>|]")  # what begins another field, or is code
+_NO_WORD = re.compile(rb"[\w.-]+[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}>|]")  # what begins another field, or is code
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -210,6 +211,8 @@ def _told(text: bytes, place: int) -> tuple[Find | None, int]:
     that was read."""
     sentence = _SENTENCE.match(text, place)
     limit = sentence.end() if sentence else place
+    if phrase := phrase_after(text, place, most_said=_SAID_BESIDE):
+        return Find(*phrase, "password", _RANK + 1), phrase.end
     for word in islice(_WORD.finditer(text, place, limit), 7):
         if word.end() == place + _TOLD:  # cut
             break

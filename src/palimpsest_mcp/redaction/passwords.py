@@ -20,6 +20,7 @@ _DATA: dict[str, list[str]] = tomllib.loads(
     resources.files(__package__ or "").joinpath("passwords.toml").read_text("utf-8")
 )
 _SENTENCE, _ABOUT, _CODE = frozenset(_DATA["sentence"]), frozenset(_DATA["about"]), frozenset(_DATA["code"])
+_SAID = _ABOUT | frozenset(_DATA["said"])
 _PAIRS = {
     first + second: int(bits)
     for first, row in zip(string.ascii_lowercase, _DATA["pairs"], strict=True)
@@ -27,12 +28,17 @@ _PAIRS = {
 }
 CALLED = tuple(_DATA["called"])
 """What a password is called in a sentence."""
+SETS = tuple(_DATA["sets"])
+"""What stands before it in a sentence besides."""
 SAYS, SAYS_WITHOUT_SPACE = tuple(_DATA["says"]), tuple(_DATA["says_without_space"])
 """What stands between that and the password: with white space around it, and without."""
 ENDS = tuple(_DATA["ends"])
 """What ends a password in a sentence besides white space."""
 QUOTES = tuple((pair[0], pair[1]) for pair in _DATA["quotes"])
 """Quotation marks that no program has."""
+MOST_SAID = 3
+"""Points that the first four words of a phrase may have: two for each that sentences about passwords are made of, one
+for each that is formed like those, and for two of them at most."""
 _NOTHING = re.compile(  # constants, and what covers a value
     r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|unset|empty|missing|disabled|enabled|"
     r"(?:std::)?(?:w?string|str|bytes|char|text|secretstr|object|any|uuid|binary|varchar|u?int\d*|[a-z]\w*array)[!?]?|"
@@ -45,7 +51,7 @@ _PLAIN = re.compile(
     r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* "
     r"| [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
 )
-_COUNTED = re.compile(r"\d+[^\x00-\x7f]+$")  # `12文字以上`
+_COUNTED = re.compile(r"[^\x00-\x7f]*\d+[^\x00-\x7f]+$")  # `12文字以上`
 _ELSEWHERE = re.compile(  # where the value is kept
     r"(?:arn|projects|vault|op|ssm|file|s3|gs|ref\+\w+|sm|secretsmanager|keyring|env)(?:://|:(?!//)|/)[\w./:#@+-]+$|"
     r"ENC\[[^\]]*\]?$|\w+://[^\s@]*$|[A-Za-z]:\\[\w .\\-]*$|(?:~|\.{1,2})/[\w./-]*$"
@@ -73,6 +79,8 @@ _CALLED = re.compile(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
 _FOREIGN_LETTERS = re.compile(r"[^\x00-\x7f]")
 _PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^A-Za-z0-9]")
 _WORDS = re.compile(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
+_TOLD_WORD = re.compile(r"[A-Za-zß-öø-ÿ][a-zß-öø-ÿ]{2,11}(?![0-9A-Za-zß-öø-ÿ_=(/@'’-]|[.:]\w)")
+_FORMED = re.compile(r"(?:ed|ing|ly|tion|mente?|iert|ung)$")  # as few words are that people draw, and many that they say
 _SPREAD = re.compile(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
 _BESIDE = 7  # letters and digits beside a stand-in that make no password of it
 _DRAWN_BITS = 5.2  # a character: 99 of 100 drawn values of 11 letters and digits have more, 1 of 100 names in code
@@ -86,7 +94,7 @@ def is_password(value: str, form: Form) -> bool:
         return value.isdigit() and len(value) >= 4
     if default := _DEFAULT.match(value):
         return is_password(default.group(1), "plain")
-    if is_phrase(value, form):
+    if is_phrase(value, form) and (form != "inline" or " " not in value):  # in prose they are `told_phrase`
         return True
     if is_reference(value, form) or _is_stand_in(value):
         return False
@@ -128,6 +136,29 @@ def is_phrase(value: str, form: Form) -> bool:
         return False
     capitals = sum(word[0].isupper() for word in re.findall(r"[A-Za-z]+", value))
     return capitals in (0, len(words)) and _SENTENCE.isdisjoint(words) and _ABOUT.isdisjoint(words)
+
+
+@lru_cache(maxsize=4096)
+def told_phrase(told: str, most_said: int) -> int:
+    """How many characters at the beginning of what a sentence tells are a phrase of four to eight words; 0: none.
+
+    Nothing marks where it ends. The words of a sentence do: it ends before the first of them, and where one stands
+    among the first four there was no phrase.
+    """
+    words: list[str] = []
+    end = place = 0
+    while word := _TOLD_WORD.match(told, place):
+        if word.group().lower() in _SENTENCE:
+            break
+        words.append(word.group())
+        end, place = word.end(), word.end() + 1
+        if told[end:place] != " ":
+            break
+    if not 4 <= len(words) <= 8 or sum(word[0].isupper() for word in words[:4]) not in (0, 4):
+        return 0
+    said = sum(word.lower() in _SAID for word in words[:4])
+    formed = sum(bool(_FORMED.search(word)) for word in words[:4] if word.lower() not in _SAID)
+    return end if 2 * said + min(2, formed) <= most_said else 0
 
 
 @lru_cache(maxsize=4096)
