@@ -63,7 +63,7 @@ _SAID_BESIDE = 2  # of the words of a phrase that follows the name itself, as `m
 _TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
 _SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
 _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
-_NO_WORD = re.compile(rb"[\w.-]+[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}>|]")  # what begins another field, or is code
+_NO_WORD = re.compile(rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])")  # what begins another field, or is code
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -213,17 +213,19 @@ def _told(text: bytes, place: int) -> tuple[Find | None, int]:
     limit = sentence.end() if sentence else place
     if phrase := phrase_after(text, place, most_said=_SAID_BESIDE):
         return Find(*phrase, "password", _RANK + 1), phrase.end
+    at_its_place = True
     for word in islice(_WORD.finditer(text, place, limit), 7):
         if word.end() == place + _TOLD:  # cut
             break
         if _NO_WORD.match(word.group()) and text[word.start() - 1 : word.start()] not in (b"'", b'"', b"`"):
             break
-        if word.group() in _SAYS and (phrase := phrase_after(text, word.end() + 1)):
+        says = word.group() in _SAYS
+        if says and (phrase := phrase_after(text, word.end() + 1)):
             return Find(*phrase, "password", _RANK + 1), phrase.end
         left, right = told_word(text, *word.span())
-        if is_conspicuous(text[left:right].decode("utf-8", "replace")):
+        if is_conspicuous(text[left:right].decode("utf-8", "replace"), at_its_place=at_its_place):
             return Find(left, right, "password", _RANK + 1), right
-        place = word.end()
+        place, at_its_place = word.end(), says
     return None, place
 
 
