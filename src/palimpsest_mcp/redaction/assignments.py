@@ -101,13 +101,9 @@ class Assignments:
             return
         runs, told, done = _Runs(text), 0, 0
         for start, end in ranges:
-            for match in (_PATTERNS[gate] if gate else _NAMES).finditer(text, start, end):
+            for match in _PATTERNS[gate].finditer(text, start, end) if gate else _named(text, start, end):
                 if match.start() < done:  # inside a value
                     continue
-                if gate == 0:
-                    if not _may_be_name(text, match.start()):  # as in most lines of a log that counts tokens
-                        continue
-                    match = _PATTERNS[0].match(text, match.start(), end) or match
                 if gate == 2:
                     find, told = _told(text, max(told, match.end()))
                 else:
@@ -115,6 +111,13 @@ class Assignments:
                 if find:
                     done = find.end
                     yield find
+
+
+def _named(text: bytes, start: int, end: int) -> Iterator[Found]:
+    """Names that may mean a secret, with the sign behind them. Most lines of a log that counts tokens have others."""
+    for place, _ in _NAMES.spans(text, start, end):
+        if _may_be_name(text, place) and (match := _PATTERNS[0].match(text, place, end)):
+            yield match
 
 
 class _Runs:
@@ -230,14 +233,15 @@ def _told(text: bytes, place: int) -> tuple[Find | None, int]:
 
 
 def _may_be_name(text: bytes, core: int) -> bool:
-    if text[core] >= 128:  # a script without gaps between words
+    behind = text[core : core + 64]
+    rest = behind.lstrip(_NAME_BYTES)
+    if not rest or behind[0] >= 128:  # too long, or a script without gaps between words
         return True
-    run = text[core : core + 64]
-    name_end = core + len(run) - len(run.lstrip(_NAME_BYTES))
-    start = _name_start(text, core)
-    if name_end == core + 64 or (start == core and text[start:name_end].isalnum()):
-        return name_end == core + 64 or _name(text, start, name_end, core) is not None
-    return _is_secret_name(text[start:name_end])
+    before = text[core - 64 if core > 64 else 0 : core]
+    begun, name = before[len(before.rstrip(_NAME_BYTES)) :], behind[: -len(rest)]
+    if begun or not name.isalnum():
+        return _is_secret_name(begun + name)
+    return _name(text, core, core + len(name), core) is not None
 
 
 @lru_cache(maxsize=8192)
