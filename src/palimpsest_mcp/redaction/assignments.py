@@ -63,7 +63,9 @@ _SAID_BESIDE = 2  # of the words of a phrase that follows the name itself, as `m
 _TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
 _SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
 _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
-_NO_WORD = re.compile(rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])")  # what begins another field, or is code
+_NO_WORD = re.compile(
+    rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])"
+)  # what begins another field, or is code
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(

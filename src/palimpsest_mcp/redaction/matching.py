@@ -95,7 +95,6 @@ class _Compiled:
             yield _Match(text, spans)
             place = stop if stop > place else place + 1
 
-
     def spans(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[tuple[int, int]]:
         """Where the matches stand, for half the cost."""
         end = len(text) if endpos is None else min(endpos, len(text))

@@ -76,7 +76,9 @@ _CALLED = re.compile(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
 _FOREIGN_LETTERS = re.compile(r"[^\x00-\x7f]")
 _WORDS = re.compile(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
 _TOLD_WORD = re.compile(r"[A-Za-zß-öø-ÿ][a-zß-öø-ÿ]{2,11}(?![0-9A-Za-zß-öø-ÿ_=(/@'’-]|[.:]\w)")
-_FORMED = re.compile(r"(?:ed|ing|ly|tion|mente?|iert|ung)$")  # as few words are that people draw, and many that they say
+_FORMED = re.compile(
+    r"(?:ed|ing|ly|tion|mente?|iert|ung)$"
+)  # as few words are that people draw, and many that they say
 _SPREAD = re.compile(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
 _BESIDE = 7  # letters and digits beside a stand-in that make no password of it
 _NO_CODE_BITS = 5.8  # a character: calls and members in programs have less
@@ -132,6 +134,8 @@ def is_phrase(value: str, form: Form) -> bool:
     words = re.findall(r"[a-z]+", value.lower())
     if phrase.group(1) in "._" and form != "string" and not _CODE.isdisjoint(words):
         return False
+    if phrase.group(1) == " " and sum(word in _SAID for word in words[:4]) > 1:
+        return False
     capitals = sum(word[0].isupper() for word in re.findall(r"[A-Za-z]+", value))
     return capitals in (0, len(words)) and _SENTENCE.isdisjoint(words) and _ABOUT.isdisjoint(words)
 
@@ -156,7 +160,8 @@ def told_phrase(told: str, most_said: int) -> int:
         return 0
     said = sum(word.lower() in _SAID for word in words[:4])
     formed = sum(bool(_FORMED.search(word)) for word in words[:4] if word.lower() not in _SAID)
-    return end if 2 * said + min(2, formed) <= most_said else 0
+    first = bool(_FORMED.search(words[0]))  # `is generated`, `password sharing`
+    return end if 2 * said + min(2, formed + first) <= most_said else 0
 
 
 @lru_cache(maxsize=4096)
@@ -170,7 +175,9 @@ def is_conspicuous(word: str, *, at_its_place: bool = True) -> bool:
         return False
     if _NOTHING.match(word) or _PLAIN.match(word) or _ELSEWHERE.match(word) or _is_path(word):
         return False
-    if is_phrase(word, "inline") or (at_its_place and len(word) >= 10 and drawn_letters(_in_ascii(_INNER_QUOTE.sub("", word)))):
+    if is_phrase(word, "inline") or (
+        at_its_place and len(word) >= 10 and drawn_letters(_in_ascii(_INNER_QUOTE.sub("", word)))
+    ):
         return True
     if is_reference(word, "inline") or _is_stand_in(word):
         return False
