@@ -97,7 +97,7 @@ notes = st.lists(st.builds(Note, heading=texts, text=texts), max_size=2).map(tup
 def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
     """Every handoff that a template can hold."""
     parts = template.parts()
-    counted = [name for name, part in parts.items() if part.form != "text"]
+    counted = [name for name, part in parts.items() if part.form.has_entries]
     return st.builds(
         template.model,
         title=texts,
@@ -109,7 +109,7 @@ def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
         sources=sources,
         notes=notes,
         left_out=st.dictionaries(st.sampled_from(counted), st.integers(1, 10**6), max_size=3),
-        **{name: FORMS[part.form] for name, part in parts.items()},
+        **{name: FORMS[part.form.name] for name, part in parts.items()},
     )
 
 
