@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import StoreNewer
 from ..models.escaping import code, inline, plain_code, plain_inline
 from ..models.forms import SPAN
-from ..models.handoffs import HANDOFF_SCHEMA, Handoff, Note, Source
+from ..models.handoffs import HANDOFF_SCHEMA, Handoff, Source
 from ..models.sections import Section, cut, facts, folded, format_of
 from .templates import POINTERS, TEMPLATES, Template, template_of
 
@@ -56,7 +56,7 @@ def from_markdown(text: str) -> Handoff:
     schema = format_of(text, FORMAT_START, HANDOFF_SCHEMA, StoreNewer, "A handoff")
     lines = text.split("\n")
     template, title = _titled(lines)
-    found = template.layout().read(lines, Note)
+    found = template.layout().read(lines)
     return template.model(schema=schema, title=title, **found.fields, **_head_fields(found.head))
 
 

@@ -7,11 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
+
 from .bullets import without_left_out
 from .escaping import block, inline, plain_block, plain_inline
 from .forms import Form
 
 _FIELD = re.compile(r"- ([A-Z][A-Za-z ]*): (.*)$", re.DOTALL)
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a person's own, kept as it is."""
+
+    heading: str
+    text: str
 
 
 class Part(NamedTuple):
@@ -82,17 +91,17 @@ class Layout:
             written.append("\n".join([f"## {heading}", *block(note.text, "")]))
         return written
 
-    def read(self, lines: Iterable[str], note: Callable[..., Any]) -> Read:
+    def read(self, lines: Iterable[str]) -> Read:
         """What stands in a file, edited or not. A section that comes twice is one."""
         head, blocks = cut(lines)
         sections: dict[str, list[str]] = {}
-        notes: list[Any] = []
+        notes: list[Note] = []
         for heading, rows in blocks:
             known = None if heading.startswith("\\&") else self.heading_of(heading)
             if known:
                 sections.setdefault(known, []).extend(rows)
             else:
-                notes.append(note(heading=plain_inline(heading), text=plain_block(rows, "")))
+                notes.append(Note(heading=plain_inline(heading), text=plain_block(rows, "")))
         fields: dict[str, Any] = {}
         left_out: dict[str, int] = {}
         for section in self.sections:

@@ -6,6 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from .sections import Note
+
 SUMMARY_SCHEMA = 1
 """Version of `summary.md`. A reader refuses a higher one and keeps reading every lower one."""
 
@@ -13,18 +15,6 @@ Verb: TypeAlias = Literal[
     "created", "written", "appended", "edited", "deleted", "moved", "copied", "reverted", "unconfirmed"
 ]
 """What became of a file. `unconfirmed`: a call that changes it failed half-way or has no result."""
-
-Section: TypeAlias = Literal[
-    "session_intent",
-    "files_modified",
-    "decisions_made",
-    "technical_context",
-    "current_state",
-    "blockers",
-    "errors_encountered",
-    "next_steps",
-    "key_artifacts",
-]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,13 +78,6 @@ class Todo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     in_progress: bool = False
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a person's own in `summary.md`, kept as it is."""
-
-    heading: str
-    text: str
-
-
 class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What must survive any number of compactions. Everything in it is redacted before it is kept.
 
@@ -132,7 +115,7 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     key_artifacts: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    left_out: dict[Section, int] = {}
+    left_out: dict[str, int] = {}
     """Entries that did not fit, by section; the ledger gives them again."""
     files_read: int = 0
     """Different files and pages that were read."""
@@ -215,7 +198,6 @@ __all__ = [
     "Decision",
     "ErrorMet",
     "Note",
-    "Section",
     "Step",
     "SummaryUpdate",
     "Todo",

@@ -9,7 +9,7 @@ from ..errors import StoreNewer
 from ..models.advice import step
 from ..models.escaping import code, inline, plain_inline
 from ..models.sections import facts, format_of
-from ..models.summaries import SUMMARY_SCHEMA, AnchoredSummary, Note
+from ..models.summaries import SUMMARY_SCHEMA, AnchoredSummary
 from .sections import LAYOUT, METADATA, number_of
 
 FORMAT_START = "<!-- palimpsest anchored summary, format "
@@ -80,7 +80,7 @@ def from_markdown(text: str) -> AnchoredSummary:
         StoreNewer: a newer program wrote it.
     """
     schema = format_of(text, FORMAT_START, SUMMARY_SCHEMA, StoreNewer, "The session's summary.md")
-    found = LAYOUT.read(text.split("\n"), Note)
+    found = LAYOUT.read(text.split("\n"))
     if not found.sections.keys() - {METADATA}:
         raise NotASummary
     metadata = _metadata_fields(found.sections.get(METADATA, ()))
