@@ -144,8 +144,8 @@ def _fenced(rows: Iterable[str]) -> str:
 
 
 TEXTS = texts_form(LEFT_OUT)
-CHOICES = titled("choices", Choice, ("decision", "rationale", "alternatives"), Middle(_write_others, _read_others))
-FILES = titled("files", FileNote, ("path", "note", "lines"), Middle(_write_lines, _read_lines))
-FINDINGS = titled("findings", Finding, ("finding", "evidence", "where"), Middle(_write_where, _read_where))
-CHECKS = listed("checks", lambda one: f"[{_BOXES[one.state]}] {inline(one.text)}", _read_check, _take_checks)
-CHANGES = Form("changes", _write_changes, _read_changes, taken(PlannedChange, ("what", "test", "file", "snippet")))
+CHOICES = titled(Choice, ("decision", "rationale", "alternatives"), Middle(_write_others, _read_others))
+FILES = titled(FileNote, ("path", "note", "lines"), Middle(_write_lines, _read_lines))
+FINDINGS = titled(Finding, ("finding", "evidence", "where"), Middle(_write_where, _read_where))
+CHECKS = listed(lambda one: f"[{_BOXES[one.state]}] {inline(one.text)}", _read_check, _take_checks)
+CHANGES = Form(_write_changes, _read_changes, taken(PlannedChange, ("what", "test", "file", "snippet")))

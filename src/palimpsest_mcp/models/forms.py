@@ -110,7 +110,6 @@ class Incoming(NamedTuple):
 class Form:
     """One kind of value: as lines of markdown, read back from them, and taken from an agent's JSON."""
 
-    name: str
     write: Callable[[Any, str], Iterable[str]]
     """Of a value, and of the sentence that stands where there is nothing."""
     read: Callable[[list[str], str], Any]
@@ -119,22 +118,18 @@ class Form:
     """Entries can be left out and counted."""
 
 
-TEXT = Form("text", block, plain_block, Incoming.paragraph, has_entries=False)
+TEXT = Form(block, plain_block, Incoming.paragraph, has_entries=False)
 """Paragraphs that stand alone under their heading."""
 NUMBERS = Form(
-    "numbered",
     lambda texts, _: [f"{number}. {inline(text)}" for number, text in enumerate(texts, 1)],
     lambda lines, none: tuple(plain_inline(NUMBERED.sub("", entry, count=1)) for entry in bullets(lines, none)),
     Incoming.texts,
 )
 
 
-def listed(
-    name: str, write: Callable[[Any], str], read: Callable[[str], Any], take: Callable[[Incoming, Any], Any]
-) -> Form:
+def listed(write: Callable[[Any], str], read: Callable[[str], Any], take: Callable[[Incoming, Any], Any]) -> Form:
     """Entries that are one bullet each."""
     return Form(
-        name,
         lambda entries, _: [f"- {write(one)}" for one in entries],
         lambda lines, none: tuple(map(read, bullets(lines, none))),
         take,
@@ -143,7 +138,7 @@ def listed(
 
 def texts_form(guard: re.Pattern[str]) -> Form:
     """Texts as bullets; none begins as `guard` says."""
-    return listed("texts", lambda text: inline(text, guard=guard), plain_inline, Incoming.texts)
+    return listed(lambda text: inline(text, guard=guard), plain_inline, Incoming.texts)
 
 
 class Middle(NamedTuple):
@@ -153,7 +148,7 @@ class Middle(NamedTuple):
     read: Callable[[str], tuple[dict[str, Any], str]]
 
 
-def titled(name: str, model: type[Any], fields: Sequence[str], middle: Middle) -> Form:
+def titled(model: type[Any], fields: Sequence[str], middle: Middle) -> Form:
     """Entries such as `**head** middle: tail`.
 
     Args:
@@ -174,7 +169,7 @@ def titled(name: str, model: type[Any], fields: Sequence[str], middle: Middle) -
         found, rest = middle.read(rest)
         return model(**{head: main, **found, tail: plain_inline(behind_colon(rest))})
 
-    return listed(name, write, read, taken(model, fields))
+    return listed(write, read, taken(model, fields))
 
 
 def taken(model: type[Any], fields: Sequence[str]) -> Callable[[Incoming, Any], tuple[Any, ...]]:

@@ -218,12 +218,12 @@ def _take_blockers(incoming: Incoming, value: Any) -> tuple[Blocker, ...]:
 
 
 TEXTS = texts_form(LEFT_OUT)
-_FILES = Form("files", _write_files, _read_files, taken(ChangedFile, ("path", "changes")))
-_DECISIONS = listed("decisions", _write_decision, _read_decision, taken(Decision, ("decision", "rationale")))
-_BLOCKERS = listed("blockers", _write_blocker, _read_blocker, _take_blockers)
-_ERRORS = listed("errors", _write_error, _read_error, taken(ErrorMet, ("error", "resolution", "where")))
-_STATE = Form("state", _write_state, _read_state, Incoming.paragraph, has_entries=False)
-_NEXT = Form("next", _write_next, _read_next, Incoming.texts)
+_FILES = Form(_write_files, _read_files, taken(ChangedFile, ("path", "changes")))
+_DECISIONS = listed(_write_decision, _read_decision, taken(Decision, ("decision", "rationale")))
+_BLOCKERS = listed(_write_blocker, _read_blocker, _take_blockers)
+_ERRORS = listed(_write_error, _read_error, taken(ErrorMet, ("error", "resolution", "where")))
+_STATE = Form(_write_state, _read_state, Incoming.paragraph, has_entries=False)
+_NEXT = Form(_write_next, _read_next, Incoming.texts)
 
 
 class Anchor(NamedTuple):
