@@ -11,7 +11,7 @@ from ..models.forms import Incoming
 from ..models.open_ends import open_end_in
 from ..models.sections import Part, folded
 from .field_names import ALIASES, ALSO, BY_PART, EXAMPLES
-from .templates import Template
+from .templates import Template, section_name
 
 MAX_TEXT = 4_000
 """Characters of one entry."""
@@ -61,9 +61,8 @@ def _headings(template: Template) -> dict[str, str]:
     """Folded headings -> the name they are asked by; of a section of several parts, its short name."""
     names: dict[str, str] = {}
     for section in template.sections:
-        name = folded(section.heading)
-        short = {"key_context_for_continuation": "key_context"}.get(name, name)
-        names[name] = section.parts[0].field if len(section.parts) == 1 else short
+        is_one = len(section.parts) == 1
+        names[folded(section.heading)] = section.parts[0].field if is_one else section_name(section)
         names |= {folded(part.heading): part.field for part in section.parts if part.heading}
     return names
 

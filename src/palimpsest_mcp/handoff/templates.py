@@ -196,3 +196,10 @@ def missing(handoff: Handoff) -> tuple[str, ...]:
     """Critical sections that are empty, by name."""
     wanted = template_of(handoff).critical
     return tuple(one.name for one in wanted if not any(getattr(handoff, field) for field in one.fields))
+
+
+def section_name(section: Section) -> str:
+    """How a section is asked for."""
+    return {"key_context_for_continuation": "key_context", "pointers_not_duplication": POINTERS}.get(
+        folded(section.heading), folded(section.heading)
+    )

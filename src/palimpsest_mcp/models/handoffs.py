@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from .sections import Note
+from .summaries import Note
 
 HANDOFF_SCHEMA = 1
 """Version of the files. A reader refuses a higher one and keeps reading every lower one."""

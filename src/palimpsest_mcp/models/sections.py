@@ -7,20 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import msgspec
-
 from .bullets import without_left_out
 from .escaping import block, inline, plain_block, plain_inline
 from .forms import Form
+from .summaries import Note
 
 _FIELD = re.compile(r"- ([A-Z][A-Za-z ]*): (.*)$", re.DOTALL)
-
-
-class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a person's own, kept as it is."""
-
-    heading: str
-    text: str
 
 
 class Part(NamedTuple):

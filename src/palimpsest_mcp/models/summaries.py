@@ -6,8 +6,6 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from .sections import Note
-
 SUMMARY_SCHEMA = 1
 """Version of `summary.md`. A reader refuses a higher one and keeps reading every lower one."""
 
@@ -76,6 +74,13 @@ class Todo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     in_progress: bool = False
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a person's own, kept as it is in a summary or a handoff."""
+
+    heading: str
+    text: str
 
 
 class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
