@@ -29,8 +29,7 @@ from ..models.records import OffloadRecord
 from ..store.lines import Reader, encode, is_whole
 from ..store.readable import read_stream
 from ..store.records import flaw
-from ..summary.markdown import to_markdown
-from ..summary.reading import NotASummary, from_markdown
+from ..summary.markdown import NotASummary, from_markdown, to_markdown
 from .dependencies import Dependencies
 from .sessions import MAX_ID_CHARACTERS, Sessions
 
