@@ -172,7 +172,11 @@ class FtsIndex:
             raise _Garbled
         self._identity, self._pid = found.identity, disk.pid()
         db = sqlite3.connect(
-            self._path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False, uri=False
+            disk.database(self._path),
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=False,
         )
         try:
             db.execute("PRAGMA journal_mode=WAL")

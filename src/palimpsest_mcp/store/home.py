@@ -31,7 +31,7 @@ class Home:
     """
 
     def __init__(self, root: Path, disk: Disk, random_hex: Callable[[int], str]) -> None:
-        self.root = os.path.realpath(root)
+        self.root = disk.real(str(root))
         self.disk = disk
         self._random_hex = random_hex
         self._lock = threading.RLock()

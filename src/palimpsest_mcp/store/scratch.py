@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,10 +12,11 @@ import msgspec
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
+from ..models.status import StatusNote
 from ..ports.clock import RandomHex
 from ..ports.store import Archive, Broken, Damage, DiskUse, Ledger, LedgerPage, Store, Tombstones
-from .disk_store import DiskStore
-from .memory import MemoryArchive, MemoryLedger, MemoryStore
+from .memory import MemoryStore
+from .names import folder_name
 from .records import batch_order
 from .sessions import oldest_first
 
@@ -22,11 +24,12 @@ from .sessions import oldest_first
 class ScratchLedger:
     """See `ports.store.Ledger`. A session is read from below once, when it is asked for, and goes on in memory."""
 
-    def __init__(self, below: Ledger, own: MemoryLedger) -> None:
+    def __init__(self, below: Ledger, own: Ledger) -> None:
         self._below = below
         self._own = own
         self._damage: dict[SessionKey, tuple[Damage, ...]] = {}
         """Of every session that was read from below."""
+        self._loading = asyncio.Lock()
 
     async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
         await self._load(key)
@@ -81,20 +84,20 @@ class ScratchLedger:
         return 0
 
     async def _load(self, key: SessionKey) -> tuple[Damage, ...]:
-        self._own.session(key)  # refuses what is no id
-        if key not in self._damage:
-            page = await self._below.read(key)
+        folder_name(key)  # refuses what is no id
+        async with self._loading:
             if key not in self._damage:
-                self._damage[key] = page.damage
+                page = await self._below.read(key)
                 if page.events:
                     await self._own.adopt(key, page.events)
-        return self._damage[key]
+                self._damage[key] = page.damage
+            return self._damage[key]
 
 
 class ScratchArchive:
     """See `ports.store.Archive`. What is archived here is not archived below."""
 
-    def __init__(self, below: Archive, own: MemoryArchive) -> None:
+    def __init__(self, below: Archive, own: Archive) -> None:
         self._below = below
         self._own = own
 
@@ -134,7 +137,7 @@ class ScratchStore:
     """What a store holds, and on top of it what this process would have written: nothing of that reaches the store, and
     one that is not made yet is not made.
 
-    Searches, summaries and handoffs of the store below are not shown: who asks for those writes nothing.
+    Searches, summaries, handoffs and hosts' notes of the store below are not shown: who asks for those writes nothing.
     """
 
     def __init__(self, below: Store, *, random_hex: RandomHex = secrets.token_hex) -> None:
@@ -146,15 +149,20 @@ class ScratchStore:
         self.search = own.search
         self.summaries = own.summaries
         self.handoffs = own.handoffs
+        self.host_notes = own.host_notes
 
     @property
     def location(self) -> str:
         return self._below.location
 
+    async def is_made(self) -> bool:
+        return await self._below.is_made() or await self._own.is_made()
+
+    async def note_status(self, key: SessionKey, note: StatusNote) -> None:
+        await self._own.note_status(key, note)
+
     async def secret(self) -> bytes:
-        if isinstance(self._below, DiskStore):
-            return await self._below.secret_if_made() or await self._own.secret()
-        return await self._below.secret()
+        return await (self._below if await self._below.is_made() else self._own).secret()
 
     async def tombstones(self, key: SessionKey) -> Tombstones:
         below, own = await self._below.tombstones(key), await self._own.tombstones(key)
@@ -181,6 +189,7 @@ class ScratchStore:
 
     async def aclose(self) -> None:
         """What was written here is gone; the store below stays open, and is its owner's to close."""
+        await self._own.aclose()
 
 
 __all__ = ["ScratchStore"]
