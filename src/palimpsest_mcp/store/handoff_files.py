@@ -251,19 +251,15 @@ class HandoffFiles:
         Raises:
             LockTimeout: somebody holds it for too long.
         """
+        busy = LockTimeout(
+            "Another process holds the lock of the handoffs.",
+            next="Try again; if it stays, look for a stopped process.",
+        )
         with self._changing:
             memory = self._folder("memory", principal)
             self._home.make(memory)
-            release = self._disk.lock(os.path.join(memory, LOCK_NAME), self._lock_timeout_s)
-            if release is None:
-                raise LockTimeout(
-                    "Another process holds the lock of the handoffs.",
-                    next="Try again; if it stays, look for a stopped process.",
-                )
-            try:
+            with self._home.locked(os.path.join(memory, LOCK_NAME), self._lock_timeout_s, busy):
                 yield
-            finally:
-                release()
 
 
 class DiskHandoffs:
