@@ -16,9 +16,9 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     """One batch, ready to be archived; or adopted, when an earlier pass had archived it already (L10)."""
 
     record: OffloadRecord
-    shown: tuple[tuple[Specific, ...], ...]
+    shown: tuple[tuple[Specific, ...], ...] = ()
     texts: tuple[str, ...] = ()
-    """The originals as the digest was made from them, redacted; empty where it was adopted."""
+    """The originals as it was made from them, redacted; empty where it was adopted."""
     notes: tuple[str, ...] = ()
     adopted: bool = False
 

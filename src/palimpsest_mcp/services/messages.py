@@ -103,7 +103,7 @@ class Messages:
         situation = await situate(self._given, self._sessions, info, request.policy, told, imported=imported)
         if situation.window_tokens is None:
             raise no_window()
-        result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
+        result = await run_pass(self._given, self._sessions, info, situation, request)
         note = host_note(told.host or context.host)
         answer = report(info, situation, request, result, note=note)
         found = await asyncio.to_thread(check_messages, context.messages, context.form)

@@ -56,7 +56,7 @@ class HostEvents:
         self._files = files
         self._at_end = at_end
         self._conversations = Conversations(given, sessions, files)
-        keeping = Keeping(given, sessions, offloaded)
+        keeping = Keeping(given, sessions)
         self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping, files)
         self._losing = Losing(given, sessions, self._conversations, keeping)
         self._results = ToolResults(given, sessions, self._conversations)

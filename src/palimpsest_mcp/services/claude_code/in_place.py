@@ -14,11 +14,12 @@ from ...hosts.session_files import parse_value
 from ...ledger.fold import Fold
 from ...ledger.identity import call_key
 from ...ledger.view import item_of
-from ...models.events import Observation, Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
+from ...models.events import Observation, Replaced, Seen, SessionInfo
 from ...models.items import Item, content_bytes, content_sha256
 from ...models.plans import ContextItem
 from ...models.records import OffloadRecord
 from ...policy.zones import triggers
+from ..committing import archive_and_commit, committed_batch
 from ..compact import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importing import Imported, import_context
@@ -29,7 +30,6 @@ from ..offloaded import Offloaded
 from ..pass_request import PassRequest
 from ..policies import stored_policy
 from ..sessions import Sessions
-from ..status_note import keep_status
 from .conversations import HOST, Conversation, Conversations
 from .preparing import Preparing
 
@@ -94,7 +94,7 @@ class CompactingInPlace:
             if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
                 return _due(False, "the last pass found nothing more to replace")
             request = PassRequest(policy=policy, dry_run=True)
-            planned = await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+            planned = await run_pass(self._given, self._sessions, one.info, situation, request)
             if planned.plan.slots or situation.usage.waiting:
                 return _due(True, f"{ratio:.0%} of the window is used")
             self._asked_at[one.info.session_id] = ratio
@@ -190,7 +190,7 @@ class CompactingInPlace:
         request = PassRequest(
             policy=policy, force=force, reason="forced" if trigger == "manual" else "token_budget_exceeded"
         )
-        return situation, await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+        return situation, await run_pass(self._given, self._sessions, one.info, situation, request)
 
     async def _results(
         self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
@@ -235,32 +235,15 @@ class CompactingInPlace:
         return answer
 
     async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
-        kept = await self._keeping.these(info, items, counter, reason="forced")
-        batches = tuple(
-            ReplacedBatch(
-                batch_id=one.record.batch_id,
-                items=tuple(
-                    ReplacedItem(
-                        id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens
-                    )
-                    for item in one.record.items
-                ),
-                original_tokens=one.record.original_token_count,
-                digest_tokens=one.record.digest_token_count,
-                digest_sha256=one.record.digest_sha256,
-                mode="pointer",
-            )
-            for one in kept
-        )
+        made = await self._keeping.made(info, items, counter, reason="forced")
+        batches = tuple(committed_batch(one.record) for one in made)
 
-        def decide(fold: Fold) -> list[Replaced]:
-            names = {item.id for batch in batches for item in batch.items}
-            if names & fold.decided.replacements.keys():
-                return []
-            return [Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())]
+        def decide(fold: Fold) -> Replaced | None:
+            if fold.decided.replacements.keys() & {one.item.id for one in items}:
+                return None
+            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())
 
-        await self._sessions.decide(info, decide)
-        await keep_status(self._given, self._sessions, info)
+        await archive_and_commit(self._given, self._sessions, info, made, decide)
 
 
 def _due(compact: bool, why: str) -> str:
