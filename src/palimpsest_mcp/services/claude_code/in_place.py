@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from ...hosts.hook_calls import HookCall
 from ...hosts.module_rows import as_messages, results_of
 from ...hosts.pieces import text_of
@@ -144,17 +146,15 @@ class CompactingInPlace:
         if not one.tail.rows:
             context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
             return await import_context(self._given, self._sessions, one.info, context)
-        missing = [
-            result
-            for result in results_of(rows)
-            if (state := imported.fold.states.get(call_key(text_of(result, "tool_use_id")))) is None
-            or not state.versions
-        ]
-        if not missing:
-            return imported
-        await self._conversations.write(one, self._unseen(one, missing, imported.counter))
-        fold, shown = await self._sessions.view(one.info, imported.counter)
-        return replace(imported, fold=fold, view=shown)
+        shown = results_of(rows)
+        missing = [result for result in shown if _known(imported.fold, result) is None]
+        if missing:
+            await self._conversations.write(one, self._unseen(one, missing, imported.counter))
+        # What the client shows an answer to waits for none, though the transcript may not have that row yet.
+        fold, seen = await self._sessions.view(one.info, imported.counter)
+        answered = {item.unit for result in shown if (item := _known(fold, result)) is not None}
+        context = msgspec.structs.replace(imported.context, open_units=imported.context.open_units - answered)
+        return replace(imported, fold=fold, view=seen, context=context)
 
     def _unseen(
         self, one: Conversation, results: Sequence[dict[str, Any]], counter: ContentCounter
@@ -244,6 +244,11 @@ class CompactingInPlace:
             return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())
 
         await archive_and_commit(self._given, self._sessions, info, made, decide)
+
+
+def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
+    """What the ledger has of a result that the client shows."""
+    return item_of(fold, call_key(text_of(result, "tool_use_id")))
 
 
 def _due(compact: bool, why: str) -> str:
