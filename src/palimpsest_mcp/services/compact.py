@@ -21,7 +21,6 @@ from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..models.writing import Spent
 from .batches import Batches
-from .collecting import rare_collections
 from .committing import Committed, archive_and_commit, committed_batch, copied, unchanged
 from .dependencies import ContentCounter, Dependencies
 from .made import Made
@@ -80,12 +79,11 @@ async def run_pass(
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
     planning = Planning(given, sessions, info, situation, request)
-    with rare_collections():
-        if request.dry_run:
-            first = await planning.first()
-            return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
-        async with given.store.ledger.pass_lock(sessions.key(info)):
-            return await _Pass(given, sessions, info, situation, request, planning).run()
+    if request.dry_run:
+        first = await planning.first()
+        return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
+    async with given.store.ledger.pass_lock(sessions.key(info)):
+        return await _Pass(given, sessions, info, situation, request, planning).run()
 
 
 class _Pass:

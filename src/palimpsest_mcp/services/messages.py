@@ -25,7 +25,6 @@ from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..ports.host import HostContext
 from .admitting import no_window
-from .collecting import rare_collections
 from .compact import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
@@ -91,12 +90,6 @@ class Messages:
         Raises:
             WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
-        with rare_collections():
-            return await self._passed(info, context, request, told, wrapper)
-
-    async def _passed(
-        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, wrapper: str
-    ) -> Passed:
         imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
         if told.window_tokens is not None or told.used_tokens is not None:
             await tell(self._given, self._sessions, info, told)
