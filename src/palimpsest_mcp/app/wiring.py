@@ -13,6 +13,7 @@ from ..llm.judge import AnthropicJudge
 from ..llm.messages_api import MessagesApi
 from ..llm.summary_author import AnthropicSummaryAuthor
 from ..models.host_overrides import HostOverrides
+from ..models.host_table import host_row
 from ..ports.asking import SummaryAuthor
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
@@ -26,7 +27,7 @@ from ..specifics.registry import DefaultRegistry
 from ..store.disk_store import DiskStore
 from ..tokens.counting import open_counter
 from ..tokens.model_table import FAST_MODEL
-from ..tokens.windows import host_row, rates_of, window_of
+from ..tokens.windows import rates_of, window_of
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:

@@ -7,16 +7,16 @@ function's docstring, its schema comes from the function's arguments, and `docs/
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-import msgspec
 
 Effect: TypeAlias = Literal["reads", "records", "changes"]
 """Nothing; something that a second call of the same kind would not change again; something at every call."""
 Filled: TypeAlias = Literal["never", "always", "if named", "in the event"]
 
 
-class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
     """One tool."""
 
     name: str

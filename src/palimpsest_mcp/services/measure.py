@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import msgspec
 
 from ..errors import InvalidArgument
-from ..hosts.host_table import HostNote, host_note, how_to_apply
 from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.view import View
 from ..models.events import SessionInfo, UsageSeen
+from ..models.host_table import HostNote, host_note, how_to_apply
 from ..models.items import content_text
 from ..models.plans import ContextItem
 from ..models.policies import Policy
