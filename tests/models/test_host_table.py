@@ -26,6 +26,10 @@ def test_spelling_of_a_name_does_not_matter() -> None:
     assert host_note(" Claude-Code ") == host_note("claude-code")
 
 
+def test_a_client_that_only_begins_like_a_host_is_not_taken_for_one_that_our_plugin_acts_in() -> None:
+    assert host_note("claude-code-router", attached="claude-code") == host_note("some-new-host")
+
+
 def test_an_adapter_acts_only_where_it_is_attached() -> None:
     assert host_note("claude-code", attached="claude-code").adapter_does
     assert not host_note("codex", attached="claude-code").adapter_does

@@ -116,7 +116,8 @@ def host_note(host: str, *, attached: str = "") -> HostNote:
         host: client-info name of an MCP client, `claude-code` for a transcript, empty for a plain message list.
         attached: name of the host in which an adapter of ours acts.
     """
-    row = host_row(host)
+    # By its exact name: what only begins like a host's need not be a client in which its plugin can act.
+    row = HOSTS.get(host.strip().lower().replace(" ", "-"))
     if row is None:
         return _LIST if host.strip().lower() in LISTS else _FRESH_START
     return row.attached if row.attached and row.name == attached else row.note
