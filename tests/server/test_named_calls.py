@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from palimpsest_mcp.models.advice import TOOLS
+from palimpsest_mcp.models.tools import TOOLS
 
 from .test_tools import items, server_over, text_of
 

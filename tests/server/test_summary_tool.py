@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
 from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.server.build import build_server
-from palimpsest_mcp.server.failures import EXAMPLES
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ async def test_the_answer_is_the_merged_summary_with_the_handle_and_a_word_of_ca
 
 
 async def test_the_example_that_errors_show_is_right(client: Client) -> None:
-    text = await update(client, **{**json.loads(EXAMPLES["update_summary"]), "session_id": "s"})
+    text = await update(client, **{**json.loads(TOOLS["update_summary"].example), "session_id": "s"})
     assert "**Keep the first of two**: the source repeats them" in text and "1. Test with two files" in text
 
 
@@ -86,4 +86,4 @@ async def test_what_is_refused_comes_with_a_correct_example_or_what_to_write(
 
 
 async def test_a_missing_argument_is_answered_with_a_correct_call(client: Client) -> None:
-    assert EXAMPLES["update_summary"] in (await refusal(client))["next"]
+    assert TOOLS["update_summary"].example in (await refusal(client))["next"]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 
-from palimpsest_mcp.server.build import INSTRUCTIONS, build_server
+from palimpsest_mcp.models.tools import TOOLS
+from palimpsest_mcp.server.build import HOOKED_INSTRUCTIONS, INSTRUCTIONS, build_server
 from palimpsest_mcp.server.counting import count_o200k
-from palimpsest_mcp.server.failures import EXAMPLES
 from palimpsest_mcp.services.checkup import STANDING_TOKENS
 
 GOLDEN = Path(__file__).parent / "golden" / "tools.json"
+SKILL = Path(__file__).resolve().parents[2] / "plugin" / "skills" / "palimpsest" / "SKILL.md"
 UPDATE = "UPDATE_GOLDEN"
 
 
@@ -74,23 +76,27 @@ async def test_no_schema_has_generated_titles_or_null_unions() -> None:
 
 @pytest.mark.anyio
 async def test_bulk_text_is_text_only_and_small_answers_have_a_schema() -> None:
-    structured = {tool["name"] for tool in await listed() if "outputSchema" in tool}
-    assert structured == {
-        "check_context_ratio",
-        "record_items",
-        "compact_session",
-        "list_offloaded",
-        "write_handoff",
-        "record_experience",
-    }
+    tools = await listed()
+    structured = {tool["name"] for tool in tools if "outputSchema" in tool}
+    assert structured == {tool["name"] for tool in tools if TOOLS[tool["name"]].structured}
+    assert not structured & {"show_context", "search_offloaded", "restore_batch", "load_handoff"}
 
 
 @pytest.mark.anyio
 async def test_every_tool_has_a_correct_example_for_its_errors() -> None:
     for tool in await listed():
-        example = json.loads(EXAMPLES[tool["name"]])
+        example = json.loads(TOOLS[tool["name"]].example)
         schema = tool["inputSchema"]
         assert set(schema.get("required", ())) <= example.keys() <= schema["properties"].keys()
+
+
+@pytest.mark.anyio
+async def test_instructions_and_skill_name_only_tools_and_arguments_that_there_are() -> None:
+    tools = await listed()
+    known = {tool["name"] for tool in tools} | {name for tool in tools for name in tool["inputSchema"]["properties"]}
+    for text in (INSTRUCTIONS, HOOKED_INSTRUCTIONS, SKILL.read_text("utf-8")):
+        named = set(re.findall(r"(?<![a-z_])[a-z]+(?:_[a-z]+)+(?![a-z_])", text))
+        assert named - known <= {"how_to_apply"}, "a field of an answer"
 
 
 def test_the_instructions_fit_into_what_hosts_keep() -> None:

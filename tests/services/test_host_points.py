@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.hosts.host_table import HOST_NAMES
+from palimpsest_mcp.models.host_table import HOSTS
 from palimpsest_mcp.tokens.host_trigger import host_trigger
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ def calls(count: int = 12) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("host", sorted(HOST_NAMES))
+@pytest.mark.parametrize("host", sorted(HOSTS))
 async def test_what_is_said_of_a_hosts_own_compaction_is_what_a_pass_goes_by(
     p: Palimpsest, host: str, model: str
 ) -> None:

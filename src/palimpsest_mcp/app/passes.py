@@ -47,5 +47,5 @@ class Passes:
     @staticmethod
     def stands_aside(situation: Situation) -> str:
         """Where the host compacts by itself, where no adapter of ours acts; empty where a pass may run."""
-        aside = situation.usage.host_compacts and not situation.note.adapter
+        aside = situation.usage.host_compacts and not situation.note.adapter_does
         return situation.usage.host_compaction_point if aside else ""

@@ -15,6 +15,7 @@ from ..llm.messages_api import MessagesApi
 from ..llm.rule_wording import AnthropicRuleWriter
 from ..llm.summary_author import AnthropicSummaryAuthor
 from ..models.host_overrides import HostOverrides
+from ..models.host_table import host_row
 from ..ports.asking import SummaryAuthor
 from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience, RuleWriter
@@ -31,7 +32,7 @@ from ..store.disk_store import DiskStore
 from ..store.experience_files import DiskExperience
 from ..tokens.counting import open_counter
 from ..tokens.model_table import FAST_MODEL
-from ..tokens.windows import host_row, rates_of, window_of
+from ..tokens.windows import rates_of, window_of
 
 _USUAL_ROOTS = (".claude/skills", ".autosearch/skills")
 """Looked for in the working folder and in the user's home, where no roots are set."""

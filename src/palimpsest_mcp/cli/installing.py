@@ -11,29 +11,31 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..models.host_table import HOSTS
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
     from ..services.installing import Change, Launch
 
-HOSTS = ("claude-code", "claude-desktop")
+_ENTERED = {row.name: row.entered for row in HOSTS.values() if row.entered}
+_SETTINGS = " or ".join(f"{name} ({what})" for name, what in _ENTERED.items())
+_HELP = f"""Enter Palimpsest in the settings of {_SETTINGS}.
+
+Each file is copied first; only entries of our own are added, replaced or removed. Running it again changes nothing.
+"""
 
 
-@click.command()
-@click.argument("host", type=click.Choice(HOSTS))
+@click.command(help=_HELP)
+@click.argument("host", type=click.Choice(list(_ENTERED)))
 @click.option("--remove", is_flag=True, help="Take out what was entered.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @shared_options
 @pass_face
 def install(face: Face, host: str, remove: bool, dry_run: bool) -> int:
-    """Enter Palimpsest in the settings of claude-code (server, hooks, status line) or claude-desktop (server).
-
-    Each file is copied first; only entries of our own are added, replaced or removed. Running it again changes nothing.
-    """
     from ..services.installing import carry_out, planned
 
     changes = planned(
-        "claude-code" if host == "claude-code" else "claude-desktop",
+        host,
         _launch(face),
         environ=os.environ,
         home=Path.home(),
@@ -97,4 +99,4 @@ def _say(face: Face, host: str, changes: list[Change], copies: list[Path], *, re
         say("next: start a new session in Claude Code; `palimpsest-mcp doctor` says what is wired")
         say("note: compaction in place needs the plugin; see docs/claude-code.md")
     elif not remove:
-        say("next: start Claude Desktop again")
+        say(f"next: start {HOSTS[host].title} again")

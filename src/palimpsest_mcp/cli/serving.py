@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from ..models.host_table import HOSTS
 from .face import Face, pass_face, shared_options
 
-HOSTS = ("claude-code",)
+_HOSTS = [row.name for row in HOSTS.values() if row.attached]
 
 
 @click.command()
-@click.option("--host", type=click.Choice(HOSTS), help="Also answer this host's hooks: what its plugin starts.")
+@click.option("--host", type=click.Choice(_HOSTS), help="Also answer this host's hooks: what its plugin starts.")
 @click.option(
     "--only-session", metavar="SESSION", help="Answer only for this session (id or handle), and its parents'."
 )

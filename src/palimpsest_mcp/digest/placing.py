@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from .long_lines import LONG, shortened
-from .reduce_code import code_places, diff_places, is_code
 from .reduce_html import Block
-from .reduce_text import is_document, page_places, prose_places
-from .reduce_tree import is_tree, tree_places
-from .units import Line, Place, Reduced, Route, Unit, mark_numbers
+from .reduce_text import page_places
+from .text_forms import Shape
+from .units import Line, Place, Reduced, Unit, mark_numbers
 
-Shape: TypeAlias = Callable[[Sequence[str]], list[Place]]
-"""What the lines of a stretch tell, and which line each stands under."""
-
-_SHAPES: dict[Route, Shape] = {"code": code_places, "diff": diff_places, "html": tree_places}
-_FEW_LINES = 3
-"""Up to so many lines are no document only because they hold sentences: a row may hold one."""
 _LETTER = re.compile(r"[^\W\d_]{2}")
-
-
-def shape_of(route: Route, texts: Sequence[str]) -> Shape | None:
-    """How lines stand under each other, on a closer look than a route takes; None where they do not."""
-    if route in ("code", "prose") and is_tree(texts):
-        return tree_places
-    if (route == "prose" or len(texts) > _FEW_LINES) and route in ("code", "prose", "table") and is_document(texts):
-        return prose_places
-    if route == "prose" and is_code(texts):
-        return code_places
-    return _SHAPES.get(route)
 
 
 def placed(lines: Sequence[Line], texts: Sequence[str], shape: Shape) -> Reduced:
@@ -74,4 +55,4 @@ def _units(lines: Sequence[Line], places: Sequence[Place]) -> Reduced:
     return reduced
 
 
-__all__ = ["fitted", "placed", "placed_blocks", "shape_of"]
+__all__ = ["fitted", "placed", "placed_blocks"]

@@ -9,7 +9,7 @@ from .commands import is_command
 from .licences import LEGAL, legal
 from .reduce_html import Block
 from .reduce_tables import RULE
-from .routing import fits
+from .samples import fits
 from .units import Place
 
 _MARKED = re.compile(r"(#{1,6}) +\S|={2,} +\S.* ={2,}$")

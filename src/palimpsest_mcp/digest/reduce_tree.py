@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .licences import LEGAL, legal, legal_head
-from .routing import fits
+from .samples import fits
 from .units import Place
 
 _SECTION = re.compile(r"\s*+\[{1,2}[^\[\]]+\]{1,2}\s*(?:[#;].*)?$")

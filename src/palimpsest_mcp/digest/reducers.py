@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .long_lines import LONG
-from .placing import fitted, placed, shape_of
-from .reduce_logs import history_gists, log_gist, search_gists
+from .placing import fitted, placed
 from .reduce_rows import Row, families
-from .reduce_runs import frames_of, test_gist, trace_gists
-from .reduce_tables import head_of, listing_gist, table_gist
-from .reduce_text import prose_gist
+from .reduce_tables import head_of
 from .routing import Stretch
-from .units import Line, Reduced, Route, Table, Unit, mark_numbers
+from .text_forms import FORMS, TextForm, whole
+from .units import Line, Reduced, Table, Unit, mark_numbers
 
-_GISTS: dict[Route, Callable[[str], float]] = {
-    "listing": listing_gist,
-    "log": log_gist,
-    "prose": prose_gist,
-    "table": table_gist,
-    "test": test_gist,
-}
-_IN_CONTEXT: dict[Route, Callable[[Sequence[Line]], list[float]]] = {
-    "history": history_gists,
-    "search": search_gists,
-    "traceback": trace_gists,
-}
-"""Where what a line tells depends on the lines around it."""
-_IN_ROWS: frozenset[Route] = frozenset({"listing", "log", "prose", "search", "table", "test", "traceback"})
-"""Where lines of one skeleton are no accident."""
 _HIT = 0.5
 _LETTER = re.compile(r"[^\W\d_]{2}")
 _FIRST = 0.6
@@ -61,17 +44,15 @@ def reduce_lines(
         texts: what the lines say, without numbers that stand before them.
         ready: stretches that are reduced already.
     """
-    shapes = {part: shape_of(part.route, texts[part.start : part.end]) for part in parts if part not in ready}
+    shapes = {part: FORMS[part.route].shape_of(texts[part.start : part.end]) for part in parts if part not in ready}
     blocks = [
-        (part.route, lines[part.start : part.end])
+        (form, form.rows, lines[part.start : part.end])
         for part, shape in shapes.items()
-        if part.route in _IN_ROWS and shape is None
+        if shape is None and (form := FORMS[part.route]).rows
     ]
-    found, names = families(
-        (frames_of(block) if route == "traceback" else block, route == "search") for route, block in blocks
-    )
+    found, names = families((rows(block), form.searched) for form, rows, block in blocks)
     times = Counter(line.text for line in lines) if found else Counter[str]()
-    of_all = sum(len(block) for route, block in blocks if route != "traceback") == len(lines)
+    of_all = sum(len(block) for _, rows, block in blocks if rows is whole) == len(lines)
     reduced = Reduced(names=names if of_all else None)
     rows: dict[str, _Place | None] = {}
     for number, family in enumerate(found):
@@ -88,25 +69,24 @@ def reduce_lines(
         elif shape := shapes[part]:
             reduced.add(placed(own, texts[part.start : part.end], shape))
         else:
-            reduced.add(Reduced(_stretch(part.route, own, rows)), shift=False)
+            reduced.add(Reduced(_stretch(FORMS[part.route], own, rows)), shift=False)
     return reduced
 
 
-def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]) -> list[Unit]:
+def _stretch(form: TextForm, lines: Sequence[Line], rows: dict[str, _Place | None]) -> list[Unit]:
     """Candidates of one stretch. Equal lines become one with a count; blank lines none; long ones that are no rows
     pieces. `rows`: what lines are in tables; taken out of it once they have been told, None stays."""
     if any(len(line.text) > LONG for line in lines):
         lines = [short for line in lines for short in ((line,) if line.text in rows else fitted(line))]
     counts = Counter(line.text for line in lines)
-    gists = _IN_CONTEXT[route](lines) if route in _IN_CONTEXT else None
-    gist_of = _GISTS.get(route, prose_gist)
+    gists = form.gists(lines) if form.gists else None
     units: list[Unit] = []
     for index, line in enumerate(lines):
         times = counts.pop(line.text, 0)
         if not times or not (line.marks or _LETTER.search(line.text)):
             continue
-        gist = gists[index] if gists else gist_of(line.text) if _LETTER.search(line.text) else 0.0
-        if route in _IN_ROWS and line.text in rows:
+        gist = gists[index] if gists else form.gist(line.text) if _LETTER.search(line.text) else 0.0
+        if form.rows and line.text in rows:
             place = rows[line.text]
             rows[line.text] = None
             if place is not None:
@@ -119,7 +99,7 @@ def _stretch(route: Route, lines: Sequence[Line], rows: dict[str, _Place | None]
     if units:
         units[0].gist += _FIRST
         units[-1].gist += _LAST
-    if route == "table":
+    if form.headed:
         _put_under(units, head_of([line.text for line in lines]))
     return units
 

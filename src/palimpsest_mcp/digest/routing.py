@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from .samples import sample_of
+from .text_forms import form_of
 from .units import Route
-
-_SAMPLE = 120
-"""Lines looked at to judge a stretch: spread over it, never only its head."""
 
 _TRACE_HEAD = re.compile(
     r"\s*(?:Traceback \(most recent call last\):|Exception in thread \"|thread '.*' panicked at"
@@ -19,37 +18,12 @@ _DIFF_LINE = re.compile(
     r"[-+ @\\]|diff |index |new file|deleted file|rename |similarity |Binary files|old mode|new mode|$"
 )
 _COMMIT = re.compile(r"commit [0-9a-f]{7,64}\b")
-_ONELINE = re.compile(r"[0-9a-f]{7,40} \S")
-_LISTING = re.compile(
-    r"[-dlcbps][-rwxsStT]{9}[.+@]? +\d+ \S+|total \d+$|(?:ii|rc|un|hi) +\S+ +\S+ +(?:all|amd64|arm64|i386)\b"
-)
-_SEARCH = re.compile(r"(?:[A-Za-z]:)?[^\s:=\"'<>(){}]+[./][^\s:\"'<>(){}]*[:-]\d+(?:[:-]|$)")
-_LOG = re.compile(
-    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    r"|\d+ (?:verbose|silly|http|info|warn|error|timing) |import time:|level="
-    r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)",
-)
-_TEST = re.compile(
-    r"\s*+(?:(?:ok|not ok) \d+|--- (?:PASS|FAIL)|test .* \.\.\. |Ran \d+ tests?"
-    r"|=+ .*(?:passed|failed|error|FAILURES|test session).*=+|test result:|Tests?: +\d+|[✓✗✔✘×] )"
-)
-_TEST_INSIDE = re.compile(r"\.\.\. (?:ok|FAIL|ERROR|skipped|expected failure)|\b(?:PASSED|FAILED|XFAIL|SKIPPED)\b")
 _RUN = re.compile(
     r"\s*+(?:={3,} (?:test session|test process) starts =|={3,} .*\b\d+ (?:passed|failed|error).* in [\d.:]+"
     r"|Ran \d+ tests? in |tests finished: \d|test result: (?:ok|FAILED)|Tests: +\d+ (?:passed|failed)|Test Suites: \d)"
 )
 _EDGE = 30
 """Lines at each end of a stretch that are looked at for it."""
-_NUMBERED = re.compile(r"\s*+\d+(?:\t|→|\| )|\s++\d+$")
-_CODE = re.compile(
-    r"\s*+(?:\d+(?:\t|→))?\s*+"
-    r"(?:def |class |import |from \S+ import|return\b|else[:{ ]|elif |try:|except |async |await |raise |assert |self\."
-    r"|(?:if|for|while|with) .*[:{]$|func |fn |pub |impl |use |package |struct |enum |const |let |var |function "
-    r"|export |interface |type \w+ =|public |private |static |void |#include|#define|@\w+|[}\])]+[;,)]*$"
-    r"|[\w.\[\]]+ [-+]?= \S|.*[;{]$|#|//|/\*|\*/?( |$)|\"\"\"|\S+\(.*\)[;:]?$)"
-)
-_HTML = re.compile(r"<(?:!doctype|html|head|body|div|span|p|a|li|ul|td|tr|script|meta|link|h[1-6])\b|</", re.IGNORECASE)
-_COLUMNS = re.compile(r"\S.*\S {3,}\S.* {3,}\S")
 _TRACE_WORDS = ("Traceback", "Exception", "panic", "goroutine")
 """One of them stands in every head of a traceback: looked for first, since that is many times quicker."""
 _DIFF_HEADS = ("--- ", "diff --git ", "Index: ")
@@ -123,59 +97,7 @@ def _is_a_test_run(lines: Sequence[str], start: int, end: int) -> bool:
 def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     if _is_a_test_run(lines, start, end):
         return "test"
-    step = max(1, (end - start) // _SAMPLE)
-    sample = [line for line in (lines[k][:400] for k in range(start, end, step)) if line.strip()]
-    if not sample:
-        return "prose"
-    for route, pattern, share in _TESTS:
-        if fits(sample, pattern, share):
-            return route
-    return "prose"
+    return form_of(sample_of(lines, start, end))
 
 
-def fits(sample: Sequence[str], pattern: Callable[[str], object], share: float) -> bool:
-    """Whether a pattern fits so many of the lines; no longer looked at than until that is known."""
-    left = share * len(sample)
-    spare = len(sample) - left
-    for line in sample:
-        if pattern(line):
-            left -= 1
-            if left <= 0:
-                return True
-        else:
-            spare -= 1
-            if spare < 0:
-                return False
-    return False
-
-
-def _is_row(line: str) -> object:
-    """Between bars, or at least three commas, two tabs or two wide gaps."""
-    if line.count(",") > 2 or line.count("\t") > 1:
-        return True
-    bare = line.strip()
-    return (len(bare) > 1 and bare[0] == bare[-1] == "|") or ("   " in line and _COLUMNS.match(line))
-
-
-def _is_test(line: str) -> object:
-    """Two words are looked for before a pattern that may stand anywhere in the line."""
-    return _TEST.match(line) or (("... " in line or "ED" in line or "XFAIL" in line) and _TEST_INSIDE.search(line))
-
-
-_TESTS: tuple[tuple[Route, Callable[[str], object], float], ...] = (
-    ("listing", _LISTING.match, 0.5),
-    ("search", _SEARCH.match, 0.6),
-    ("history", _COMMIT.match, 0.04),
-    ("history", _ONELINE.match, 0.7),
-    ("test", _is_test, 0.25),
-    ("log", _LOG.match, 0.4),
-    ("html", _HTML.search, 0.4),
-    ("code", _NUMBERED.match, 0.8),
-    ("code", _CODE.match, 0.5),
-    ("table", _is_row, 0.5),
-    ("log", _LOG.match, 0.25),
-)
-"""Asked in this order; the share of sampled lines that must fit. The more exact a form is, the earlier it is asked."""
-
-
-__all__ = ["Stretch", "fits", "stretches"]
+__all__ = ["Stretch", "stretches"]

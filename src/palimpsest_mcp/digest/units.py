@@ -11,10 +11,8 @@ import msgspec
 from ..models.specifics import Specific
 from .witness import Witness
 
-Route: TypeAlias = Literal[
-    "json", "table", "listing", "log", "diff", "traceback", "test", "search", "history", "code", "html", "prose"
-]
-"""What a stretch of text is, judged by its content."""
+Route: TypeAlias = str
+"""What a stretch of text is, judged by its content: `json`, or the name of a form in `text_forms.py`."""
 
 
 FORCED = 50.0

@@ -9,12 +9,13 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from ..models.tools import HOST_EVENT
+
 Object = dict[str, Any]
 
 NAME = "palimpsest"
 """Of the server, where a user has it without the plugin."""
 PROGRAM = "palimpsest-mcp"
-TOOL = "host_event"
 TESTED_CLIENT = "2.1.328"
 """Version of Claude Code that everything here was tried with (docs/claude-code.md has the date)."""
 _EVERYWHERE = ("session_id", "transcript_path", "cwd", "agent_id", "agent_type")
@@ -46,16 +47,17 @@ def hooks(server: str, program: str, options: str = "") -> dict[str, list[Object
     """
     tools = f"mcp__{server.replace(':', '_')}__"
     matchers = {
-        "PreToolUse": f"{tools}(?!{TOOL}$).*",
-        "PostToolUse": f"^(?!{tools}{TOOL}$).*",
-        "PostToolUseFailure": f"^(?!{tools}{TOOL}$).*",
+        "PreToolUse": f"{tools}(?!{HOST_EVENT}$).*",
+        "PostToolUse": f"^(?!{tools}{HOST_EVENT}$).*",
+        "PostToolUseFailure": f"^(?!{tools}{HOST_EVENT}$).*",
     }
     found: dict[str, list[Object]] = {}
     for event, (fields, timeout_s) in _EVENTS.items():
         hook: Object = {"type": "command", "command": f"{program} hook {event} {options}".rstrip()}
         if event not in _BY_COMMAND:
             payload = {field: f"${{{field}}}" for field in (*_EVERYWHERE, *fields)}
-            hook = {"type": "mcp_tool", "server": server, "tool": TOOL, "input": {"event": event, "payload": payload}}
+            call = {"event": event, "payload": payload}
+            hook = {"type": "mcp_tool", "server": server, "tool": HOST_EVENT, "input": call}
         entry: Object = {"hooks": [{**hook, "timeout": timeout_s}]}
         found[event] = [{"matcher": matchers[event], **entry} if event in matchers else entry]
     return found
@@ -72,7 +74,7 @@ def is_own_hook(hook: Any) -> bool:
     """Whether a hook calls this program or its server."""
     fields = cast("Object", hook) if isinstance(hook, dict) else {}
     if fields.get("type") == "mcp_tool":
-        return fields.get("server") == NAME and fields.get("tool") == TOOL
+        return fields.get("server") == NAME and fields.get("tool") == HOST_EVENT
     return _is_own_command(fields.get("command"), "hook")
 
 

@@ -12,20 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from .tools import TOOLS
+
 Face: TypeAlias = Literal["command", "tool", "call"]
 """The command line, the MCP server, the library."""
 
 PROGRAM = "palimpsest-mcp"
 COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "show_context": ("show", "{session_id}"),
-    "list_offloaded": ("list", "{session_id}"),
-    "search_offloaded": ("search", "{query}", "--session {session_id}"),
-    "restore_batch": ("restore", "{session_id}", "{batch_id}", "--item {item_id}"),
+    **{tool.name: tool.command for tool in TOOLS.values() if tool.command},
     "restore_all": ("restore", "{session_id}", "--all", "--out {out}"),
     "handoffs": ("handoff", "list", "--project {project}"),
     "clean_handoffs": ("handoff", "clean", "--yes"),
-    "load_handoff": ("handoff", "load", "--task {task}"),
-    "compact_experience": ("experience", "compact", "{skill}"),
     "experience_status": ("experience", "status"),
     "experience_show": ("experience", "show", "{skill}"),
     "rewrite_session": ("rewrite", "{session_id}"),
@@ -35,22 +32,6 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
 }
 """The words of each step's command; a word whose argument is not given is left out."""
-TOOLS = frozenset(
-    (
-        "check_context_ratio",
-        "record_items",
-        "show_context",
-        "compact_session",
-        "list_offloaded",
-        "search_offloaded",
-        "restore_batch",
-        "update_summary",
-        "write_handoff",
-        "load_handoff",
-        "record_experience",
-        "compact_experience",
-    )
-)
 
 
 @dataclass(frozen=True)

@@ -11,30 +11,10 @@ from pydantic import ValidationError
 
 from ..errors import PalimpsestError, SessionUnknown
 from ..models.advice import in_form, tool_call
+from ..models.tools import TOOLS
 
 LONGEST_CALL = 400
 """Characters of a call that an error repeats."""
-
-EXAMPLES: Mapping[str, str] = {
-    "check_context_ratio": '{"session_id": "new", "used_tokens": 140000, "window_tokens": 200000}',
-    "record_items": '{"session_id": "new", "items": [{"kind": "tool_result", "role": "tool", "tool_name": "read_file",'
-    ' "tool_use_id": "call_1", "args": {"path": "a.py"}, "content": "text of the result"}]}',
-    "show_context": '{"session_id": "s7f3k", "pin": ["call_1"]}',
-    "compact_session": '{"session_id": "s7f3k", "target": 0.4, "window_tokens": 200000, "dry_run": true}',
-    "list_offloaded": '{"session_id": "s7f3k"}',
-    "search_offloaded": '{"query": "connection refused", "session_id": "s7f3k", "limit": 5}',
-    "restore_batch": '{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
-    "update_summary": '{"session_id": "s7f3k", "sections": {"decisions_made": [{"decision": "Keep the first of two",'
-    ' "rationale": "the source repeats them"}], "next_steps": ["Test with two files"]}}',
-    "write_handoff": '{"session_id": "s7f3k", "task": "Make the nightly import survive duplicate rows", "fields":'
-    ' {"in_progress": ["tests/test_load.py"], "key_context": {"questions": ["May old rows be deleted?"]}}}',
-    "load_handoff": '{"task": "Make the nightly import survive duplicate rows"}',
-    "record_experience": '{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
-    ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
-    "compact_experience": '{"skill": "search-web", "dry_run": true}',
-    "host_event": '{"event": "Stop", "payload": {"session_id": "…"}}',
-}
-"""A call that is right, for each tool: what an error about arguments shows (I2)."""
 
 
 def failure(code: str, message: str, next: str) -> ToolError:
@@ -66,7 +46,7 @@ def wrong_arguments(tool: str, error: ValidationError) -> ToolError:
         f"{'.'.join(str(step) for step in fault['loc']) or 'arguments'}: {fault['msg']}{_came(fault)}"
         for fault in error.errors(include_url=False, include_context=False)
     )
-    return failure("invalid_argument", "; ".join(faults) + ".", f"A correct call: {tool} {EXAMPLES[tool]}")
+    return failure("invalid_argument", "; ".join(faults) + ".", f"A correct call: {tool} {TOOLS[tool].example}")
 
 
 def _came(fault: Any) -> str:
@@ -79,7 +59,7 @@ def unknown_arguments(tool: str, unknown: list[str], known: list[str]) -> ToolEr
     return failure(
         "invalid_argument",
         f"{tool} has no argument {', '.join(unknown)}.",
-        f"Use only {', '.join(known)}. A correct call: {tool} {EXAMPLES[tool]}",
+        f"Use only {', '.join(known)}. A correct call: {tool} {TOOLS[tool].example}",
     )
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from .context_tools import Call
 
-WHOLE_ANSWERS = {"anthropic/maxResultSizeChars": 500_000}
-"""Claude Code spills longer results to a file and hands over a note about it; digests of a whole session are long."""
 _SILENCE = "{}"
 """Of an empty text the client makes "… hook success: completed", and tells the model."""
 _TAKES_TEXT = ("PreCompact", "PostCompact")

@@ -12,9 +12,6 @@ from mcp.types import CallToolResult, GetPromptResult, TextContent
 from ..services.surface import Surface
 from .answers import as_text
 
-EXACT = frozenset(("restore_batch", "host_event"))
-"""Tools whose texts are exact by promise: originals, and what a host takes over by its ids. Their errors are masked."""
-
 
 def masked_result(result: CallToolResult, surface: Surface) -> CallToolResult:
     """The result with secrets masked in both channels, which stay equal."""
@@ -58,4 +55,4 @@ def masked_refusal(error: MCPError, surface: Surface) -> MCPError:
     return MCPError(error.error.code, surface.text(error.error.message))
 
 
-__all__ = ["EXACT", "masked_error", "masked_prompt", "masked_refusal", "masked_result"]
+__all__ = ["masked_error", "masked_prompt", "masked_refusal", "masked_result"]

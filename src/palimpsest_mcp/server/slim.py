@@ -15,9 +15,10 @@ from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequ
 from pydantic import ValidationError
 
 from ..errors import PalimpsestError
+from ..models.tools import TOOLS
 from ..services.surface import Surface, storeless
 from .failures import failure, known_failure, unexpected_failure, unknown_arguments, wrong_arguments
-from .masking import EXACT, masked_error, masked_prompt, masked_refusal, masked_result
+from .masking import masked_error, masked_prompt, masked_refusal, masked_result
 from .transport import stdio_transport
 
 State = TypeVar("State")
@@ -86,7 +87,7 @@ class SlimServer(MCPServer[State]):
             result = await self._call_tool(name, arguments, context)
         except ToolError as error:
             raise masked_error(error, self._surface(context)) from None
-        if name in EXACT or not isinstance(result, CallToolResult):
+        if TOOLS[name].exact or not isinstance(result, CallToolResult):
             return result
         return masked_result(result, self._surface(context))
 

@@ -19,6 +19,7 @@ from ..models.events import Replaced, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_sha256, content_text
 from ..models.plans import ContextItem, Slot
 from ..models.records import OffloadRecord
+from ..models.tools import own_tool
 from ..policy.at_birth import Newborn, decide
 from ..policy.slots import GROWTH, budget_of
 from .batch_numbers import reserve_numbers
@@ -29,12 +30,6 @@ from .made import Made
 from .policies import stored_policy
 from .sessions import Sessions
 
-_OWN = (
-    "check_context_ratio record_items show_context compact_session list_offloaded search_offloaded restore_batch "
-    "update_summary write_handoff load_handoff record_experience compact_experience host_event"
-)
-OWN_TOOLS = frozenset(_OWN.split())
-"""What our own server answers is asked for on purpose."""
 MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 """A longer replacement would be put into a file by the host in its turn."""
 LOCK_WAIT_S = 0.05
@@ -84,8 +79,8 @@ async def shrink_at_birth(
     """
     if not given.at_birth or not given.automatic or not answer.tool_use_id:
         return None
-    if answer.tool_name.rsplit("__", 1)[-1] in OWN_TOOLS:
-        return None
+    if own_tool(answer.tool_name):
+        return None  # what our own server answers is asked for on purpose
     result = result_of(answer.tool_name, answer.response)
     if result is None:
         return None

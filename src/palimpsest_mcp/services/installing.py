@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from ..errors import FileNotJson, FileWrongShape, InvalidArgument, WriteFailed
 from ..hosts.claude_code_places import config_folder, global_file
@@ -28,7 +28,6 @@ from ..hosts.claude_code_wiring import (
 )
 from ..store.beside import replace_beside
 
-Host = Literal["claude-code", "claude-desktop"]
 BACKUP = ".palimpsest-"
 _BIGGEST = 64_000_000
 
@@ -79,17 +78,26 @@ def desktop_file(environ: Mapping[str, str], home: Path, platform: str) -> Path:
 
 
 def planned(
-    host: Host, launch: Launch, *, environ: Mapping[str, str], home: Path, platform: str, remove: bool = False
+    host: str, launch: Launch, *, environ: Mapping[str, str], home: Path, platform: str, remove: bool = False
 ) -> list[Change]:
     """What installing would change, file by file. Writes nothing.
+
+    Args:
+        host: name of a host with a row in `models/host_table.py` and a plan here.
 
     Raises:
         FileNotJson, FileWrongShape: a file of the host cannot be understood; none would be touched.
         InvalidArgument: another program has our name there.
     """
-    if host == "claude-desktop":
-        path = desktop_file(environ, home, platform)
-        return [_change(path, "server", lambda config: _server(path, config, launch, (), remove=remove), remove)]
+    return _PLANS[host](launch, environ, home, platform, remove)
+
+
+def _desktop(launch: Launch, environ: Mapping[str, str], home: Path, platform: str, remove: bool) -> list[Change]:
+    path = desktop_file(environ, home, platform)
+    return [_change(path, "server", lambda config: _server(path, config, launch, (), remove=remove), remove)]
+
+
+def _claude_code(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
     state = Path(global_file(environ, str(home)))
     settings = Path(config_folder(environ, str(home))) / "settings.json"
     line: Object = {"type": "command", "command": f"{launch.shell} statusline {launch.options}".rstrip()}
@@ -113,6 +121,12 @@ def planned(
             remove,
         ),
     ]
+
+
+_PLANS: Mapping[str, Callable[[Launch, Mapping[str, str], Path, str, bool], list[Change]]] = {
+    "claude-code": _claude_code,
+    "claude-desktop": _desktop,
+}
 
 
 def carry_out(changes: Sequence[Change], now: datetime) -> list[Path]:

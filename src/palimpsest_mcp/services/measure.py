@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ..hosts.host_table import HostNote, host_note, how_to_apply
 from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.view import View
 from ..models.events import SessionInfo, UsageSeen
+from ..models.host_table import HostNote, host_note, how_to_apply
 from ..models.items import content_text
 from ..models.pass_options import PassOptions
 from ..models.plans import ContextItem

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from ..errors import NotRestorable, Purged, RecordDamaged
-from ..hosts.host_table import host_note
 from ..hosts.session_files import parse_value, rewrap, transcripts
 from ..hosts.validity import check_messages, new_problems
 from ..ledger.alignment import part_hash
@@ -19,6 +18,7 @@ from ..ledger.fold import Fold, part_owner
 from ..ledger.tombstones import PURGED, PURGED_ROW
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
+from ..models.host_table import host_note
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.nouns import counted, verb
 from ..models.pass_options import PassOptions

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from ..digest.handed import NOT_USED
-from ..hosts.host_table import HostNote, how_to_apply
 from ..ledger.view import lost_holders, present_items, standing_holders
 from ..models.events import SessionInfo
+from ..models.host_table import HostNote, how_to_apply
 from ..models.nouns import counted, verb
 from ..models.plans import Verdict
 from ..models.records import ClassCount, SpecificCounts

@@ -10,8 +10,8 @@ from __future__ import annotations
 import msgspec
 
 from ..models.host_overrides import HostOverrides
-from .model_table import HostRow
-from .windows import HOST_RESERVE_TOKENS, Window, host_row, model_row, normal, own_window, window_of
+from ..models.host_table import HostRow, host_row
+from .windows import HOST_RESERVE_TOKENS, Window, model_row, normal, own_window, window_of
 
 NOTHING_SET = HostOverrides()
 
@@ -52,25 +52,25 @@ def host_trigger(model: str, *, host: str, overrides: HostOverrides = NOTHING_SE
     if found is None:
         return None
     if not found.itself:
-        return Trigger(itself=None, host=found.host)
+        return Trigger(itself=None, host=found.title)
     size, left = (window.tokens, window.effective) if window is not None else (None, None)
     if overrides.off:
-        return Trigger(itself=False, window=size, effective=left, host=found.host, why=overrides.off)
+        return Trigger(itself=False, window=size, effective=left, host=found.title, why=overrides.off)
     if found.share is not None:
         return _by_share(found, found.share, model)
     if window is None or not model:
         ahead = f"{found.margin:,} tokens before its effective window ends"
-        return Trigger(itself=True, host=found.host, where=ahead, why="with which model it works is not known")
+        return Trigger(itself=True, host=found.title, where=ahead, why="with which model it works is not known")
     set_window = overrides.window_tokens is not None
     if not set_window and _waits(found, model):
         why = "with this model it waits for the provider's refusal"
-        return Trigger(itself=False, window=size, effective=left, host=found.host, why=why)
+        return Trigger(itself=False, window=size, effective=left, host=found.title, why=why)
     at, why = window.effective - found.margin, overrides.window_source if set_window else ""
     if overrides.percent is not None:
         part = int(window.effective * overrides.percent / 100)
         if part < at:
             at, why = part, f"{found.percent_setting}={overrides.percent:g}"
-    return Trigger(itself=True, tokens=max(0, at), window=size, effective=left, host=found.host, why=why)
+    return Trigger(itself=True, tokens=max(0, at), window=size, effective=left, host=found.title, why=why)
 
 
 def _by_share(found: HostRow, share: float, model: str) -> Trigger:
@@ -79,9 +79,9 @@ def _by_share(found: HostRow, share: float, model: str) -> Trigger:
     if window is None and model and model_row(model) is None:
         window = found.other_window
     if window is None:
-        return Trigger(itself=True, host=found.host, where=f"at {share:.0%} of its window")
+        return Trigger(itself=True, host=found.title, where=f"at {share:.0%} of its window")
     tokens = int(window * share)
-    return Trigger(itself=True, tokens=tokens, window=window, host=found.host, why=f"{share:.0%} of its window")
+    return Trigger(itself=True, tokens=tokens, window=window, host=found.title, why=f"{share:.0%} of its window")
 
 
 def host_window(model: str, *, host: str = "", overrides: HostOverrides = NOTHING_SET) -> Window | None:
@@ -97,7 +97,7 @@ def host_window(model: str, *, host: str = "", overrides: HostOverrides = NOTHIN
         tokens = found.other_window if own is None else own
         if tokens is None:
             return None
-        source = f"{found.host}'s own" + ("" if own is not None else " for models that it does not know")
+        source = f"{found.title}'s own" + ("" if own is not None else " for models that it does not know")
         window = Window(tokens=tokens, output=HOST_RESERVE_TOKENS, reserve=HOST_RESERVE_TOKENS, source=source)
     if overrides.most_output is not None:
         output = min(overrides.most_output, HOST_RESERVE_TOKENS)

@@ -1,4 +1,4 @@
-"""The table of models and hosts. Vendors' pages as of 2026-11; a row is found by the longest prefix that fits."""
+"""The table of models. Vendors' pages as of 2026-11; a row is found by the longest prefix that fits."""
 
 from __future__ import annotations
 
@@ -21,29 +21,6 @@ class ModelRow(msgspec.Struct, frozen=True, kw_only=True):
     rates: tuple[Rate, ...] = ()
     """Dollars for a million plain tokens; empty where they were not looked up."""
     source: str = "platform.claude.com"
-
-
-class HostRow(msgspec.Struct, frozen=True, kw_only=True):
-    """How one host deals with the windows of models. What else is known of hosts stands in `hosts/host_table.py`."""
-
-    host: str
-    aliases: tuple[str, ...]
-    """Starts of the names it gives itself."""
-    itself: bool = True
-    """Whether it compacts by itself; False: that is not known."""
-    margin: int = 0
-    """It compacts by itself this many tokens before its effective window ends."""
-    share: float | None = None
-    """It compacts by itself at this share of its whole window, whatever the margin."""
-    windows: dict[str, int] = {}
-    """Models of which it uses another window than they have."""
-    other_window: int | None = None
-    """What it takes for the window of a model that it does not know; None: not known here."""
-    never: tuple[str, ...] = ()
-    """Rows of models with which it does not compact on its own, unless a window is set; also those of `windows` when
-    they are used with their whole window."""
-    percent_setting: str = ""
-    """Name of the setting that makes it compact at a percentage."""
 
 
 MILLION = 1_000_000
@@ -88,29 +65,3 @@ MODELS = (
     ModelRow(prefix="o3", window=200_000, output=100_000, read=0.25, write=1.0, write_1h=None, source=_OPENAI),
     ModelRow(prefix="o1", window=200_000, output=100_000, read=0.50, write=1.0, write_1h=None, source=_OPENAI),
 )
-
-HOSTS = (
-    HostRow(
-        host="Claude Code",
-        aliases=("claude-code", "claudecode"),
-        margin=13_000,
-        windows={"claude-opus-4-6": 200_000, "claude-sonnet-4-6": 200_000},
-        never=(
-            "claude-opus-4-5",
-            "claude-sonnet-4-5",
-            "claude-haiku-4-5",
-            "claude-opus-4",
-            "claude-sonnet-4",
-            "claude-3-7-sonnet",
-            "claude-3",
-        ),
-        other_window=MILLION,
-        percent_setting="CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
-    ),
-    HostRow(host="Codex", aliases=("codex",), share=0.9, windows={"gpt-5": 272_000}, other_window=272_000),
-    HostRow(host="Gemini CLI", aliases=("gemini-cli",), share=0.5, windows={"gemini": 1_048_576}),
-    HostRow(host="Claude Desktop", aliases=("claude-ai", "claude-desktop"), itself=False),
-)
-"""Claude Code: found by bisecting reported usage (client 2.1.328). Codex: `auto_compact_token_limit` and the models of
-its source, 0.154.0; a setting of its own can only lower the point. Gemini CLI: `model.compressionThreshold` of its
-settings page (2026-08); earlier versions had 0.7. Every host that `hosts/host_table.py` names has a row."""

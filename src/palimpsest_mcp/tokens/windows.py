@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ..models.host_table import HostRow, host_row
 from ..models.usage import DEFAULT_PRICES, Prices
 from ..models.writing import Rate
 from .families import OPENAI, family_of
-from .model_table import HOSTS, MODELS, HostRow, ModelRow
+from .model_table import MODELS, ModelRow
 
 HOST_RESERVE_TOKENS = 20_000
 """What hosts hold back for the answer, at most: found by bisection for Claude Code (the smaller of this and the
@@ -50,7 +51,7 @@ def window_of(model: str, *, host: str = "") -> Window | None:
     if _ONE_MILLION.search(model.strip().lower()):
         tokens = 1_000_000
     elif found is not None and narrowed is not None:
-        tokens, source = narrowed, f"model table ({_longest(found.windows, normal(model))}* in {found.host})"
+        tokens, source = narrowed, f"model table ({_longest(found.windows, normal(model))}* in {found.title})"
     return Window(tokens=tokens, output=row.output, reserve=min(row.output, HOST_RESERVE_TOKENS), source=source)
 
 
@@ -68,12 +69,6 @@ def rates_of(model: str) -> tuple[Rate, ...]:
     """Dollars for a million tokens of a model; empty where the table does not know them."""
     row = model_row(model)
     return row.rates if row is not None else ()
-
-
-def host_row(host: str) -> HostRow | None:
-    """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
-    name = host.strip().lower().replace("_", "-").replace(" ", "-")
-    return next((row for row in HOSTS if name and any(name.startswith(alias) for alias in row.aliases)), None)
 
 
 def own_window(host: HostRow, model: str) -> int | None:

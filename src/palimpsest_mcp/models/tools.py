@@ -1,0 +1,156 @@
+"""The tools of the MCP server, told once: what a client is told of each, and how our own calls are known.
+
+A new tool is an entry here and a function of the same name in one of `server/*_tools.py`. Its description is the
+function's docstring, its schema comes from the function's arguments, and `docs/tools.md` has a section of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Effect: TypeAlias = Literal["reads", "records", "changes"]
+"""Nothing; something that a second call of the same kind would not change again; something at every call."""
+Filled: TypeAlias = Literal["never", "always", "if named", "in the event"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """One tool."""
+
+    name: str
+    effect: Effect
+    example: str
+    """Arguments of a right call, as JSON: what an error about arguments shows (I2)."""
+    command: tuple[str, ...] = ()
+    """The command line that does the same, as in `advice.COMMANDS`."""
+    fills_session: Filled = "never"
+    """Where a client's hook puts the session's id in, which the model does not know (I1)."""
+    looks_back: bool = False
+    """Reads what was kept, where a digest names another session: its parent's, or one that was asked about."""
+    structured: bool = False
+    """Answers in fields as well as in text; a long text comes as text only."""
+    exact: bool = False
+    """Its text is exact by promise: an original, or what a host takes over by its ids. Its errors are masked."""
+    most_characters: int | None = None
+    """Claude Code spills a longer answer to a file; without a number its own limit holds."""
+    hooks_only: bool = False
+    """Listed only where a host's hooks call it; it does not count among the tools that a model sees."""
+
+    @property
+    def title(self) -> str:
+        """As clients show it to people."""
+        return self.name.replace("_", " ").capitalize()
+
+
+_SPECS = (
+    ToolSpec(
+        name="check_context_ratio",
+        effect="reads",
+        structured=True,
+        fills_session="always",
+        example='{"session_id": "new", "used_tokens": 140000, "window_tokens": 200000}',
+    ),
+    ToolSpec(
+        name="record_items",
+        effect="records",
+        structured=True,
+        fills_session="always",
+        example='{"session_id": "new", "items": [{"kind": "tool_result", "role": "tool", "tool_name": "read_file",'
+        ' "tool_use_id": "call_1", "args": {"path": "a.py"}, "content": "text of the result"}]}',
+    ),
+    ToolSpec(
+        name="show_context",
+        effect="records",
+        fills_session="always",
+        looks_back=True,
+        command=("show", "{session_id}"),
+        example='{"session_id": "s7f3k", "pin": ["call_1"]}',
+    ),
+    ToolSpec(
+        name="compact_session",
+        effect="changes",
+        structured=True,
+        fills_session="always",
+        example='{"session_id": "s7f3k", "target": 0.4, "window_tokens": 200000, "dry_run": true}',
+    ),
+    ToolSpec(
+        name="list_offloaded",
+        effect="reads",
+        structured=True,
+        fills_session="always",
+        looks_back=True,
+        command=("list", "{session_id}"),
+        example='{"session_id": "s7f3k"}',
+    ),
+    ToolSpec(
+        name="search_offloaded",
+        effect="reads",
+        fills_session="if named",
+        looks_back=True,
+        command=("search", "{query}", "--session {session_id}"),
+        example='{"query": "connection refused", "session_id": "s7f3k", "limit": 5}',
+    ),
+    ToolSpec(
+        name="restore_batch",
+        effect="reads",
+        fills_session="always",
+        looks_back=True,
+        exact=True,
+        most_characters=200_000,  # our pages are already cut
+        command=("restore", "{session_id}", "{batch_id}", "--item {item_id}"),
+        example='{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
+    ),
+    ToolSpec(
+        name="update_summary",
+        effect="records",
+        fills_session="always",
+        example='{"session_id": "s7f3k", "sections": {"decisions_made": [{"decision": "Keep the first of two",'
+        ' "rationale": "the source repeats them"}], "next_steps": ["Test with two files"]}}',
+    ),
+    ToolSpec(
+        name="write_handoff",
+        effect="changes",
+        structured=True,
+        fills_session="always",
+        example='{"session_id": "s7f3k", "task": "Make the nightly import survive duplicate rows", "fields":'
+        ' {"in_progress": ["tests/test_load.py"], "key_context": {"questions": ["May old rows be deleted?"]}}}',
+    ),
+    ToolSpec(
+        name="load_handoff",
+        effect="changes",
+        command=("handoff", "load", "--task {task}"),
+        example='{"task": "Make the nightly import survive duplicate rows"}',
+    ),
+    ToolSpec(
+        name="record_experience",
+        effect="changes",
+        structured=True,
+        fills_session="in the event",
+        example='{"skill": "search-web", "event": {"session_id": "s7f3k", "outcome": "success",'
+        ' "winning_pattern": "brand + pain word", "metrics": {"yield": 18, "relevant": 9}}}',
+    ),
+    ToolSpec(
+        name="compact_experience",
+        effect="changes",
+        command=("experience", "compact", "{skill}"),
+        example='{"skill": "search-web", "dry_run": true}',
+    ),
+    ToolSpec(
+        name="host_event",
+        effect="changes",
+        exact=True,
+        most_characters=500_000,  # the digests of a whole session
+        hooks_only=True,
+        example='{"event": "Stop", "payload": {"session_id": "…"}}',
+    ),
+)
+TOOLS: Mapping[str, ToolSpec] = {spec.name: spec for spec in _SPECS}
+"""By name, in the order in which a session needs them; the order must stay stable."""
+HOST_EVENT = next(spec.name for spec in _SPECS if spec.hooks_only)
+
+
+def own_tool(tool_name: str) -> ToolSpec | None:
+    """Which of our tools a client called: it puts its own name of the server before the tool's."""
+    return TOOLS.get(tool_name.rsplit("__", 1)[-1])
