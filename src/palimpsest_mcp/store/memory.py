@@ -1,4 +1,4 @@
-"""What needs no folder: the stores on a disk in memory, for tests and for library use that keeps nothing."""
+"""What needs no folder: the store on a disk in memory, for tests and for library use that keeps nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ..ports.clock import RandomHex
 from .disk_store import DiskStore
-from .experience_files import DiskExperience
 from .memory_disk import MemoryDisk
 
 _ROOT, _TEMP = Path("memory:"), Path("memory:temp")
@@ -27,11 +26,4 @@ class MemoryStore(DiskStore):
         return "memory"
 
 
-class MemoryExperience(DiskExperience):
-    """The same for the experience of skills."""
-
-    def __init__(self, *, random_hex: RandomHex = secrets.token_hex, lock_timeout_s: float = 10.0) -> None:
-        super().__init__(_ROOT, (), random_hex=random_hex, disk=MemoryDisk(), lock_timeout_s=lock_timeout_s)
-
-
-__all__ = ["MemoryExperience", "MemoryStore"]
+__all__ = ["MemoryStore"]
