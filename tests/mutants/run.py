@@ -57,7 +57,7 @@ KILLED, PASSED = 1, 0
 WAYS = ("returns", "skip_body", "delete_call", "replace")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Constant = ast.Assign | ast.AnnAssign
-_TEST = re.compile(r"^(?:async )?def (test_\w+)|^class (Test\w+)", re.MULTILINE)
+_TEST = re.compile(r"^(?:async def |def |class )?(test_\w+|Test\w+)(?=\(|:| =)", re.MULTILINE)
 
 
 class Unfit(Exception):
@@ -116,8 +116,8 @@ class Checkout:
         """Name of a test or of a class of tests -> pytest's name for it."""
         found: dict[str, list[str]] = defaultdict(list)
         for path in sorted((self.root / "tests").rglob("test_*.py")):
-            for function, group in _TEST.findall(path.read_text("utf-8")):
-                found[function or group].append(f"{path.relative_to(self.root).as_posix()}::{function or group}")
+            for name in _TEST.findall(path.read_text("utf-8")):
+                found[name].append(f"{path.relative_to(self.root).as_posix()}::{name}")
         return found
 
     @cached_property
