@@ -102,9 +102,9 @@ class Checkout:
         self.root = root
 
     @cached_property
-    def places(self) -> dict[tuple[type, str], list[Path]]:
-        """(`Function` or `Constant`, qualified name) -> the files that define it, one entry a definition."""
-        places: dict[tuple[type, str], list[Path]] = defaultdict(list)
+    def places(self) -> dict[tuple[str, str], list[Path]]:
+        """("function" or "constant", qualified name) -> the files that define it, one entry a definition."""
+        places: dict[tuple[str, str], list[Path]] = defaultdict(list)
         for path in sorted((self.root / "src").rglob("*.py")):
             for name, node in definitions(ast.parse(path.read_text("utf-8"))):
                 for spelled in _spellings(name, node):
@@ -153,13 +153,12 @@ class Checkout:
         wanted = {"value"} if mutant.constant else set(WAYS)
         if bool(mutant.function) == bool(mutant.constant) or len(given) != 1 or given[0] not in wanted:
             raise Unfit(f"a function is broken by one of {', '.join(WAYS)}, a constant by value")
-        kind, name = (Function, mutant.function) if mutant.function else (Constant, mutant.constant)
+        kind, name = ("function", mutant.function) if mutant.function else ("constant", mutant.constant)
         paths = self.places[kind, name]
         if len(paths) != 1:
-            what = "function" if mutant.function else "constant"
-            raise Unfit(f"no {what} {name}" if not paths else f"{len(paths)} places define the {what} {name}")
+            raise Unfit(f"no {kind} {name}" if not paths else f"{len(paths)} places define the {kind} {name}")
         tree = ast.parse(paths[0].read_text("utf-8"))
-        node = next(one for known, one in definitions(tree) if isinstance(one, kind) and name in _spellings(known, one))
+        node = next(one for known, one in definitions(tree) if _kind(one) == kind and name in _spellings(known, one))
         before = ast.unparse(node)
         _break(node, mutant)
         after = ast.unparse(ast.fix_missing_locations(node))
@@ -170,8 +169,8 @@ class Checkout:
         return paths[0].relative_to(self.root), text, after
 
 
-def _kind(node: Function | Constant) -> type:
-    return Function if isinstance(node, Function) else Constant  # pyright: ignore[reportReturnType]
+def _kind(node: Function | Constant) -> str:
+    return "function" if isinstance(node, Function) else "constant"
 
 
 def _spellings(name: str, node: Function | Constant) -> tuple[str, ...]:
