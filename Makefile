@@ -55,7 +55,7 @@ mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 
 torture: ## the crash harness for ten minutes each, then 2,000 examples of each property
 	$(MAKE) test CRASH_SECONDS=600 WORKERS=0 ARGS="-m crash"
-	HYPOTHESIS_PROFILE=torture LONG=1 $(MAKE) test ARGS="-m 'not crash and not e2e' --ignore tests/e2e"
+	HYPOTHESIS_PROFILE=torture $(MAKE) test ARGS="-m 'not crash and not e2e' --ignore tests/e2e"
 
 .build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }

@@ -35,9 +35,10 @@ from labelled_hard_negatives import hard_negatives
 from labelled_kinds import bare_keys, named_keys
 from labelled_lookalikes import lookalikes
 from labelled_negatives import negatives
-from labelled_passwords import passwords
+from labelled_passwords import Password, passwords
+from labelled_phrases import ABOUT_PASSWORDS, phrases
 from labelled_positives import positives
-from surviving import survives
+from surviving import leaks, survives
 
 from palimpsest_mcp.redaction import RuleRedactor, open_redactor
 from palimpsest_mcp.redaction.rules import default_rules
@@ -69,6 +70,7 @@ HOSTILE = (
     "example",
 )
 SUFFIXES = ("", "1-", " x ")
+CELL = 100
 SMALL, LARGE, WORST = 10_000, 100_000, 1_000_000
 
 
@@ -101,7 +103,7 @@ def side_by_side(redactor: RuleRedactor, seed: int) -> Iterator[str]:
             yield f"{name:15} skipped: {reason}"
             continue
         took = time.perf_counter() - started
-        gone = [not survives(key.secret, text) for key, text in zip((*bare, *named), left, strict=False)]
+        gone = [not leaks(key.secret, key.text, text) for key, text in zip((*bare, *named), left, strict=False)]
         wrong = sum(1 for text, now in zip(plain, left[len(bare) + len(named) :], strict=True) if now != text)
         yield (
             f"{name:15} bare {sum(gone[: len(bare)]) / len(bare):6.1%}, under a secret's name "
@@ -169,15 +171,35 @@ def counted_tokens() -> list[str]:
 def under_attack(redactor: RuleRedactor, seed: int) -> Iterator[str]:
     """What the sets made for the attack of 2026 give: keys bare and named, passwords, lookalikes."""
     for name, keys in (("bare keys", list(bare_keys(seed))), ("named keys", list(named_keys(seed)))):
-        missed = Counter(key.kind for key in keys if survives(key.secret, redactor.redact(key.text).text))
+        missed = Counter(key.kind for key in keys if leaks(key.secret, key.text, redactor.redact(key.text).text))
         share = 1 - missed.total() / len(keys)
         yield f"draw {seed}: {name}: {share:.1%} of {len(keys)}, most missed {dict(missed.most_common(5))}"
     drawn = list(passwords(seed))
-    leaked = Counter((p.making, p.context) for p in drawn if survives(p.secret, redactor.redact(p.text).text))
+    leaked = _leaked(redactor, drawn)
     yield f"draw {seed}: passwords: {leaked.total()} of {len(drawn)} leak, {dict(leaked.most_common(5))}"
+    drawn = list(phrases(seed))
+    yield f"draw {seed}: phrases within sentences: {_leaked(redactor, drawn).total()} of {len(drawn)} leak"
     rows = lookalikes(seed)
     masked = Counter(n.kind for n in rows if redactor.redact(n.text).counts)
     yield f"draw {seed}: lookalikes: {masked.total()} of {len(rows)} masked, {dict(masked)}"
+
+
+def _leaked(redactor: RuleRedactor, drawn: Sequence[Password]) -> Counter[tuple[str, str]]:
+    return Counter((p.making, p.context) for p in drawn if leaks(p.secret, p.text, redactor.redact(p.text).text))
+
+
+def by_cell(redactor: RuleRedactor, seed: int) -> Iterator[str]:
+    """Passwords of every making in every format, so many that a share of one in a hundred shows in each."""
+    drawn = list(passwords(seed, draws=CELL))
+    cells, leaked = {(p.making, p.context) for p in drawn}, _leaked(redactor, drawn)
+    over = {cell: n for cell, n in leaked.most_common() if n > 0.01 * CELL}
+    yield (
+        f"{leaked.total()} of {len(drawn)} leak; of {len(cells)} cells of {CELL} draws {len(over)} above one in 100, "
+        f"by making {dict(Counter(making for making, _ in leaked.elements()).most_common())}"
+    )
+    yield f"the most: {dict(list(over.items())[:6])}"
+    masked = sum(1 for sentence in ABOUT_PASSWORDS if redactor.redact(sentence).counts)
+    yield f"sentences about passwords: {masked} of {len(ABOUT_PASSWORDS)} masked"
 
 
 def tool_output() -> list[str]:
@@ -280,6 +302,9 @@ def main() -> None:
 
     for seed in (*SEEN_DRAWS, UNSEEN_DRAW):
         print("\n".join(under_attack(redactor, seed)))
+
+    for line in by_cell(redactor, UNSEEN_DRAW + 1):
+        print("passwords:", line)
 
     print("tool output:", speed(redactor, tool_output()))
     for line in hostile(redactor):

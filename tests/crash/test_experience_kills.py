@@ -201,11 +201,11 @@ class World:
 
     async def record(self, name: str) -> None:
         event = {"id": name, "session_id": name, "outcome": "success", "winning_pattern": PATTERN, "notes": "x" * 90}
-        await self.learn.record("search-x", event)
+        await self.learn.record_experience("search-x", event)
         self.acknowledged.append(name)
 
     async def compact(self) -> None:
-        await self.learn.compact("search-x")
+        await self.learn.compact_experience("search-x")
         self.digests.append(await self.digest())
 
     async def digest(self) -> bytes | None:

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
+from palimpsest_mcp.handoff.forms import CHANGES, CHECKS, CHOICES, FILES, FINDINGS, TEXTS
 from palimpsest_mcp.handoff.markdown import NotAHandoff, from_markdown, to_markdown
 from palimpsest_mcp.handoff.templates import TEMPLATES, Template
+from palimpsest_mcp.models.forms import NUMBERS, TEXT, Form
 from palimpsest_mcp.models.handoffs import (
     Check,
     Choice,
@@ -74,17 +76,17 @@ texts = st.one_of(
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=6).map("".join), st.text(max_size=40)
 )
 many = st.lists(texts, max_size=3).map(tuple)
-FORMS: dict[str, st.SearchStrategy[Any]] = {
-    "text": texts,
-    "texts": many,
-    "numbered": many,
-    "choices": st.lists(st.builds(Choice, decision=texts, rationale=texts, alternatives=many), max_size=3).map(tuple),
-    "files": st.lists(st.builds(FileNote, path=texts, lines=texts, note=texts), max_size=3).map(tuple),
-    "findings": st.lists(st.builds(Finding, finding=texts, evidence=texts, where=texts), max_size=3).map(tuple),
-    "changes": st.lists(
+FORMS: dict[Form, st.SearchStrategy[Any]] = {
+    TEXT: texts,
+    TEXTS: many,
+    NUMBERS: many,
+    CHOICES: st.lists(st.builds(Choice, decision=texts, rationale=texts, alternatives=many), max_size=3).map(tuple),
+    FILES: st.lists(st.builds(FileNote, path=texts, lines=texts, note=texts), max_size=3).map(tuple),
+    FINDINGS: st.lists(st.builds(Finding, finding=texts, evidence=texts, where=texts), max_size=3).map(tuple),
+    CHANGES: st.lists(
         st.builds(PlannedChange, what=texts, file=texts, snippet=texts, test=texts), max_size=3
     ).map(tuple),
-    "checks": st.lists(
+    CHECKS: st.lists(
         st.builds(Check, text=texts, state=st.sampled_from(["done", "doing", "open"])), max_size=3
     ).map(tuple),
 }  # fmt: skip
@@ -97,7 +99,7 @@ notes = st.lists(st.builds(Note, heading=texts, text=texts), max_size=2).map(tup
 def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
     """Every handoff that a template can hold."""
     parts = template.parts()
-    counted = [name for name, part in parts.items() if part.form != "text"]
+    counted = [name for name, part in parts.items() if part.form.has_entries]
     return st.builds(
         template.model,
         title=texts,
@@ -172,6 +174,11 @@ call me
     assert found.artifacts == (FileNote(path="src/load.py", note="skips rows with a known id"),)
     assert found.decisions == (Choice(decision="Keep the first of two", rationale="the source repeats them"),)
     assert found.notes == (Note(heading="For Ana", text="call me"),)
+
+
+def test_only_a_number_at_the_start_of_a_step_is_taken_for_its_number() -> None:
+    found = from_markdown("# Plan Progress: x\n\n## Execution Order\n- call step 3) first\n2. then 1. again\n")
+    assert isinstance(found, PlanProgress) and found.order == ("call step 3) first", "then 1. again")
 
 
 def test_a_text_without_a_title_is_no_handoff_and_a_newer_format_is_refused() -> None:

@@ -14,8 +14,7 @@ from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.services.messages import CompactedMessages
 from palimpsest_mcp.settings.settings import Settings
-from palimpsest_mcp.summary.markdown import to_markdown
-from palimpsest_mcp.summary.reading import from_markdown
+from palimpsest_mcp.summary.markdown import from_markdown, to_markdown
 
 from .fake_api import FakeApi, Reply, failure, fake_api, message, one_line_each
 

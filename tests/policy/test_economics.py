@@ -6,7 +6,8 @@ import pytest
 
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem
-from palimpsest_mcp.policy.economics import Prices, break_even_turns, cache_cost, suffix_tokens
+from palimpsest_mcp.models.usage import Prices
+from palimpsest_mcp.policy.economics import break_even_turns, cache_cost, suffix_tokens
 
 
 def prices(read: float, write: float = 1.25) -> Prices:

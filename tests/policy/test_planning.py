@@ -10,7 +10,7 @@ import pytest
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan
-from palimpsest_mcp.policy.economics import Prices
+from palimpsest_mcp.models.usage import Prices
 from palimpsest_mcp.policy.planning import Outcome, goal_tokens, plan, replan
 from palimpsest_mcp.policy.presets import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.policy.strategies import STRATEGIES

@@ -12,8 +12,9 @@ from labelled_kinds import bare_keys, named_keys
 from labelled_lookalikes import NEVER, lookalikes
 from labelled_negatives import negatives
 from labelled_passwords import CONTEXTS, MAKINGS, Password, passwords
+from labelled_phrases import ABOUT_PASSWORDS, phrases
 from labelled_positives import positives
-from surviving import survives
+from surviving import leaks, survives
 
 from palimpsest_mcp.redaction import RuleRedactor
 
@@ -67,19 +68,35 @@ def test_the_marks_of_a_kind_hold_no_part_of_its_secrets(redactor: RuleRedactor)
             assert not survives(p.secret, f"[redacted:{kind}:") or len(p.secret) < 6
 
 
-def leaks(redactor: RuleRedactor, seed: int) -> tuple[list[Password], int]:
-    drawn = list(passwords(seed))
-    return [p for p in drawn if survives(p.secret, redactor.redact(p.text).text)], len(drawn)
+@pytest.mark.parametrize("seed", DRAWS)
+def test_of_200_keys_of_2026_at_most_one_leaks_bare_or_under_a_secrets_name(redactor: RuleRedactor, seed: int) -> None:
+    for keys in (list(bare_keys(seed)), list(named_keys(seed))):
+        missed = [key for key in keys if leaks(key.secret, key.text, redactor.redact(key.text).text)]
+        assert len(missed) <= 0.005 * len(keys), missed
+
+
+def leaked(redactor: RuleRedactor, drawn: list[Password]) -> list[Password]:
+    return [p for p in drawn if leaks(p.secret, p.text, redactor.redact(p.text).text)]
 
 
 @pytest.mark.parametrize("seed", DRAWS)
 def test_of_100_passwords_at_most_one_leaks_from_any_format(redactor: RuleRedactor, seed: int) -> None:
-    """A phrase with spaces in the midst of a sentence is left out: nothing there tells where it ends."""
-    leaked, drawn = leaks(redactor, seed)
-    leaked = [p for p in leaked if (p.making, p.context) != ("words with space", "english")]
-    assert len(leaked) <= 0.01 * drawn, leaked
-    worst = Counter((p.making, p.context) for p in leaked).most_common(1)
-    assert not worst or worst[0][1] <= 2, worst
+    drawn = list(passwords(seed))
+    missed = leaked(redactor, drawn)
+    assert len(missed) <= 0.004 * len(drawn), missed
+    worst = Counter((p.making, p.context) for p in missed).most_common(1)
+    assert not worst or worst[0][1] <= 1, worst
+
+
+@pytest.mark.parametrize("seed", DRAWS)
+def test_phrases_of_four_words_are_found_in_the_midst_of_sentences(redactor: RuleRedactor, seed: int) -> None:
+    drawn = list(phrases(seed))
+    assert len(leaked(redactor, drawn)) <= 0.01 * len(drawn), leaked(redactor, drawn)
+
+
+@pytest.mark.parametrize("sentence", ABOUT_PASSWORDS)
+def test_a_sentence_about_passwords_stays_as_it_is(redactor: RuleRedactor, sentence: str) -> None:
+    assert redactor.redact(sentence).text == sentence
 
 
 @pytest.mark.parametrize("seed", DRAWS)

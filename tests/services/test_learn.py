@@ -17,7 +17,6 @@ from palimpsest_mcp.models.experience import Compaction
 from palimpsest_mcp.ports.experience import LIVE_LOG, RuleDraft, RuleWriter, WordedRule, WordingFailed
 from palimpsest_mcp.redaction import open_redactor
 from palimpsest_mcp.services.experience_log import LearningMeans
-from palimpsest_mcp.services.experience_views import ExperienceViews
 from palimpsest_mcp.services.learn import Learn
 from palimpsest_mcp.store.experience_files import DiskExperience
 from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
@@ -41,7 +40,7 @@ class Shop:
             clock=self.clock,
             writer=writer,
         )
-        self.learn, self.views = Learn(means), ExperienceViews(means)
+        self.learn = Learn(means)
 
     def clock(self) -> datetime:
         return self.now
@@ -61,10 +60,10 @@ class Shop:
             file.write(b"".join(lines))
 
     async def record(self, **event: Any) -> tuple[str, ...]:
-        return (await self.learn.record("search-x", {"outcome": "success", **event})).triggers
+        return (await self.learn.record_experience("search-x", {"outcome": "success", **event})).triggers
 
     async def compact(self, **options: Any) -> Compaction:
-        return await self.learn.compact("search-x", **options)
+        return await self.learn.compact_experience("search-x", **options)
 
     def picture(self) -> dict[str, str]:
         """Hash of every file in the skill's folder."""
@@ -151,32 +150,32 @@ async def test_triggers_are_met_reset_by_a_compaction_and_met_again(shop: Shop) 
     for n in range(9):
         assert await shop.record(session_id=f"s{n}", notes="x") == ()
     assert await shop.record(session_id="s9") == ("new_events",)
-    assert [triggers for _, triggers in await shop.learn.due()] == [("new_events",)]
+    assert [triggers for _, triggers in await shop.learn.experience_due()] == [("new_events",)]
     await shop.compact()
-    assert await shop.learn.due() == ()
+    assert await shop.learn.experience_due() == ()
     assert await shop.record(session_id="s10", user_feedback="accepted") == ("user_feedback",)
     assert await shop.record(session_id="s11") == ()
 
 
 async def test_the_byte_trigger_counts_new_bytes_only(shop: Shop) -> None:
     shop.write(*(event_line(f"s{n}", notes="x" * 9_000) for n in range(8)))
-    assert [triggers for _, triggers in await shop.learn.due()] == [("new_bytes",)]
+    assert [triggers for _, triggers in await shop.learn.experience_due()] == [("new_bytes",)]
     await shop.compact()
     assert await shop.record(session_id="next") == ()
 
 
 async def test_lines_that_are_no_events_trigger_nothing(shop: Shop) -> None:
     shop.write(b'{"outcome": "success"}\n' * 50, b"junk\n" * 50)
-    assert await shop.learn.due() == ()
+    assert await shop.learn.experience_due() == ()
 
 
 async def test_the_end_of_a_session_makes_what_it_used_due(shop: Shop) -> None:
     await shop.record(session_id="mine")
-    assert await shop.learn.due("other") == ()
-    assert [triggers for _, triggers in await shop.learn.due("mine")] == [("session_end",)]
-    assert [triggers for _, triggers in await shop.learn.due("*")] == [("session_end",)]
+    assert await shop.learn.experience_due(ended_session="other") == ()
+    assert [triggers for _, triggers in await shop.learn.experience_due(ended_session="mine")] == [("session_end",)]
+    assert [triggers for _, triggers in await shop.learn.experience_due(ended_session="*")] == [("session_end",)]
     await shop.compact()
-    assert await shop.learn.due("mine") == ()
+    assert await shop.learn.experience_due(ended_session="mine") == ()
 
 
 async def test_damaged_lines_are_counted_once_and_stay_where_they_are(shop: Shop) -> None:
@@ -184,7 +183,7 @@ async def test_damaged_lines_are_counted_once_and_stay_where_they_are(shop: Shop
     assert (await shop.compact()).damaged == 2
     shop.write(event_line("n"), b"also broken\n")
     assert (await shop.compact()).damaged == 3
-    assert (await shop.views.status())[0].damaged == 3
+    assert (await shop.learn.experience_status())[0].damaged == 3
     assert b"{broken" in shop.log.read_bytes()
 
 
@@ -261,9 +260,9 @@ async def test_without_a_side_file_the_digest_says_what_is_new(shop: Shop) -> No
     last = "## Last Compacted\nLast Compacted: 2026-04-22T00:00:00+00:00\n- from 9 events, promoted 0 rules.\n"
     (shop.skill / "experience.md").write_text(f"# search-x experience\n\n{last}")
     shop.write(*(event_line(f"old{n}", days_ago=2 + n) for n in range(12)))
-    assert await shop.learn.due() == () and (await shop.compact()).status == "nothing_to_do"
+    assert await shop.learn.experience_due() == () and (await shop.compact()).status == "nothing_to_do"
     shop.write(event_line("new", user_feedback="rejected"))
-    assert [triggers for _, triggers in await shop.learn.due()] == [("user_feedback",)]
+    assert [triggers for _, triggers in await shop.learn.experience_due()] == [("user_feedback",)]
     assert (await shop.compact()).new_events == 1
 
 
@@ -324,11 +323,11 @@ async def test_a_rule_is_explained_by_its_events(shop: Shop) -> None:
     shop.write(successes("use the api", 1, first=50, origin="web"))
     await shop.compact()
     (rule_id,) = [line.rsplit("id=")[1] for line in section(shop.digest, "Active Rules") if "feed" in line]
-    found = await shop.views.explain(rule_id)
+    found = await shop.learn.experience_explain(rule_id)
     assert found.total == 3 and {row["counts_as"] for row in found.events} == {"success"}
     assert {row["event_id"] for row in found.events} == set(found.rule.events)
     with pytest.raises(RuleUnknown):
-        await shop.views.explain("rffff")
+        await shop.learn.experience_explain("rffff")
 
 
 async def test_a_compaction_can_be_taken_back_and_the_one_before_too(shop: Shop) -> None:
@@ -339,17 +338,17 @@ async def test_a_compaction_can_be_taken_back_and_the_one_before_too(shop: Shop)
         await shop.compact()
         texts.append(shop.digest)
     for expected in (texts[1], texts[0]):
-        assert (await shop.views.rollback("search-x")).status == "rolled_back"
+        assert (await shop.learn.experience_rollback("search-x")).status == "rolled_back"
         assert shop.digest == expected
-    assert (await shop.views.rollback("search-x")).status == "nothing_to_do"
+    assert (await shop.learn.experience_rollback("search-x")).status == "nothing_to_do"
     assert (await shop.compact()).status == "nothing_to_do"
-    assert await shop.learn.due() == ()
+    assert await shop.learn.experience_due() == ()
 
 
 async def test_secrets_reach_neither_log_nor_digest_nor_side_file_nor_snapshot(shop: Shop) -> None:
     token = "ghp_" + secrets.token_hex(18)
     for n in range(3):
-        recorded = await shop.learn.record(
+        recorded = await shop.learn.record_experience(
             "search-x",
             {
                 "session_id": f"s{n}",
@@ -378,10 +377,10 @@ async def test_a_refused_event_leaves_no_trace(shop: Shop) -> None:
 
 
 async def test_a_skill_that_no_root_has_gets_a_folder_of_ours_and_typos_stay_errors(shop: Shop) -> None:
-    done = await shop.learn.record("another", {"outcome": "success"})
+    done = await shop.learn.record_experience("another", {"outcome": "success"})
     assert done.folder == str(shop.home / "skills" / "another")
     with pytest.raises(SkillUnknown):
-        await shop.learn.compact("anohter")
+        await shop.learn.compact_experience("anohter")
 
 
 async def test_poisoned_events_promote_nothing(shop: Shop) -> None:
@@ -455,7 +454,7 @@ async def test_the_status_says_what_a_person_wants_to_know(shop: Shop) -> None:
     shop.write(successes("use the api", 3), failures("scrape it", 3))
     await shop.compact()
     await shop.record(session_id="n", good_query="{x}")
-    (one,) = await shop.views.status()
+    (one,) = await shop.learn.experience_status()
     assert (one.skill, one.rules, one.failures, one.pending, one.new_events, one.snapshots) == (
         "search-x",
         1,
@@ -465,7 +464,7 @@ async def test_the_status_says_what_a_person_wants_to_know(shop: Shop) -> None:
         1,
     )
     assert one.lines == shop.digest.count("\n") and one.last_compacted.startswith("2026-04-22T12:00")
-    view = await shop.views.show("search-x")
+    view = await shop.learn.experience_show("search-x")
     assert view.text == shop.digest and len(view.rules) == 2
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Step, Todo
 from palimpsest_mcp.summary.budget import BUDGET_TOKENS, fit
 from palimpsest_mcp.summary.failures import GONE
-from palimpsest_mcp.summary.markdown import to_markdown
-from palimpsest_mcp.summary.reading import from_markdown
+from palimpsest_mcp.summary.markdown import from_markdown, to_markdown
 
 
 def count(text: str) -> int:

@@ -70,6 +70,7 @@ def test_texts_lose_what_moves_a_cursor() -> None:
         {"state": True},
         {"state": "x" * (MAX_TEXT + 1)},
         {"next_steps": ["step"] * (MAX_ENTRIES + 1)},
+        {"files": {f"{n}.py": "one" for n in range(MAX_ENTRIES + 1)}},
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_correct_example(sections: dict[str, Any]) -> None:

@@ -17,9 +17,8 @@ from palimpsest_mcp.models.summaries import (
     Step,
     Todo,
 )
-from palimpsest_mcp.summary.headings import FORMER, HEADINGS, NONE, section_of_heading
-from palimpsest_mcp.summary.markdown import to_markdown
-from palimpsest_mcp.summary.reading import NotASummary, from_markdown
+from palimpsest_mcp.summary.markdown import NotASummary, from_markdown, to_markdown
+from palimpsest_mcp.summary.sections import LAYOUT, PARTS
 
 PIECES = (
     "## Session Intent",
@@ -71,7 +70,7 @@ PIECES = (
     "e\u0301",
     "🧵",
     '"',
-    *NONE.values(),
+    *(part.none for part in PARTS.values()),
 )
 texts = st.one_of(
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=6).map("".join), st.text(max_size=40)
@@ -98,9 +97,7 @@ decisions = st.one_of(
     st.builds(Decision, decision=texts, rationale=texts, superseded=st.just(True), superseded_by=texts),
 )
 lists = st.sampled_from(["files_modified", "decisions_made", "blockers", "errors_encountered", "key_artifacts"])
-notes = st.builds(
-    Note, heading=some.filter(lambda name: not section_of_heading(name) and name.strip() != "Metadata"), text=texts
-)
+notes = st.builds(Note, heading=texts | st.sampled_from(["Blockers", "Metadata", " Metadata"]), text=texts)
 
 
 def many(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -141,6 +138,7 @@ summaries = st.builds(
 
 
 @given(summaries)
+@example(AnchoredSummary(session_intent="- … and 4 more", current_state="a\n- … and 4 more"))
 def test_a_summary_reads_back_as_it_was_written(summary: AnchoredSummary) -> None:
     assert from_markdown(to_markdown(summary)) == summary
 
@@ -149,19 +147,19 @@ def test_a_summary_reads_back_as_it_was_written(summary: AnchoredSummary) -> Non
 @example(AnchoredSummary(session_intent="Move it\n## Decisions Made\n- **Ours**: forged"))
 def test_no_text_adds_a_heading(summary: AnchoredSummary) -> None:
     headings = [line for line in to_markdown(summary).split("\n") if line.startswith("## ")]
-    assert len(headings) == len(HEADINGS) + len(summary.notes) + 1
+    assert len(headings) == len(LAYOUT.sections) + len(summary.notes) + 1
 
 
 def test_an_empty_summary_has_every_section_with_a_sentence() -> None:
     text = to_markdown(AnchoredSummary())
-    for section, heading in HEADINGS.items():
-        assert f"## {heading}\n{NONE[section]}\n" in text
+    for section in LAYOUT.sections:
+        assert f"## {section.heading}\n{section.parts[0].none}\n" in text
 
 
 def test_the_sentences_of_earlier_versions_under_empty_sections_are_no_entries() -> None:
     former = to_markdown(AnchoredSummary())
-    for section, sentence in FORMER.items():
-        former = former.replace(f"## {HEADINGS[section]}\n{NONE[section]}", f"## {HEADINGS[section]}\n{sentence}")
+    for part in PARTS.values():
+        former = former.replace(f"\n{part.none}\n", f"\n{part.former or part.none}\n")
     assert "No errors were met." in former
     assert from_markdown(former) == AnchoredSummary()
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from ..errors import SessionUnknown
 from ..models.events import SessionInfo, SummarizationEvent
+from ..models.handoffs import Cleanup
 from ..models.reports import SessionRow, StoreStatus, VerifyReport
 from ..ports.clock import Clock, RandomHex
 from ..ports.experience import Experience
@@ -21,7 +23,7 @@ from ..services import checkup
 from ..services.claude_code.events import HostEvents
 from ..services.dependencies import Dependencies
 from ..services.exchange import Exchange
-from ..services.experience_views import ExperienceViews
+from ..services.handoff_cleanup import clean_handoffs
 from ..services.handoffs import KeptHandoffs
 from ..services.learn import Learn
 from ..services.noticing import Noticing
@@ -33,20 +35,16 @@ from ..services.repair import Repairs
 from ..services.session_rows import session_rows
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
-from ..settings.projects import project_root
 from ..settings.settings import Settings
 from ..store.host_files import HostFiles
 from ..store.scratch import ScratchStore
 from .compacting import CompactingMethods
-from .experience import ExperienceMethods, learning_means, open_experience
-from .handoffs import HandoffMethods
-from .host_events import HostMethods
 from .passes import Passes
 from .recording import RecordingMethods
 from .restoring import RestoringMethods
 from .summaries import SummaryMethods
 from .upkeep import UpkeepMethods
-from .wiring import dependencies, is_made, open_store
+from .wiring import dependencies, is_made, learning_means, open_experience, open_store
 
 
 class Palimpsest(
@@ -54,10 +52,10 @@ class Palimpsest(
     RecordingMethods,
     SummaryMethods,
     RestoringMethods,
-    HandoffMethods,
-    ExperienceMethods,
-    HostMethods,
+    KeptHandoffs,
+    Learn,
     UpkeepMethods,
+    Exchange,
 ):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
@@ -69,6 +67,8 @@ class Palimpsest(
         attached: str = "",
         only_session: str = "",
     ) -> None:
+        skills = experience or open_experience(settings, given.random_hex)
+        super().__init__(learning_means(settings, given, skills))
         self.settings = settings
         given = replace(given, attached=attached, only_session=only_session)
         self._given = given
@@ -78,14 +78,8 @@ class Palimpsest(
         self._messages = self._passes.messages
         self._noticing = Noticing(given, self._sessions)
         self._summaries = KeptSummaries(given, self._sessions)
-        self._handoffs = KeptHandoffs(given, self._sessions, self._summaries, self._offloaded, project_root)
-        skills = experience or open_experience(settings, given.random_hex)
         self._purge = Purge(given, self._sessions, lambda mask: blank_experience(skills, mask))
         self._repairs = Repairs(given, self._sessions, self._purge)
-        self._exchange = Exchange(given, self._sessions)
-        means = learning_means(settings, given, skills)
-        self._learn = Learn(means)
-        self._experience_views = ExperienceViews(means)
         self._host_events = HostEvents(
             given,
             self._sessions,
@@ -197,6 +191,30 @@ class Palimpsest(
         except SessionUnknown:
             return None
         return Path(path) if path and await asyncio.to_thread(os.path.isfile, path) else None
+
+    async def host_event(self, event: str, payload: Mapping[str, Any] | str) -> str:
+        """Answer one event of Claude Code's hooks or of the plugin's module, as `docs/claude-code.md` lists them.
+
+        Args:
+            event: the hook's name, `session.compact` or `turn.complete`.
+            payload: what the hook was given, as an object or as its JSON text.
+
+        Returns:
+            One text: a hook's output, plain instructions, or JSON for the module; empty where there is nothing to say.
+            It never raises: what goes wrong is kept for `doctor`.
+        """
+        return await self._host_events.handle(event, payload)
+
+    async def clean_handoffs(self, *, dry_run: bool = True) -> Cleanup:
+        """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Nothing else deletes one.
+
+        Args:
+            dry_run: only say what would be done; the default.
+
+        Raises:
+            WriteFailed, LockTimeout: what was done stays done; run it again.
+        """
+        return await clean_handoffs(self._given, dry_run=dry_run)
 
     def subscribe(self, listener: Callable[[SummarizationEvent], Awaitable[None] | None]) -> Callable[[], None]:
         """Have a function called after every committed pass. Returns what ends the subscription."""

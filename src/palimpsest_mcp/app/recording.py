@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ..models.pass_options import PassOptions
 from ..models.reports import ContextView, Recorded, Report
 from ..models.usage import Usage
 from ..policy.zones import ratio_of, triggers
@@ -16,7 +17,7 @@ from ..services import context, files, policies, record
 from ..services.admitting import admit, admit_items, admit_name
 from ..services.dependencies import Dependencies
 from ..services.importing import import_context
-from ..services.measure import Told, situate, tell
+from ..services.measure import situate, tell
 from ..services.noticing import Noticing
 from ..services.offloaded import Offloaded
 from ..services.pass_request import PassRequest
@@ -49,9 +50,9 @@ class RecordingMethods:
         await admit_items(self._given, self._sessions, session_id, items)
         info = await self._sessions.ensure(session_id, host=host)
         policy = await policies.policy_of(self._given, self._sessions, info, None)
-        before = await situate(self._given, self._sessions, info, policy, Told(host=host))
+        before = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
         written = await record.record(self._given, self._sessions, info, items)
-        after = await situate(self._given, self._sessions, info, policy, Told(host=host))
+        after = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
         crossed = triggers(after.usage.ratio, policy) and not triggers(before.usage.ratio, policy)
         report: Report | None = None
         # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
@@ -90,8 +91,8 @@ class RecordingMethods:
         Raises:
             SessionUnknown: the session is unknown, and nothing was told of it or its id is a slip of one that is there.
         """
-        given = Told(used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
-        admit(self._given, told=given, policy=policy, strategy="", target=None, keep_last=None)
+        asked = PassOptions(policy=policy, used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
+        admit(self._given, asked)
         parsed: HostContext | None = None
         if transcript_path:
             found = await files.read_file(Path(transcript_path), form="claude-code")
@@ -105,8 +106,8 @@ class RecordingMethods:
         if parsed is not None:
             await import_context(self._given, self._sessions, info, parsed)
         chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        await tell(self._given, self._sessions, info, given)
-        situation = await situate(self._given, self._sessions, info, chosen, Told(host=host))
+        await tell(self._given, self._sessions, info, asked)
+        situation = await situate(self._given, self._sessions, info, chosen, PassOptions(host=host))
         usage = await self._noticing.usage(info, situation, chosen)
         return msgspec.structs.replace(usage, parts=context.parts(situation, chosen)) if detail else usage
 
@@ -118,7 +119,7 @@ class RecordingMethods:
         """
         info = await self._sessions.find(session_id)
         policy = await policies.policy_of(self._given, self._sessions, info, None)
-        return (await situate(self._given, self._sessions, info, policy, Told())).usage
+        return (await situate(self._given, self._sessions, info, policy, PassOptions())).usage
 
     async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
         """What is in context, why it stays, and what was replaced; pins first, if asked.
@@ -130,5 +131,5 @@ class RecordingMethods:
         if pin or unpin:
             await context.pin(self._given, self._sessions, info, pin, unpin)
         policy = await policies.policy_of(self._given, self._sessions, info, None)
-        situation = await situate(self._given, self._sessions, info, policy, Told())
+        situation = await situate(self._given, self._sessions, info, policy, PassOptions())
         return await context.show(self._given, self._offloaded, info, situation, situation.usage, policy)

@@ -1,15 +1,9 @@
-"""The library's methods that take texts out for good, mend what is damaged, and move sessions between stores."""
+"""The library's methods that take texts out for good and mend what is damaged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO
-
 from ..errors import InvalidArgument
-from ..models.exchange import ExchangeReport
 from ..models.purges import PurgeReport, RepairReport
-from ..services.exchange import Exchange
 from ..services.purge import Purge, compiled
 from ..services.repair import Repairs
 from ..services.sessions import Sessions
@@ -21,7 +15,6 @@ class UpkeepMethods:
     _sessions: Sessions
     _purge: Purge
     _repairs: Repairs
-    _exchange: Exchange
 
     async def purge(
         self,
@@ -75,28 +68,3 @@ class UpkeepMethods:
         """
         only = await self._sessions.find(session_id) if session_id else None
         return await self._repairs.repair(only, dry_run=dry_run)
-
-    async def export_sessions(self, session_ids: Sequence[str], file: BinaryIO) -> ExchangeReport:
-        """Write sessions, with their parents, into one checked file that `import_sessions` takes in another store.
-
-        Args:
-            file: open for writing bytes; what is written is gzipped.
-
-        Raises:
-            SessionUnknown, RecordDamaged: nothing was written.
-        """
-        infos = [await self._sessions.find(name) for name in session_ids]
-        return await self._exchange.export(infos, file)
-
-    async def import_sessions(self, path: Path, *, dry_run: bool = False) -> ExchangeReport:
-        """Take in what `export_sessions` wrote. Everything in it is checked before anything is written; importing it
-        again writes nothing.
-
-        Args:
-            dry_run: only check it.
-
-        Raises:
-            FileMissing, ExchangeRefused, SessionExists: nothing was written.
-            WriteFailed, LockTimeout: each session is there whole or not at all; run it again.
-        """
-        return await self._exchange.take(path, dry_run=dry_run)

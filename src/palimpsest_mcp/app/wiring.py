@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,22 +12,29 @@ from ..hosts.claude_code_settings import read_overrides
 from ..llm.anthropic_writer import AnthropicWriter
 from ..llm.judge import AnthropicJudge
 from ..llm.messages_api import MessagesApi
+from ..llm.rule_wording import AnthropicRuleWriter
 from ..llm.summary_author import AnthropicSummaryAuthor
 from ..models.host_overrides import HostOverrides
 from ..ports.asking import SummaryAuthor
 from ..ports.clock import Clock, RandomHex
+from ..ports.experience import Experience, RuleWriter
 from ..ports.store import Store
 from ..ports.text import Digester, Writer
 from ..redaction import open_redactor
 from ..services.dependencies import ContentCounter, Dependencies
+from ..services.experience_log import LearningMeans
 from ..services.in_thread import InThread
 from ..settings.settings import Settings
 from ..specifics.classes import UserClass
 from ..specifics.registry import DefaultRegistry
 from ..store.disk_store import DiskStore
+from ..store.experience_files import DiskExperience
 from ..tokens.counting import open_counter
 from ..tokens.model_table import FAST_MODEL
 from ..tokens.windows import host_row, rates_of, window_of
+
+_USUAL_ROOTS = (".claude/skills", ".autosearch/skills")
+"""Looked for in the working folder and in the user's home, where no roots are set."""
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
@@ -126,3 +134,31 @@ def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
         rates=rates_of(model),
         random_hex=random_hex,
     )
+
+
+def open_experience(settings: Settings, random_hex: RandomHex) -> Experience:
+    """Experience below the configured roots, or the usual ones, and our own folder."""
+    roots: Sequence[Path] = settings.skills_roots or [
+        base / root for base in (Path.cwd(), Path.home()) for root in _USUAL_ROOTS
+    ]
+    return DiskExperience(settings.home, roots, random_hex=random_hex)
+
+
+def learning_means(settings: Settings, given: Dependencies, experience: Experience) -> LearningMeans:
+    """What learning works with, by the settings."""
+    return LearningMeans(
+        experience=experience,
+        redactor=given.redactor,
+        clock=given.clock,
+        min_wilson=settings.min_wilson,
+        min_relevance=settings.min_relevance,
+        writer=_rule_writer(settings),
+    )
+
+
+def _rule_writer(settings: Settings) -> RuleWriter | None:
+    """A model words rules only where a key is there and nobody switched it off."""
+    key = settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+    if not key or not settings.auto or settings.rule_wording != "auto":
+        return None
+    return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -13,44 +13,42 @@ from ..models.nouns import counted
 from ..models.plain_text import shown
 from .completion import SessionName
 from .face import Face, pass_face, shared_options
+from .pass_options import pass_options
 
 if TYPE_CHECKING:
     from ..app import Palimpsest
+    from ..models.pass_options import PassKeywords
     from ..services.rewriting import RewrittenSession
 
 
 @click.command()
 @click.argument("session", type=SessionName(files=True))
-@click.option("--window", type=click.IntRange(min=1), help="Tokens of the window; default: the session's size.")
-@click.option("--policy", help="research (default), anchored, phased, or one from the settings file.")
-@click.option("--target", type=float, help="Ratio to come down to, such as 0.4.")
-@click.option("--keep-last", type=int, metavar="K", help="Newest tool results to keep whole; -1 keeps all.")
-@click.option("--focus", default="", help="Task words: what matters to them is kept first.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and write nothing.")
+@pass_options(
+    "window_tokens",
+    "policy",
+    "target",
+    "keep_last",
+    "focus",
+    "dry_run",
+    window_tokens="Tokens of the window; default: the session's size.",
+    dry_run="Show the plan and write nothing.",
+)
 @shared_options
 @pass_face
-def rewrite(face: Face, session: str, **given: Any) -> int:
+def rewrite(face: Face, session: str, **options: Unpack[PassKeywords]) -> int:
     """Write a new Claude Code session with digests in the place of older results, and say how to resume it.
 
     SESSION is a transcript (a path) or a session's id. The file itself is not changed, and none is overwritten.
     """
     path = Path(session).expanduser()
     file = path.resolve() if path.is_file() else None
-    result = face.ask(lambda facade: _rewritten(facade, session, file, given), make=not given["dry_run"])
+
+    async def rewritten(facade: Palimpsest) -> RewrittenSession:
+        return await facade.rewrite_session(file or await _transcript(facade, session), **options)
+
+    result = face.ask(rewritten, make=not options.get("dry_run"))
     _say(face, result)
     return DigestRefused.exit_status if result.report.status == "failed" else 0
-
-
-async def _rewritten(facade: Palimpsest, session: str, file: Path | None, given: dict[str, Any]) -> RewrittenSession:
-    return await facade.rewrite_session(
-        file or await _transcript(facade, session),
-        window_tokens=given["window"],
-        policy=given["policy"],
-        target=given["target"],
-        keep_last=given["keep_last"],
-        focus=given["focus"],
-        dry_run=given["dry_run"],
-    )
 
 
 async def _transcript(facade: Palimpsest, session: str) -> Path:

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from ..models.experience import Section
+from ..models.sections import cut
 
 Place = Literal["active", "failures", "queries", "pending", "last", "foreign"]
 
@@ -91,13 +92,13 @@ def read_document(text: str, skill: str, written: Mapping[str, str]) -> Document
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [line.removesuffix("\r") for line in text.split("\n")]
-    blocks = _blocks(lines)
-    title, intro = _head(blocks[0][1], skill)
+    head, blocks = cut(lines, fenced=True)
+    title, intro = _head(head, skill)
     parts: list[Part] = []
     rules: list[Written] = []
     last: datetime | None = None
-    for heading, body in blocks[1:]:
-        place = _NAMES.get(_name(heading), "foreign")
+    for name, body in blocks:
+        place = _NAMES.get(_name(name), "foreign")
         if any(part.place == place != "foreign" for part in parts):
             place = "foreign"
         hand = body
@@ -106,28 +107,15 @@ def read_document(text: str, skill: str, written: Mapping[str, str]) -> Document
         elif place != "foreign":
             hand, found = _without_rules(body, place, written)
             rules += found
-        parts.append(Part(place=place, heading=heading, hand=_trimmed(hand)))
+        parts.append(Part(place=place, heading=f"## {name}", hand=_trimmed(hand)))
     return Document(
         title=title, intro=intro, parts=tuple(parts), rules=tuple(rules), last_compacted=last, newline=newline
     )
 
 
-def _blocks(lines: list[str]) -> list[tuple[str, list[str]]]:
-    """(heading, lines under it); the first has no heading. What stands in a code fence is no heading."""
-    blocks: list[tuple[str, list[str]]] = [("", [])]
-    fenced = False
-    for line in lines:
-        fenced ^= line.lstrip().startswith(("```", "~~~"))
-        if line.startswith("## ") and not fenced:
-            blocks.append((line, []))
-        else:
-            blocks[-1][1].append(line)
-    return blocks
-
-
 def _name(heading: str) -> str:
-    """`## Active Rules        # ≤ 20 entries` -> `active rules`."""
-    return heading[3:].split("#")[0].strip().casefold()
+    """`Active Rules        # ≤ 20 entries` -> `active rules`."""
+    return heading.split("#")[0].strip().casefold()
 
 
 def _head(lines: list[str], skill: str) -> tuple[str, tuple[str, ...]]:

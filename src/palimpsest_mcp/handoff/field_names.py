@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..models.handoffs import CheckState
-
 EXAMPLES: Mapping[str, str] = {
     "task": '{"decisions": {"Keep the first of two equal rows": "the source repeats them"}, '
     '"in_progress": ["tests/test_load.py: two files in one night"], '
@@ -96,7 +94,3 @@ BY_PART: Mapping[str, frozenset[str]] = {
     "plan": frozenset({"test_strategy", "tests"}),
 }
 """Sections of several parts: an object under their name holds the parts."""
-STATES: Mapping[str, CheckState] = {
-    **dict.fromkeys(("done", "complete", "completed", "x", "true"), "done"),
-    **dict.fromkeys(("doing", "in_progress", "in progress", "/", "started"), "doing"),
-}

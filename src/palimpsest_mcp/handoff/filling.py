@@ -137,7 +137,7 @@ def completed(template: Template, header: Mapping[str, Any], filled: Filled, sta
     fields: dict[str, Any] = {}
     for name, part in template.parts().items():
         said, found = stated.get(name), filled.fields.get(name)
-        if part.form == "text":
+        if not part.form.has_entries:
             fields[name] = said or found or ""
         else:
             fields[name] = _united(said or (), found or ())

@@ -1,145 +1,72 @@
-"""How entries of a handoff stand in markdown, and how they are read back: one writer and one reader a form."""
+"""Kinds of entries of a handoff beside those that every document has."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from ..models.bullets import bullets
-from ..models.escaping import block, code, find_stop, inline, plain_block, plain_code, plain_inline
+from ..models.escaping import code, find_stop, inline, plain_code, plain_inline
+from ..models.forms import (
+    NAMES,
+    NUMBERED,
+    SPAN,
+    Form,
+    Incoming,
+    Middle,
+    bold,
+    listed,
+    read_bold,
+    taken,
+    texts_form,
+    titled,
+)
 from ..models.handoffs import Check, CheckState, Choice, FileNote, Finding, PlannedChange
 
-Form: TypeAlias = Literal["text", "texts", "numbered", "choices", "files", "findings", "changes", "checks"]
 LEFT_OUT = re.compile(r"… and (\d+) more$")
-_SPAN = r"`[^`]*`"
-_NUMBERED = re.compile(r"\d+[.)] ?")
 _BOXES: dict[CheckState, str] = {"done": "x", "doing": "/", "open": " "}
 _BOX = re.compile(r"\[([xX/~ -])\] ?")
+_STATES: Mapping[str, CheckState] = {
+    **dict.fromkeys(("done", "complete", "completed", "x", "true"), "done"),
+    **dict.fromkeys(("doing", "in_progress", "in progress", "/", "started"), "doing"),
+}
 _INSTEAD = " instead of "
+_WHERE = re.compile(rf" \(({SPAN})\)")
 _FENCE = re.compile(r"`{3,}$")
 _INDENT = "   "
 _DEEPER = "     "
 
 
-class Codec(NamedTuple):
-    """Writes a value as lines, and reads lines as a value. `none`: the sentence that says there is nothing."""
-
-    write: Callable[[Any, str], list[str]]
-    read: Callable[[list[str], str], Any]
+def _write_others(one: Choice) -> str:
+    return (_INSTEAD if one.alternatives else "") + ", ".join(map(bold, one.alternatives))
 
 
-def left_out_line(number: int) -> str:
-    """Says that so many entries did not fit."""
-    return f"- … and {number} more"
-
-
-def _bold(entry: str) -> tuple[str | None, str]:
-    """The bold words at the start and what follows them; None when it does not start bold."""
-    end = find_stop(entry, "**", 2) if entry.startswith("**") else -1
-    return (None, entry) if end < 0 else (plain_inline(entry[2:end], "*"), entry[end + 2 :])
-
-
-def _colon(rest: str) -> str:
-    return rest[2:] if rest.startswith(": ") else rest.removeprefix(":")
-
-
-def _said(text: str) -> str:
-    return f": {inline(text)}" if text else ""
-
-
-def _write_texts(texts: Sequence[str], _none: str) -> list[str]:
-    return [f"- {inline(text, guard=LEFT_OUT)}" for text in texts]
-
-
-def _read_texts(lines: list[str], none: str) -> tuple[str, ...]:
-    return tuple(map(plain_inline, bullets(lines, none)))
-
-
-def _write_numbered(texts: Sequence[str], _none: str) -> list[str]:
-    return [f"{number}. {inline(text)}" for number, text in enumerate(texts, 1)]
-
-
-def _read_numbered(lines: list[str], none: str) -> tuple[str, ...]:
-    return tuple(plain_inline(_NUMBERED.sub("", entry, count=1)) for entry in bullets(lines, none))
-
-
-def _write_choices(choices: Sequence[Choice], _none: str) -> list[str]:
-    return [f"- {_choice(one)}" for one in choices]
-
-
-def _choice(one: Choice) -> str:
-    others = ", ".join(f"**{inline(other, '*')}**" for other in one.alternatives)
-    return f"**{inline(one.decision, '*')}**" + (f"{_INSTEAD}{others}" if others else "") + _said(one.rationale)
-
-
-def _read_choices(lines: list[str], none: str) -> tuple[Choice, ...]:
-    return tuple(map(_read_choice, bullets(lines, none)))
-
-
-def _read_choice(entry: str) -> Choice:
-    decision, rest = _bold(entry)
-    if decision is None:
-        decision, _, rationale = entry.partition(": ")
-        return Choice(decision=plain_inline(decision), rationale=plain_inline(rationale))
+def _read_others(rest: str) -> tuple[dict[str, Any], str]:
     others: list[str] = []
     if rest.startswith(_INSTEAD):
-        other, rest = _bold(rest.removeprefix(_INSTEAD))
+        other, rest = read_bold(rest.removeprefix(_INSTEAD))
         while other is not None:
             others.append(other)
-            other, rest = _bold(rest[2:]) if rest.startswith(", **") else (None, rest)
-    return Choice(decision=decision, alternatives=tuple(others), rationale=plain_inline(_colon(rest)))
+            other, rest = read_bold(rest[2:]) if rest.startswith(", **") else (None, rest)
+    return {"alternatives": tuple(others)}, rest
 
 
-def _write_files(files: Sequence[FileNote], _none: str) -> list[str]:
-    return [
-        f"- {code(one.path)}" + (f" ({inline(one.lines, ')')})" if one.lines else "") + _said(one.note) for one in files
-    ]
+def _write_lines(one: FileNote) -> str:
+    return f" ({inline(one.lines, ')')})" if one.lines else ""
 
 
-def _read_files(lines: list[str], none: str) -> tuple[FileNote, ...]:
-    return tuple(map(_read_file, bullets(lines, none)))
-
-
-def _read_file(entry: str) -> FileNote:
-    found = re.match(_SPAN, entry)
-    if found is None:  # written by hand, without backticks
-        path, _, note = entry.partition(": ")
-        return FileNote(path=path.strip(), note=plain_inline(note))
-    rest, where = entry[found.end() :], ""
+def _read_lines(rest: str) -> tuple[dict[str, Any], str]:
     end = find_stop(rest, ")", 2) if rest.startswith(" (") else -1
-    if end > 0:
-        where, rest = plain_inline(rest[2:end], ")"), rest[end + 1 :]
-    return FileNote(path=plain_code(found[0]), lines=where, note=plain_inline(_colon(rest)))
+    return ({"lines": plain_inline(rest[2:end], ")")}, rest[end + 1 :]) if end > 0 else ({}, rest)
 
 
-def _write_findings(findings: Sequence[Finding], _none: str) -> list[str]:
-    return [
-        f"- **{inline(one.finding, '*')}**" + (f" ({code(one.where)})" if one.where else "") + _said(one.evidence)
-        for one in findings
-    ]
+def _write_where(one: Finding) -> str:
+    return f" ({code(one.where)})" if one.where else ""
 
 
-def _read_findings(lines: list[str], none: str) -> tuple[Finding, ...]:
-    return tuple(map(_read_finding, bullets(lines, none)))
-
-
-def _read_finding(entry: str) -> Finding:
-    finding, rest = _bold(entry)
-    if finding is None:
-        finding, _, evidence = entry.partition(": ")
-        return Finding(finding=plain_inline(finding), evidence=plain_inline(evidence))
-    where = re.match(rf" \(({_SPAN})\)", rest)
-    rest = rest[where.end() :] if where else rest
-    return Finding(finding=finding, where=plain_code(where[1]) if where else "", evidence=plain_inline(_colon(rest)))
-
-
-def _write_checks(checks: Sequence[Check], _none: str) -> list[str]:
-    return [f"- [{_BOXES[one.state]}] {inline(one.text)}" for one in checks]
-
-
-def _read_checks(lines: list[str], none: str) -> tuple[Check, ...]:
-    return tuple(map(_read_check, bullets(lines, none)))
+def _read_where(rest: str) -> tuple[dict[str, Any], str]:
+    where = _WHERE.match(rest)
+    return ({"where": plain_code(where[1])}, rest[where.end() :]) if where else ({}, rest)
 
 
 def _read_check(entry: str) -> Check:
@@ -147,6 +74,16 @@ def _read_check(entry: str) -> Check:
     mark = found[1] if found else " "
     state: CheckState = "done" if mark in "xX" else "open" if mark == " " else "doing"
     return Check(text=plain_inline(entry[found.end() :] if found else entry), state=state)
+
+
+def _take_checks(incoming: Incoming, value: Any) -> tuple[Check, ...]:
+    usual: dict[str, CheckState] = {"completed": "done", "in_progress": "doing"}
+    checks: list[Check] = []
+    for text, fields in incoming.objects(value, ("text", *NAMES["text"])):
+        said = incoming.text(incoming.field(fields, "state", ""))
+        state = _STATES.get(said.lower(), "open" if said else usual.get(incoming.name, "open"))
+        checks.append(Check(text=text, state=state))
+    return tuple(checks)
 
 
 def _write_changes(changes: Sequence[PlannedChange], _none: str) -> list[str]:
@@ -172,7 +109,7 @@ def _read_changes(lines: list[str], none: str) -> tuple[PlannedChange, ...]:
         if line == none or not line.strip():
             continue
         if line[0] not in " \t":
-            found.append({"what": plain_inline(_NUMBERED.sub("", line.removeprefix("- "), count=1))})
+            found.append({"what": plain_inline(NUMBERED.sub("", line.removeprefix("- "), count=1))})
         elif found:
             _read_part(found[-1], line.lstrip(), rows)
     return tuple(PlannedChange(**fields) for fields in found)
@@ -206,15 +143,9 @@ def _fenced(rows: Iterable[str]) -> str:
     return "\n".join(body)
 
 
-CODECS: dict[Form, Codec] = {
-    "text": Codec(block, plain_block),
-    "texts": Codec(_write_texts, _read_texts),
-    "numbered": Codec(_write_numbered, _read_numbered),
-    "choices": Codec(_write_choices, _read_choices),
-    "files": Codec(_write_files, _read_files),
-    "findings": Codec(_write_findings, _read_findings),
-    "changes": Codec(_write_changes, _read_changes),
-    "checks": Codec(_write_checks, _read_checks),
-}
-
-__all__ = ["CODECS", "LEFT_OUT", "Codec", "Form", "left_out_line"]
+TEXTS = texts_form(LEFT_OUT)
+CHOICES = titled(Choice, ("decision", "rationale", "alternatives"), Middle(_write_others, _read_others))
+FILES = titled(FileNote, ("path", "note", "lines"), Middle(_write_lines, _read_lines))
+FINDINGS = titled(Finding, ("finding", "evidence", "where"), Middle(_write_where, _read_where))
+CHECKS = listed(lambda one: f"[{_BOXES[one.state]}] {inline(one.text)}", _read_check, _take_checks)
+CHANGES = Form(_write_changes, _read_changes, taken(PlannedChange, ("what", "test", "file", "snippet")))

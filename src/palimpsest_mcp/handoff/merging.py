@@ -41,7 +41,7 @@ def merged(handoffs: Sequence[tuple[Source, Handoff]]) -> Handoff:
             fields[name] = united(values)
         elif name == QUESTIONS:
             fields[name] = united([getattr(one, name) for one in _latest_of_sessions(handoffs)])
-        elif name in UNITED and part.form != "text":
+        elif name in UNITED and part.form.has_entries:
             fields[name] = united(values)
         elif name in STATE:
             fields[name] = values[-1]

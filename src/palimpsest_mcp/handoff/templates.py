@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..models.forms import NUMBERS, TEXT, Form
 from ..models.handoffs import (
     ForkHandBack,
     ForkHandoff,
@@ -14,27 +15,10 @@ from ..models.handoffs import (
     ResearchProgress,
     TaskSummary,
 )
-from .forms import Form
+from ..models.sections import Layout, Part, Section, folded
+from .forms import CHANGES, CHECKS, CHOICES, FILES, FINDINGS, LEFT_OUT, TEXTS
 
 POINTERS = "pointers"
-
-
-class Part(NamedTuple):
-    """One field of a template and how it stands in its section."""
-
-    field: str
-    form: Form
-    none: str
-    """Stands where there is nothing."""
-    heading: str = ""
-    """Of its own below the section's, where a section has several parts."""
-
-
-class Section(NamedTuple):
-    """A heading of the file with what stands under it."""
-
-    heading: str
-    parts: tuple[Part, ...]
 
 
 class Critical(NamedTuple):
@@ -59,6 +43,11 @@ class Template(NamedTuple):
         """Every part by its field."""
         return {part.field: part for section in self.sections for part in section.parts}
 
+    def layout(self) -> Layout:
+        """How its sections are written and read."""
+        headings = {folded(section.heading): section.heading for section in self.sections}
+        return Layout(self.sections, lambda heading: headings.get(folded(heading)), LEFT_OUT)
+
 
 def _one(heading: str, field: str, form: Form, none: str) -> Section:
     return Section(heading, (Part(field, form, none),))
@@ -69,9 +58,9 @@ def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) ->
     return (Critical("task", (task,)), Critical("current_state", state), Critical("key_context", context))
 
 
-_TASK = _one("Task", "task", "text", "No task was stated.")
-_POINTERS = _one("Pointers", POINTERS, "texts", "There are no pointers.")
-_DECISIONS = _one("Decisions Made", "decisions", "choices", "No decisions were stated.")
+_TASK = _one("Task", "task", TEXT, "No task was stated.")
+_POINTERS = _one("Pointers", POINTERS, TEXTS, "There are no pointers.")
+_DECISIONS = _one("Decisions Made", "decisions", CHOICES, "No decisions were stated.")
 _KEY = "Key Context for Continuation"
 
 TASK = Template(
@@ -81,25 +70,25 @@ TASK = Template(
     (
         _TASK,
         _DECISIONS,
-        _one("Artifacts Produced", "artifacts", "files", "No artifacts were produced."),
+        _one("Artifacts Produced", "artifacts", FILES, "No artifacts were produced."),
         Section(
             "Current State",
             (
-                Part("complete", "texts", "Nothing is known to be complete.", "Complete"),
-                Part("in_progress", "texts", "Nothing is known to be in progress.", "In progress"),
-                Part("blocked", "texts", "Nothing is known to be blocked or deferred.", "Blocked or deferred"),
+                Part("complete", TEXTS, "Nothing is known to be complete.", "Complete"),
+                Part("in_progress", TEXTS, "Nothing is known to be in progress.", "In progress"),
+                Part("blocked", TEXTS, "Nothing is known to be blocked or deferred.", "Blocked or deferred"),
             ),
         ),
         Section(
             _KEY,
             (
-                Part("facts", "texts", "No facts were stated.", "Facts"),
-                Part("questions", "texts", "No questions are known to be open.", "Unresolved questions"),
-                Part("constraints", "texts", "No constraints were stated.", "Active constraints"),
+                Part("facts", TEXTS, "No facts were stated.", "Facts"),
+                Part("questions", TEXTS, "No questions are known to be open.", "Unresolved questions"),
+                Part("constraints", TEXTS, "No constraints were stated.", "Active constraints"),
             ),
         ),
-        _one("Agents Used", "agents", "texts", "No other agents were used."),
-        _one("Skills Applied", "skills", "texts", "No skills were applied."),
+        _one("Agents Used", "agents", TEXTS, "No other agents were used."),
+        _one("Skills Applied", "skills", TEXTS, "No skills were applied."),
         _POINTERS,
     ),
     (_KEY,),
@@ -112,11 +101,11 @@ RESEARCH = Template(
     "Research Progress",
     (
         _TASK,
-        _one("System Understanding", "understanding", "text", "Nothing was written down about the system."),
-        _one("Files Involved", "files", "files", "No files were looked at."),
-        _one("Key Findings", "findings", "findings", "No findings were stated."),
-        _one("Constraints & Gotchas", "constraints", "texts", "No constraints were stated."),
-        _one("Open Questions", "questions", "texts", "No questions are known to be open."),
+        _one("System Understanding", "understanding", TEXT, "Nothing was written down about the system."),
+        _one("Files Involved", "files", FILES, "No files were looked at."),
+        _one("Key Findings", "findings", FINDINGS, "No findings were stated."),
+        _one("Constraints & Gotchas", "constraints", TEXTS, "No constraints were stated."),
+        _one("Open Questions", "questions", TEXTS, "No questions are known to be open."),
         _POINTERS,
     ),
     ("Key Findings", "Constraints & Gotchas", "Open Questions"),
@@ -129,19 +118,19 @@ PLAN = Template(
     "Plan Progress",
     (
         _TASK,
-        _one("Changes", "changes", "changes", "No changes were planned."),
+        _one("Changes", "changes", CHANGES, "No changes were planned."),
         Section(
             "Test Strategy",
             (
-                Part("unit_tests", "texts", "No unit tests were planned.", "Unit"),
-                Part("integration_tests", "texts", "No integration tests were planned.", "Integration"),
-                Part("acceptance_tests", "texts", "No acceptance tests were planned.", "Acceptance"),
+                Part("unit_tests", TEXTS, "No unit tests were planned.", "Unit"),
+                Part("integration_tests", TEXTS, "No integration tests were planned.", "Integration"),
+                Part("acceptance_tests", TEXTS, "No acceptance tests were planned.", "Acceptance"),
             ),
         ),
-        _one("Execution Order", "order", "numbered", "No order was stated."),
+        _one("Execution Order", "order", NUMBERS, "No order was stated."),
         _DECISIONS,
-        _one("Status", "status", "checks", "Nothing was ticked off or left open."),
-        _one("Plan Quality Signal", "quality", "text", "Nobody judged the plan."),
+        _one("Status", "status", CHECKS, "Nothing was ticked off or left open."),
+        _one("Plan Quality Signal", "quality", TEXT, "Nobody judged the plan."),
         _POINTERS,
     ),
     ("Execution Order", "Status"),
@@ -153,11 +142,11 @@ IMPLEMENTATION = Template(
     ImplementationProgress,
     "Implementation Progress",
     (
-        _one("Completed", "completed", "checks", "Nothing is known to be complete."),
-        _one("In Progress", "in_progress", "checks", "Nothing is known to be in progress."),
-        _one("Remaining", "remaining", "checks", "Nothing is known to remain."),
-        _one("Issues Encountered", "issues", "texts", "No issues were met."),
-        _one("Test Results", "tests", "texts", "No tests were run."),
+        _one("Completed", "completed", CHECKS, "Nothing is known to be complete."),
+        _one("In Progress", "in_progress", CHECKS, "Nothing is known to be in progress."),
+        _one("Remaining", "remaining", CHECKS, "Nothing is known to remain."),
+        _one("Issues Encountered", "issues", TEXTS, "No issues were met."),
+        _one("Test Results", "tests", TEXTS, "No tests were run."),
         _POINTERS,
     ),
     ("In Progress", "Remaining", "Issues Encountered"),
@@ -169,12 +158,12 @@ FORK = Template(
     ForkHandoff,
     "Fork Handoff",
     (
-        _one("Purpose", "purpose", "text", "No purpose was stated."),
-        _one("Scope", "scope", "texts", "No scope was stated."),
-        _one("Pointers, Not Duplication", POINTERS, "texts", "There are no pointers."),
-        _one("Suggested Skills", "skills", "texts", "No skills are suggested."),
-        _one("Key Context to Start", "facts", "texts", "No context was stated."),
-        _one("Hand-Back Expected", "hand_back", "texts", "Nothing in particular is expected back."),
+        _one("Purpose", "purpose", TEXT, "No purpose was stated."),
+        _one("Scope", "scope", TEXTS, "No scope was stated."),
+        _one("Pointers, Not Duplication", POINTERS, TEXTS, "There are no pointers."),
+        _one("Suggested Skills", "skills", TEXTS, "No skills are suggested."),
+        _one("Key Context to Start", "facts", TEXTS, "No context was stated."),
+        _one("Hand-Back Expected", "hand_back", TEXTS, "Nothing in particular is expected back."),
     ),
     (),
     _critical("purpose", state=("facts", "scope"), context=("facts",)),
@@ -185,10 +174,10 @@ FORK_BACK = Template(
     ForkHandBack,
     "Fork Hand-Back",
     (
-        _one("Result Summary", "result", "text", "No result was stated."),
-        _one("Changes/Findings", "findings", "findings", "No changes and no findings."),
-        _one("Merge Guidance", "merge_guidance", "texts", "Nothing needs care when this is taken over."),
-        _one("Open Items", "open_items", "texts", "Nothing is known to be open."),
+        _one("Result Summary", "result", TEXT, "No result was stated."),
+        _one("Changes/Findings", "findings", FINDINGS, "No changes and no findings."),
+        _one("Merge Guidance", "merge_guidance", TEXTS, "Nothing needs care when this is taken over."),
+        _one("Open Items", "open_items", TEXTS, "Nothing is known to be open."),
         _POINTERS,
     ),
     (),
@@ -207,3 +196,10 @@ def missing(handoff: Handoff) -> tuple[str, ...]:
     """Critical sections that are empty, by name."""
     wanted = template_of(handoff).critical
     return tuple(one.name for one in wanted if not any(getattr(handoff, field) for field in one.fields))
+
+
+def section_name(section: Section) -> str:
+    """How a section is asked for."""
+    return {"key_context_for_continuation": "key_context", "pointers_not_duplication": POINTERS}.get(
+        folded(section.heading), folded(section.heading)
+    )

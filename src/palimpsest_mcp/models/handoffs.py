@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from .summaries import Note
+
 HANDOFF_SCHEMA = 1
 """Version of the files. A reader refuses a higher one and keeps reading every lower one."""
 
@@ -67,13 +69,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     state: CheckState = "open"
-
-
-class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a person's own, kept as it is."""
-
-    heading: str
-    text: str
 
 
 class Handoff(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -14,18 +14,6 @@ Verb: TypeAlias = Literal[
 ]
 """What became of a file. `unconfirmed`: a call that changes it failed half-way or has no result."""
 
-Section: TypeAlias = Literal[
-    "session_intent",
-    "files_modified",
-    "decisions_made",
-    "technical_context",
-    "current_state",
-    "blockers",
-    "errors_encountered",
-    "next_steps",
-    "key_artifacts",
-]
-
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One kind of change to a file, as often as it came in a row: taken from tool calls by code."""
@@ -89,7 +77,7 @@ class Todo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A section of a person's own in `summary.md`, kept as it is."""
+    """A section of a person's own, kept as it is in a summary or a handoff."""
 
     heading: str
     text: str
@@ -132,7 +120,7 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     key_artifacts: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
-    left_out: dict[Section, int] = {}
+    left_out: dict[str, int] = {}
     """Entries that did not fit, by section; the ledger gives them again."""
     files_read: int = 0
     """Different files and pages that were read."""
@@ -215,7 +203,6 @@ __all__ = [
     "Decision",
     "ErrorMet",
     "Note",
-    "Section",
     "Step",
     "SummaryUpdate",
     "Todo",

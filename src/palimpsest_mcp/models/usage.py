@@ -70,3 +70,19 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     would_free_tokens: int | None = None
     """What a pass would free; None where the zone does not ask to prepare."""
     notes: tuple[str, ...] = ()
+
+
+class Prices(msgspec.Struct, frozen=True, kw_only=True):
+    """Price multipliers over the model's plain input price."""
+
+    write: float
+    """Writing to the prompt cache for 5 minutes; 1.0 where caching costs nothing extra."""
+    read: float
+    """Reading from the cache; 1.0 where there is none."""
+    write_1h: float | None = None
+    """Writing for an hour, where that is sold."""
+    source: str
+    """Whose prices these are."""
+
+
+DEFAULT_PRICES = Prices(write=1.25, read=0.10, write_1h=2.0, source="most Claude models: write x 1.25, read x 0.1")

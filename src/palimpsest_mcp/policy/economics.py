@@ -4,26 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import msgspec
-
 from ..models.plans import ContextItem
 from ..models.reports import CacheCost
-
-
-class Prices(msgspec.Struct, frozen=True, kw_only=True):
-    """Price multipliers over the model's plain input price."""
-
-    write: float
-    """Writing to the prompt cache for 5 minutes; 1.0 where caching costs nothing extra."""
-    read: float
-    """Reading from the cache; 1.0 where there is none."""
-    write_1h: float | None = None
-    """Writing for an hour, where that is sold."""
-    source: str
-    """Whose prices these are."""
-
-
-DEFAULT_PRICES = Prices(write=1.25, read=0.10, write_1h=2.0, source="most Claude models: write x 1.25, read x 0.1")
+from ..models.usage import DEFAULT_PRICES, Prices
 
 
 def break_even_turns(

@@ -11,7 +11,8 @@ from ..errors import InvalidArgument
 from ..models.nouns import counted, verb
 from ..models.plans import ContextItem, Plan, Slot, Verdict
 from ..models.policies import Policy
-from .economics import DEFAULT_PRICES, Prices, cache_cost
+from ..models.usage import DEFAULT_PRICES, Prices
+from .economics import cache_cost
 from .fitting import Fit, Wish, fit
 from .fullness import breakdown, in_words, stays
 from .judging import judge

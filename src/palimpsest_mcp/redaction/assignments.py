@@ -10,7 +10,7 @@ from itertools import islice
 from .literals import is_secret
 from .matching import Find, Found, compiled
 from .names import Name, secret_name
-from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, is_conspicuous
+from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
 from .scan import Ranges
 from .written import (
     COMMANDS,
@@ -58,11 +58,14 @@ _IN_COMMAND = rf"\b(?:{_any_of(COMMANDS)})[ \t]"
 _NAMES = compiled(_BY_SIGN, groups=False)
 _PATTERNS = (compiled(_BY_SIGN), compiled(_BY_SPACE), compiled(_IN_PROSE), compiled(_IN_URL), compiled(_IN_COMMAND))
 _LONGEST_LINE = 600  # bytes of a command that are read for its options
-_SAYS = frozenset(word.encode() + end for word in SAYS for end in (b"", b":"))
+_SAYS = frozenset(word.encode() + end for word in (*SAYS, *SETS) for end in (b"", b":"))
+_SAID_BESIDE = 2  # of the words of a phrase that follows the name itself, as `manager` and `policy` do
 _TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
 _SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
 _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
-_NO_WORD = re.compile(rb"[\w.-]+[=:]|[!-/:-@\[-^{-~]+$|[)\]}>|]")  # what begins another field, or is code
+_NO_WORD = re.compile(
+    rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])"
+)  # what begins another field, or is code
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -100,13 +103,9 @@ class Assignments:
             return
         runs, told, done = _Runs(text), 0, 0
         for start, end in ranges:
-            for match in (_PATTERNS[gate] if gate else _NAMES).finditer(text, start, end):
+            for match in _PATTERNS[gate].finditer(text, start, end) if gate else _named(text, start, end):
                 if match.start() < done:  # inside a value
                     continue
-                if gate == 0:
-                    if not _may_be_name(text, match.start()):  # as in most lines of a log that counts tokens
-                        continue
-                    match = _PATTERNS[0].match(text, match.start(), end) or match
                 if gate == 2:
                     find, told = _told(text, max(told, match.end()))
                 else:
@@ -114,6 +113,13 @@ class Assignments:
                 if find:
                     done = find.end
                     yield find
+
+
+def _named(text: bytes, start: int, end: int) -> Iterator[Found]:
+    """Names that may mean a secret, with the sign behind them. Most lines of a log that counts tokens have others."""
+    for place, _ in _NAMES.spans(text, start, end):
+        if _may_be_name(text, place) and (match := _PATTERNS[0].match(text, place, end)):
+            yield match
 
 
 class _Runs:
@@ -210,29 +216,34 @@ def _told(text: bytes, place: int) -> tuple[Find | None, int]:
     that was read."""
     sentence = _SENTENCE.match(text, place)
     limit = sentence.end() if sentence else place
+    if phrase := phrase_after(text, place, most_said=_SAID_BESIDE):
+        return Find(*phrase, "password", _RANK + 1), phrase.end
+    at_its_place = True
     for word in islice(_WORD.finditer(text, place, limit), 7):
         if word.end() == place + _TOLD:  # cut
             break
         if _NO_WORD.match(word.group()) and text[word.start() - 1 : word.start()] not in (b"'", b'"', b"`"):
             break
-        if word.group() in _SAYS and (phrase := phrase_after(text, word.end() + 1)):
+        says = word.group() in _SAYS
+        if says and (phrase := phrase_after(text, word.end() + 1)):
             return Find(*phrase, "password", _RANK + 1), phrase.end
         left, right = told_word(text, *word.span())
-        if is_conspicuous(text[left:right].decode("utf-8", "replace")):
+        if is_conspicuous(text[left:right].decode("utf-8", "replace"), at_its_place=at_its_place):
             return Find(left, right, "password", _RANK + 1), right
-        place = word.end()
+        place, at_its_place = word.end(), says
     return None, place
 
 
 def _may_be_name(text: bytes, core: int) -> bool:
-    if text[core] >= 128:  # a script without gaps between words
+    behind = text[core : core + 64]
+    rest = behind.lstrip(_NAME_BYTES)
+    if not rest or behind[0] >= 128:  # too long, or a script without gaps between words
         return True
-    run = text[core : core + 64]
-    name_end = core + len(run) - len(run.lstrip(_NAME_BYTES))
-    start = _name_start(text, core)
-    if name_end == core + 64 or (start == core and text[start:name_end].isalnum()):
-        return name_end == core + 64 or _name(text, start, name_end, core) is not None
-    return _is_secret_name(text[start:name_end])
+    before = text[core - 64 if core > 64 else 0 : core]
+    begun, name = before[len(before.rstrip(_NAME_BYTES)) :], behind[: -len(rest)]
+    if begun or not name.isalnum():
+        return _is_secret_name(begun + name)
+    return _name(text, core, core + len(name), core) is not None
 
 
 @lru_cache(maxsize=8192)

@@ -59,24 +59,25 @@ class RuleRedactor:
 
     def redact(self, text: str) -> Redacted:
         """The text with its secrets masked. Redact before truncating: half a secret may not look like one."""
-        return self.redact_all((text,))[0]
+        raw = text.encode("utf-8", "surrogatepass")
+        if not (finds := self._finds(raw)):  # as nearly always
+            return Redacted(text=text, counts={})
+        return self._redacted(text, raw, self._marked(raw, finds))
 
     def redact_all(self, texts: Sequence[str]) -> tuple[Redacted, ...]:
         """Texts that follow one another, each masked; a secret that runs from one into the next is masked in both."""
         raws = [text.encode("utf-8", "surrogatepass") for text in texts]
-        counts: list[Counter[str]] = [Counter() for _ in raws]
-        found = self._found_in_all(raws)
-        for i, finds in enumerate(found):
-            for _ in range(_ROUNDS):
-                if not finds:
-                    break
-                counts[i].update(find.kind for find, _ in finds)
-                raws[i], places = _masked(raws[i], finds)
-                finds = self._found_near(raws[i], places)
-        return tuple(
-            Redacted(text=raw.decode("utf-8", "surrogatepass") if count else text, counts=dict(count))
-            for text, raw, count in zip(texts, raws, counts, strict=True)
-        )
+        return tuple(map(self._redacted, texts, raws, self._found_in_all(raws)))
+
+    def _redacted(self, text: str, raw: bytes, finds: Sequence[tuple[Find, bytes]]) -> Redacted:
+        counts: Counter[str] = Counter()
+        for _ in range(_ROUNDS):
+            if not finds:
+                break
+            counts.update(find.kind for find, _ in finds)
+            raw, places = _masked(raw, finds)
+            finds = self._found_near(raw, places)
+        return Redacted(text=raw.decode("utf-8", "surrogatepass") if counts else text, counts=dict(counts))
 
     def final_check(self, data: bytes | str) -> dict[str, int]:
         """Spans of bytes about to be written that would still be masked, counted by kind; empty: write them."""
@@ -85,6 +86,8 @@ class RuleRedactor:
 
     def _finds(self, raw: bytes) -> list[Find]:
         """Finds in order of place, disjoint, without what is allowed or a mark already."""
+        if not raw:
+            return []
         return self._finds_beside(raw, self._marker.marks(raw))
 
     def _finds_beside(self, raw: bytes, marks: Sequence[tuple[int, int]]) -> list[Find]:
@@ -95,6 +98,8 @@ class RuleRedactor:
         """
         found = list(self._scanner.finds(_covered(raw, marks)))
         foreign = [found.span() for found in _MARK_OF_ANOTHER.finditer(raw)] if b"[" in raw else []
+        if not found and not foreign and not marks:
+            return []
         if glued := [mark for mark in sorted({*marks, *foreign}) if _is_glued(mark, raw)]:
             found += self._over_marks(raw, marks, glued)
         if self._allow:
@@ -135,7 +140,7 @@ class RuleRedactor:
         """For each text its finds with their marks, in order; both parts of a find over a seam bear the same mark."""
         alone = [self._finds(raw) for raw in raws]
         starts = [0, *accumulate(map(len, raws))]
-        whole = b"".join(raws) if len(raws) > 1 else b""
+        whole = b"".join(raws)
         placed = [find for finds, offset in zip(alone, starts, strict=False) for find in _shifted(finds, offset)]
         over = self._over_seams(whole, starts[1:-1], placed) if whole else []
         if not over:
@@ -231,9 +236,11 @@ def _masked(raw: bytes, finds: Sequence[tuple[Find, bytes]]) -> tuple[bytes, lis
 
 def _covered(raw: bytes, marks: Sequence[tuple[int, int]]) -> bytes:
     """The text with a byte that no UTF-8 has in the place of every byte of a mark."""
-    out = bytearray(raw) if marks else raw
+    if not marks:
+        return raw
+    out = bytearray(raw)
     for left, right in marks:
-        out[left:right] = b"\xff" * (right - left)  # type: ignore[index]
+        out[left:right] = b"\xff" * (right - left)
     return bytes(out)
 
 

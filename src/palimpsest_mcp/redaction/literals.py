@@ -7,6 +7,7 @@ import binascii
 import re
 from functools import lru_cache
 
+from .letters import bits
 from .matching import compiled
 from .names import Proof
 
@@ -76,6 +77,7 @@ _ODD = re.compile(
     r"q[abcdefghijklmnopqrstvwxyz]|r[hjqxz]|s[bjxz]|t[jqvxz]|u[hjquvwyz]|v[bcdfghjklnpqrtuvwxyz]|"
     r"w[bcfgjkpquvwxyz]|x[ghjknquvwxyz]|y[bdfghjkqruvxy]|z[bcdfghjklmnpqrstuvwxyz]|[bcdfghjklmnpqrstvwxz]{5,}"
 )
+_DRAWN_BITS = 5.5  # a character, from 16 on: names in programs with digits in them have less
 _VOWEL = re.compile(r"[aeiouy]")
 
 
@@ -168,7 +170,7 @@ def _looks_random(value: str) -> bool:
     short = [len(piece) for piece in pieces if len(piece) <= 3]
     if odd * 4 >= size or (len(short) * 3 >= size and len(short) >= 4) or (len(digits) >= 3 and len(short) >= 4):
         return True
-    return size >= 16 and (odd + sum(short)) * 10 >= size * 6
+    return size >= 16 and ((odd + sum(short)) * 10 >= size * 6 or bits(value) >= _DRAWN_BITS * len(value))
 
 
 def _is_word(piece: str) -> bool:

@@ -67,7 +67,8 @@ def _token_like(before: list[str], last: str) -> Name | None:
     if last == "pat" and not {*before} & _PAT_OF:
         return None
     if last in ("token", "tokens", "jwt", "pat", "bearer"):
-        return None if _NOT_TOKEN & {*before} else Name("token", "random")
+        opens = last == "token" and before[-1:] and before[-1] in _KEY_OF  # the page in `page_access_token` is no count
+        return None if not opens and _NOT_TOKEN & {*before} else Name("token", "random")
     if last in ("secret", "secrets", "credential", "credentials", "creds"):
         return Name("secret", "random")
     if last in _SESSION or (last == "id" and before[-1:] in (["session"], ["sess"])):

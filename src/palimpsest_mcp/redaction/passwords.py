@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import string
 import tomllib
+import unicodedata
 from functools import lru_cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
+from .letters import PAIRS, bits
 from .literals import looks_random, stands_in
 from .names import COMMON_PASSWORDS
 
@@ -20,19 +21,20 @@ _DATA: dict[str, list[str]] = tomllib.loads(
     resources.files(__package__ or "").joinpath("passwords.toml").read_text("utf-8")
 )
 _SENTENCE, _ABOUT, _CODE = frozenset(_DATA["sentence"]), frozenset(_DATA["about"]), frozenset(_DATA["code"])
-_PAIRS = {
-    first + second: int(bits)
-    for first, row in zip(string.ascii_lowercase, _DATA["pairs"], strict=True)
-    for second, bits in zip(string.ascii_lowercase, row, strict=True)
-}
+_SAID = _ABOUT | frozenset(_DATA["said"])
 CALLED = tuple(_DATA["called"])
 """What a password is called in a sentence."""
+SETS = tuple(_DATA["sets"])
+"""What stands before it in a sentence besides."""
 SAYS, SAYS_WITHOUT_SPACE = tuple(_DATA["says"]), tuple(_DATA["says_without_space"])
 """What stands between that and the password: with white space around it, and without."""
 ENDS = tuple(_DATA["ends"])
 """What ends a password in a sentence besides white space."""
 QUOTES = tuple((pair[0], pair[1]) for pair in _DATA["quotes"])
 """Quotation marks that no program has."""
+MOST_SAID = 3
+"""Points that the first four words of a phrase may have: two for each that sentences about passwords are made of, one
+for each that is formed like those, and for two of them at most."""
 _NOTHING = re.compile(  # constants, and what covers a value
     r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|unset|empty|missing|disabled|enabled|"
     r"(?:std::)?(?:w?string|str|bytes|char|text|secretstr|object|any|uuid|binary|varchar|u?int\d*|[a-z]\w*array)[!?]?|"
@@ -45,15 +47,15 @@ _PLAIN = re.compile(
     r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* "
     r"| [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
 )
-_COUNTED = re.compile(r"\d+[^\x00-\x7f]+$")  # `12文字以上`
+_COUNTED = re.compile(r"[^\x00-\x7f]*\d+[^\x00-\x7f]+$")  # `12文字以上`
 _ELSEWHERE = re.compile(  # where the value is kept
     r"(?:arn|projects|vault|op|ssm|file|s3|gs|ref\+\w+|sm|secretsmanager|keyring|env)(?:://|:(?!//)|/)[\w./:#@+-]+$|"
     r"ENC\[[^\]]*\]?$|\w+://[^\s@]*$|[A-Za-z]:\\[\w .\\-]*$|(?:~|\.{1,2})/[\w./-]*$"
 )
 _FOLDERS = re.compile(r"/(?:[\w.-]+/)+[\w.-]*$|/[a-z]{2,12}$")
 _TEMPLATE = re.compile(
-    r"\$\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{\{[^{}]*\}\}|\$\([^()]*\)?|<%[^%]*%>|\#\{[^{}]*\}|\(\([\w.-]+\)\)|`[^`]*`|"
-    r"%\([\w.]+\)[sdr]|\{\{.*|\$\{.*"
+    r"\$\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{\{[^{}]*\}\}|\$\([^()]*\)|<%[^%]*%>|\#\{[^{}]*\}|\(\([\w.-]+\)\)|`[^`]*`|"
+    r"%\([\w.]+\)[sdr]|^(?:\{\{|\$\{|\$\()[\w .:|\"'/#-]*$"
 )
 _VARIABLE = re.compile(
     r"(?:\$env:|[$%@{<]|%\()?(?<=[$%@{<:(])([A-Za-z_][\w. -]*|\d)(?:[%@}>]|\)s)?[;,)\]}]*$|%[sdrv]()$"
@@ -67,14 +69,20 @@ _EXPRESSION = re.compile(
     r"| \((?:[^()]|\([^()]*\))*\) )* (?: [(\[{] [^()]* )? [!?]?[)\]};,]*$"
 )
 _NAMES = re.compile(_IDENTIFIER)
+_INNER_QUOTE = re.compile(r"(?<=\w)[\"'](?=\w)")
 _UNOPENED = re.compile(r"([^()\[\]{}]+)[)\]}]")
 _INNER_DIGIT = re.compile(r"\d[A-Za-z]")
 _CALLED = re.compile(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
 _FOREIGN_LETTERS = re.compile(r"[^\x00-\x7f]")
-_PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^A-Za-z0-9]")
 _WORDS = re.compile(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
+_TOLD_WORD = re.compile(r"[A-Za-zß-öø-ÿ][a-zß-öø-ÿ]{2,11}(?![0-9A-Za-zß-öø-ÿ_=(/@'’-]|[.:]\w)")
+_FORMED = re.compile(
+    r"(?:ed|ing|ly|tion|mente?|iert|ung)$"
+)  # as few words are that people draw, and many that they say
 _SPREAD = re.compile(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
 _BESIDE = 7  # letters and digits beside a stand-in that make no password of it
+_NO_CODE_BITS = 5.8  # a character: calls and members in programs have less
+_LONG = 12  # characters from which on it is told well whether code or a machine's drawing
 _DRAWN_BITS = 5.2  # a character: 99 of 100 drawn values of 11 letters and digits have more, 1 of 100 names in code
 
 
@@ -86,7 +94,7 @@ def is_password(value: str, form: Form) -> bool:
         return value.isdigit() and len(value) >= 4
     if default := _DEFAULT.match(value):
         return is_password(default.group(1), "plain")
-    if is_phrase(value, form):
+    if is_phrase(value, form) and (form != "inline" or " " not in value):  # in prose they are `told_phrase`
         return True
     if is_reference(value, form) or _is_stand_in(value):
         return False
@@ -97,7 +105,7 @@ def is_password(value: str, form: Form) -> bool:
     if value.isdigit():
         return True
     if value.isalpha():
-        return value.lower() in COMMON_PASSWORDS or drawn_letters(_FOREIGN_LETTERS.sub("", value))
+        return value.lower() in COMMON_PASSWORDS or drawn_letters(_in_ascii(value))
     if _COUNTED.match(value):
         return False
     beside = re.sub(r"[A-Za-z]+", lambda m: "" if m.group().lower() in _ABOUT else m.group(), value)
@@ -126,18 +134,50 @@ def is_phrase(value: str, form: Form) -> bool:
     words = re.findall(r"[a-z]+", value.lower())
     if phrase.group(1) in "._" and form != "string" and not _CODE.isdisjoint(words):
         return False
+    if phrase.group(1) == " " and sum(word in _SAID for word in words[:4]) > 1:
+        return False
     capitals = sum(word[0].isupper() for word in re.findall(r"[A-Za-z]+", value))
     return capitals in (0, len(words)) and _SENTENCE.isdisjoint(words) and _ABOUT.isdisjoint(words)
 
 
 @lru_cache(maxsize=4096)
-def is_conspicuous(word: str) -> bool:
-    """Whether a word in a sentence about a password or key can hardly be anything else than that."""
+def told_phrase(told: str, most_said: int) -> int:
+    """How many characters at the beginning of what a sentence tells are a phrase of four to eight words; 0: none.
+
+    Nothing marks where it ends. The words of a sentence do: it ends before the first of them, and where one stands
+    among the first four there was no phrase.
+    """
+    words: list[str] = []
+    end = place = 0
+    while word := _TOLD_WORD.match(told, place):
+        if word.group().lower() in _SENTENCE:
+            break
+        words.append(word.group())
+        end, place = word.end(), word.end() + 1
+        if told[end:place] != " ":
+            break
+    if not 4 <= len(words) <= 8 or sum(word[0].isupper() for word in words[:4]) not in (0, 4):
+        return 0
+    said = sum(word.lower() in _SAID for word in words[:4])
+    formed = sum(bool(_FORMED.search(word)) for word in words[:4] if word.lower() not in _SAID)
+    first = bool(_FORMED.search(words[0]))  # `is generated`, `password sharing`
+    return end if 2 * said + min(2, formed + first) <= most_said else 0
+
+
+@lru_cache(maxsize=4096)
+def is_conspicuous(word: str, *, at_its_place: bool = True) -> bool:
+    """Whether a word in a sentence about a password or key can hardly be anything else than that.
+
+    Args:
+        at_its_place: it follows the name, or a verb that says what it is. Elsewhere rare letters prove nothing.
+    """
     if len(word) < 6 or (len(word) < 10 and word.isalpha()) or "://" in word:
         return False
     if _NOTHING.match(word) or _PLAIN.match(word) or _ELSEWHERE.match(word) or _is_path(word):
         return False
-    if is_phrase(word, "inline") or (len(word) >= 10 and drawn_letters(word)):
+    if is_phrase(word, "inline") or (
+        at_its_place and len(word) >= 10 and drawn_letters(_in_ascii(_INNER_QUOTE.sub("", word)))
+    ):
         return True
     if is_reference(word, "inline") or _is_stand_in(word):
         return False
@@ -154,7 +194,7 @@ def is_drawn(value: str) -> bool:
         return False
     if value.isalpha() and value.isascii():
         return drawn_letters(value)
-    return _bits(value) >= _DRAWN_BITS * len(value) or looks_random(value)
+    return bits(value) >= _DRAWN_BITS * len(value) or looks_random(value)
 
 
 def drawn_letters(value: str) -> bool:
@@ -162,22 +202,14 @@ def drawn_letters(value: str) -> bool:
     if len(value) < 8 or not (value.isascii() and value.isalpha()):
         return False
     lowered = value.lower()
-    pairs = sum(_PAIRS[lowered[i : i + 2]] for i in range(len(lowered) - 1)) / (len(lowered) - 1)
+    pairs = sum(PAIRS[lowered[i : i + 2]] for i in range(len(lowered) - 1)) / (len(lowered) - 1)
     turns = sum(a.isupper() != b.isupper() for a, b in zip(value, value[1:], strict=False))
     return pairs >= (4.4 if len(value) >= 10 else 4.8) or turns * 5 >= len(value) * 2 + 2
 
 
-def _bits(value: str) -> int:
-    bits = 0
-    for piece in _PIECE.findall(value):
-        if piece.isdigit():
-            bits += 5 + 2 * len(piece)
-        elif piece.isascii() and piece.isalpha():
-            low = piece.lower()
-            bits += 7 + sum(_PAIRS[low[i : i + 2]] for i in range(len(low) - 1))
-        else:
-            bits += 4
-    return bits
+def _in_ascii(word: str) -> str:
+    """A word without accents, and without the letters that are of no Latin script."""
+    return _FOREIGN_LETTERS.sub("", unicodedata.normalize("NFKD", word.replace("ß", "ss")))
 
 
 def is_reference(value: str, form: Form) -> bool:
@@ -200,7 +232,7 @@ def _is_odd(name: str) -> bool:
     if len(name) >= 8:
         return is_drawn(name)
     word = name.rstrip("0123456789")
-    return len(word) >= 5 and _bits(word) >= 6.5 * len(word)
+    return len(word) >= 5 and bits(word) >= 6.5 * len(word)
 
 
 def _is_code(value: str, form: Form) -> bool:
@@ -209,7 +241,7 @@ def _is_code(value: str, form: Form) -> bool:
     if not _EXPRESSION.match(value):
         return False
     names = _NAMES.findall(value)
-    if any(map(_is_odd, names)):
+    if any(map(_is_odd, names)) or (len(value) >= _LONG and bits(value) >= _NO_CODE_BITS * len(value)):
         return False
     in_code = not _CODE.isdisjoint(re.findall(r"[a-z]+", value.lower()))
     if _CALLED.search(value):
@@ -226,7 +258,7 @@ def _is_path(value: str) -> bool:
 def _is_stand_in(value: str) -> bool:
     if len(set(value)) <= 2:
         return True
-    return stands_in(value, _BESIDE) and (value[0] == "<" or "<" not in value or not is_drawn(value))
+    return stands_in(value, _BESIDE) and not ("<" in value and len(value) >= _LONG and is_drawn(value))
 
 
 def _is_sentence_with_number(value: str) -> bool:

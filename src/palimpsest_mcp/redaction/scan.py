@@ -40,8 +40,9 @@ class Scanner:
     def finds(self, raw: bytes) -> Iterator[Find]:
         """What the detectors find, with what goes on in the next lines; overlapping between the text's views."""
         for view in views(raw):
+            finds = list(self._in(view.text))
             done = 0
-            for find in merged(list(self._in(view.text))):
+            for find in merged(finds) if finds else ():
                 if find.end <= done:
                     continue
                 done = end_of(view.text, find)
@@ -49,7 +50,13 @@ class Scanner:
                 yield find._replace(start=start, end=end)
 
     def _in(self, text: bytes) -> Iterator[Find]:
-        start, end = 0, len(text)
+        end = len(text)
+        if end <= _CHUNK:
+            for sort in self._gates.opened_by(text) if text else ():
+                detector, gate = self._sorts[sort]
+                yield from detector.find(gate, text, ((0, end),))
+            return
+        start = 0
         opened: dict[int, list[tuple[int, int]]] = {}
         while start < end:
             stop = _chunk_end(text, start, end)

@@ -44,6 +44,7 @@ _SPLIT = compiled(
     rf"&#[xX]0{{0,4}}(?:[4-6][0-9A-Fa-f]|3[0-9]|7[0-9aA]|2[bdefBDEF]);|=3D|(?:=[2-7][0-9A-F]){{2}}"
 )
 _JOINED = compiled(f"{_BREAKS_A_TOKEN}|{_GOES_ON}|{_SPELLED}|{_QUOTED}")
+_WRITTEN = re.compile(rb"[\\&=%\"'`\x1b\x80-\xff]")  # whatever is written out or split has one of these
 _SOFT_BREAK = compiled(rf"{_TOKEN}=\r?\n|(?:=[2-7][0-9A-F]){{2}}|=3D")
 
 
@@ -68,6 +69,8 @@ def views(raw: bytes) -> list[View]:
     colours, line continuations, joined strings, escapes of letters), another one has it in one piece.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
+    if not _WRITTEN.search(text):  # as most short texts
+        return [View(text, None)]
     whole = [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
     text = _plain(text)
     encoded = _parts(text, _ENCODED, _NEAR) if b"%" in text else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from .passwords import ENDS, QUOTES, Form, is_password, is_phrase, is_reference, is_userinfo
+from .passwords import ENDS, MOST_SAID, QUOTES, Form, is_password, is_reference, is_userinfo, told_phrase
 
 _JUDGED = 128  # bytes of a value that are enough to tell what it is
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
@@ -99,11 +99,11 @@ def password_unquoted(text: bytes, left: int, name_start: int, separator: bytes,
         return None
     if _NAME_AGAIN.match(text, left, run.end()):  # which is read by itself
         return None
-    if begins or separator not in (b"=", b":") or by_space:
-        whole = _whole_line(text, left)
-        if whole > run.end() and not by_space and (found := _first_or_rest(text, left, whole)):
-            return found
     said = separator[:1] not in b"=:,<>|"
+    if not by_space and (begins or separator != b"="):
+        whole = _whole_line(text, left)
+        if whole > run.end() and (found := _first_or_rest(text, left, whole, said=said)):
+            return found
     form: Form = "plain" if (begins or by_space or said) and not _is_code_line(text, run.end()) else "inline"
     right = run.end()
     if string_end := _STRING_ENDS.search(text, left, right):
@@ -171,10 +171,12 @@ def _text(text: bytes, left: int, right: int) -> str:
     return text[left : min(right, left + _JUDGED)].replace(b"\xff", b"").decode("utf-8", "replace")
 
 
-def phrase_after(text: bytes, left: int) -> Written | None:
-    """A phrase that is the rest of a sentence and its line."""
-    value = _text(text, left, right := _whole_line(text, left))
-    return Written(left, right) if value.count(" ") in range(3, 8) and is_phrase(value, "string") else None
+def phrase_after(text: bytes, left: int, *, most_said: int = MOST_SAID) -> Written | None:
+    """A phrase that a sentence goes on with."""
+    line = _LINE.match(text, left, left + _JUDGED)
+    told = line.group().decode("utf-8", "replace") if line else ""
+    size = told_phrase(told, most_said)
+    return Written(left, left + len(told[:size].encode())) if size else None
 
 
 def _until(text: bytes, left: int, signs: tuple[bytes, ...], right: int | None = None) -> int:
@@ -206,13 +208,16 @@ def _whole_line(text: bytes, left: int) -> int:
     return left + len(text[left:right].rstrip(b" \t.!,;"))
 
 
-def _first_or_rest(text: bytes, left: int, right: int) -> Written | None:
-    """A line of several words: a phrase, or a password behind what hides another one."""
+def _first_or_rest(text: bytes, left: int, right: int, *, said: bool) -> Written | None:
+    """A line of several words: a phrase, alone or with what else a sentence says, or a password behind what hides
+    another one."""
     if ends := _ENDS.search(text, left, right):
         right = ends.start()
     value = _text(text, left, right)
-    if value.count(" ") in range(3, 8) and is_password(value, "plain"):
+    if value.count(" ") in range(3, 8) and is_password(value, "inline" if said else "plain"):
         return Written(left, right)
+    if phrase := phrase_after(text, left):
+        return phrase
     if hidden := _HIDDEN.match(text, left, right):
         rest = _RUN.match(text, hidden.end(), right)
         if rest and is_password(_text(text, rest.start(), rest.end()), "inline"):

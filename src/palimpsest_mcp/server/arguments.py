@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias, cast
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from ..models.pass_options import offers
+
+Tool = TypeVar("Tool", bound=Callable[..., Any])
 
 
 def _null_is_empty(value: Any) -> Any:
@@ -65,3 +71,28 @@ Object: TypeAlias = Annotated[dict[str, Any], AfterValidator(_finite)]
 Lines: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_lines), WithJsonSchema({"type": "string"})]
 """One text a line; a list of texts is taken as well. A list's schema would cost twice the tokens."""
 Texts: TypeAlias = dict[str, str] | None
+_ARGUMENTS: dict[tuple[Any, int | None], Any] = {
+    (str, None): Text,
+    (str | None, None): Text,
+    (bool, None): Flag,
+    (float | None, None): Share,
+    (int | None, None): int | None,
+    (int | None, 0): Place,
+    (int | None, 1): Count,
+    (Mapping[str, str] | None, None): Texts,
+}
+"""By the type of an option of a pass, and its least number."""
+
+
+def with_pass_options(tool: Tool) -> Tool:
+    """Let a tool take the options of a pass as arguments of its own, in the place of its `**options`."""
+    signature = inspect.signature(tool, eval_str=True)
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(name, by_name, default=default, annotation=_ARGUMENTS[kind, offer.least])
+        for name, kind, default, offer in offers()
+        if offer.to_agents
+    ]
+    setattr(tool, "__signature__", signature.replace(parameters=[*own, *options]))  # noqa: B010 functions have none
+    return tool

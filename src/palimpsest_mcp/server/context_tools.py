@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, Unpack
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 
+from ..models.pass_options import Progress, SessionPassKeywords
 from .answers import CompactAnswer, RatioAnswer, RecordedAnswer
-from .arguments import Count, Flag, Ids, Objects, Place, Share, Text, Texts
+from .arguments import Count, Flag, Ids, Objects, Place, Text, with_pass_options
 from .context_text import context_page
 from .counting import count_o200k
 from .opening import OpenOnFirstUse
@@ -70,44 +70,19 @@ async def show_context(
     )
 
 
+@with_pass_options
 async def compact_session(
-    ctx: Call,
-    session_id: str,
-    policy: Text = "",
-    strategy: Text = "",
-    target: Share = None,
-    force: Flag = False,
-    dry_run: Flag = False,
-    focus: Text = "",
-    window_tokens: Count = None,
-    used_tokens: Place = None,
-    keep_last: int | None = None,
-    plan_id: Text = "",
-    digests: Texts = None,
+    ctx: Call, session_id: str, **options: Unpack[SessionPassKeywords]
 ) -> Annotated[CallToolResult, CompactAnswer]:
     """Replace old tool results by checked digests; originals stay restorable. target is a ratio (0.4). strategy:
     anchored|sliding_window|regenerative|opaque|importance|hybrid."""
     facade = await ctx.request_context.lifespan_context.facade()
-    report = await facade.compact_session(
-        session_id,
-        policy=policy or None,
-        strategy=strategy,
-        target=target,
-        force=force,
-        dry_run=dry_run,
-        focus=focus,
-        window_tokens=window_tokens,
-        used_tokens=used_tokens,
-        keep_last=keep_last,
-        plan_id=plan_id,
-        digests=digests,
-        progress=_rising(ctx),
-        host=host_of(ctx),
-    )
+    options["progress"], options["host"] = _rising(ctx), host_of(ctx)
+    report = await facade.compact_session(session_id, **options)
     return CompactAnswer.of(ctx.request_context.lifespan_context.surface().view(report)).result(count_o200k)
 
 
-def _rising(ctx: Call) -> Callable[[int, int, str], Awaitable[None]]:
+def _rising(ctx: Call) -> Progress:
     """The protocol wants a number that only rises; a pass has stages, and each counts from the start."""
     steps = itertools.count(1)
 

@@ -8,10 +8,10 @@ from typing import Any
 from ..errors import InvalidArgument, WindowUnknown
 from ..ledger.fold import Fold
 from ..models.advice import Advice, Either
+from ..models.pass_options import PassOptions
 from ..ports.host import HostContext
 from ..tokens.windows import window_of
 from .dependencies import Dependencies
-from .measure import Told, check_told
 from .policies import check_strategy
 from .record import check_items
 from .session_names import read_from, slips
@@ -19,41 +19,41 @@ from .sessions import Sessions, unknown
 from .summary import check_stated
 
 
-def admit(
-    given: Dependencies, *, told: Told, policy: str | None, strategy: str, target: float | None, keep_last: int | None
-) -> None:
-    """Check the arguments of a pass.
+def admit(given: Dependencies, asked: PassOptions) -> None:
+    """Check the options of a pass.
 
     Raises:
         InvalidArgument, InvalidPolicy: one does not fit.
     """
-    check_strategy(strategy)
-    check_told(told)
-    if policy:
-        given.policy_named(policy)
-    if target is not None and not 0.0 < target < 1.0:
+    check_strategy(asked.strategy)
+    for name, value, least in (("used_tokens", asked.used_tokens, 0), ("window_tokens", asked.window_tokens, 1)):
+        if value is not None and value < least:
+            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
+    if asked.policy:
+        given.policy_named(asked.policy)
+    if asked.target is not None and not 0.0 < asked.target < 1.0:
         raise InvalidArgument(
-            f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
+            f"target must be above 0 and below 1, not {asked.target}.", next="Give a share of the window, such as 0.4."
         )
-    if keep_last is not None and keep_last < -1:
+    if asked.keep_last is not None and asked.keep_last < -1:
         raise InvalidArgument(
-            f"keep_last must be -1 or more, not {keep_last}.",
+            f"keep_last must be -1 or more, not {asked.keep_last}.",
             next="Give the number of newest tool results to keep; -1 keeps all.",
         )
 
 
 async def admit_list(
-    given: Dependencies, sessions: Sessions, name: str, context: HostContext, told: Told, *, force: bool
+    given: Dependencies, sessions: Sessions, name: str, context: HostContext, asked: PassOptions
 ) -> None:
     """Check that a list that is new here has a window.
 
     Raises:
         WindowUnknown: none is given, configured or in the model table, and the pass is not forced.
     """
-    if force or told.window_tokens or given.window_tokens or given.effective_window_tokens:
+    if asked.force or asked.window_tokens or given.window_tokens or given.effective_window_tokens:
         return
-    model = told.model or context.model or given.model
-    if (model and window_of(model, host=told.host or context.host)) or await is_known(sessions, name):
+    model = asked.model or context.model or given.model
+    if (model and window_of(model, host=asked.host or context.host)) or await is_known(sessions, name):
         return
     raise no_window()
 

@@ -102,7 +102,7 @@ class Batches:
         while slots:
             await self._digesting.write_ahead([(slot, self._fresh(slot)) for slot in slots])
             for slot in slots:
-                await self._report(len(self.state.outcomes), len(self.state.outcomes) + len(slots), "digest")
+                await self._request.tell(len(self.state.outcomes), len(self.state.outcomes) + len(slots), "digest")
                 self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
                 if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
                     return
@@ -162,7 +162,7 @@ class Batches:
         for done, group in enumerate(groups):
             if above <= 0 and not self._request.how.remakes:
                 break
-            await self._report(done, len(groups), "higher level")
+            await self._request.tell(done, len(groups), "higher level")
             made = await raised(
                 self._given,
                 group,
@@ -272,10 +272,6 @@ class Batches:
                 self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
             else:
                 self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
-
-    async def _report(self, done: int, total: int, what: str) -> None:
-        if self._request.progress is not None:
-            await self._request.progress(done, total, what)
 
 
 __all__ = ["Batch", "Batches", "Kept"]

@@ -84,7 +84,7 @@ async def run_pass(
     """
     planning = Planning(given, sessions, info, situation, request)
     with rare_collections():
-        if request.dry_run:
+        if request.options.dry_run:
             first = await planning.first()
             return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
         async with given.store.ledger.pass_lock(sessions.key(info)):
@@ -120,7 +120,7 @@ class _Pass:
     async def run(self) -> PassResult:
         first = await self._planning.first()
         plan_id = self._planning.id_of(first)
-        if self._request.plan_id and self._request.plan_id != plan_id:
+        if self._request.options.plan_id and self._request.options.plan_id != plan_id:
             raise PlanStale(
                 "The session, the arguments or the settings changed since that dry run.",
                 next=Advice(
@@ -128,12 +128,12 @@ class _Pass:
                     step("compact_session", session_id=self._info.handle, dry_run=True),
                 ),
             )
-        self._batches.wording.hand_in(first.slots, self._request.digests)
+        self._batches.wording.hand_in(first.slots, self._request.options.digests or {})
         if first.status == "planned":
             await self._batches.make(first)
             await refuse_too_much(self._batches, first, self._request, self._counter.per_result_overhead)
             if self._batches.made:
-                await self._report(0, 3, "probe")
+                await self._request.tell(0, 3, "probe")
                 self._probes = await prove(self._given, self._situation.view.items, self._batches, first, self._request)
             await self._archive()
         fold, committed = await self._commit()
@@ -164,7 +164,7 @@ class _Pass:
     async def _archive(self) -> None:
         fresh = [made.record for made, _ in self._batches.made if not made.adopted]
         if fresh:
-            await self._report(1, 3, "archive")
+            await self._request.tell(1, 3, "archive")
             await self._given.store.archive.append(self._sessions.key(self._info), fresh)
 
     async def _commit(self) -> tuple[Fold, frozenset[str]]:
@@ -180,7 +180,7 @@ class _Pass:
 
         if not self._batches.made and not self._batches.state.copies:
             return await self._sessions.fold(self._info), frozenset()
-        await self._report(2, 3, "commit")
+        await self._request.tell(2, 3, "commit")
         fold = await self._sessions.decide(self._info, decide)
         return fold, frozenset(made.record.batch_id for made in kept)
 
@@ -275,7 +275,3 @@ class _Pass:
             one.original_token_count - one.digest_token_count - overhead * sum(i.role == "tool" for i in one.items)
             for one in records
         )
-
-    async def _report(self, done: int, total: int, what: str) -> None:
-        if self._request.progress is not None:
-            await self._request.progress(done, total, what)

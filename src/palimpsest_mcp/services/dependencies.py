@@ -16,9 +16,6 @@ from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
 from ..ports.text import Digester, Redactor, Registry, Writer
 
-Progress: TypeAlias = Callable[[int, int, str], Awaitable[None]]
-"""Called with steps done, steps in all, and what is being done."""
-
 Listener: TypeAlias = Callable[[SummarizationEvent], Awaitable[None] | None]
 
 

@@ -29,8 +29,7 @@ from ..models.records import OffloadRecord
 from ..store.lines import Reader, encode, is_whole
 from ..store.readable import read_stream
 from ..store.records import flaw
-from ..summary.markdown import to_markdown
-from ..summary.reading import NotASummary, from_markdown
+from ..summary.markdown import NotASummary, from_markdown, to_markdown
 from .dependencies import Dependencies
 from .sessions import MAX_ID_CHARACTERS, Sessions
 
@@ -67,18 +66,22 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchange:
-    """Exports and imports of one principal's sessions."""
+    """The use cases that move sessions from one store into another."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
-        self._sessions = sessions
+    _given: Dependencies
+    _sessions: Sessions
 
-    async def export(self, infos: Sequence[SessionInfo], file: BinaryIO) -> ExchangeReport:
-        """Write sessions, and the parents that their batches may be found in, gzipped.
+    async def export_sessions(self, session_ids: Sequence[str], file: BinaryIO) -> ExchangeReport:
+        """Write sessions, with their parents, into one checked file that `import_sessions` takes in another store.
+
+        Args:
+            file: open for writing bytes; what is written is gzipped.
 
         Raises:
-            RecordDamaged: one of them is damaged, or a purge of it is under way.
+            SessionUnknown: nothing was written.
+            RecordDamaged: one of them is damaged, or a purge of it is under way; nothing was written.
         """
+        infos = [await self._sessions.find(name) for name in session_ids]
         chosen = {one.session_id: one for info in infos for one in await self._sessions.family(info)}
         parcels = [await self._parcel(info) for info in chosen.values()]
         notes = [
@@ -109,14 +112,17 @@ class Exchange:
         )
         return Parcel(head=head, events=page.events, records=records)
 
-    async def take(self, path: Path, *, dry_run: bool) -> ExchangeReport:
-        """Import every session of a file, or none: all of it is read and checked first. What is here already, event for
-        event, stays as it is.
+    async def import_sessions(self, path: Path, *, dry_run: bool = False) -> ExchangeReport:
+        """Take in what `export_sessions` wrote. Everything in it is checked before anything is written; what is here
+        already, event for event, stays as it is, so importing it again writes nothing.
+
+        Args:
+            dry_run: only check it.
 
         Raises:
-            FileMissing, ExchangeRefused: it cannot be read, or is not what an export wrote.
-            SessionExists: one of them is here with another content.
-            WriteFailed, LockTimeout: sessions before it are imported whole; run it again.
+            FileMissing, ExchangeRefused: it cannot be read, or is not what an export wrote; nothing was written.
+            SessionExists: one of them is here with another content; nothing was written.
+            WriteFailed, LockTimeout: each session is there whole or not at all; run it again.
         """
         parcels, sha256 = await self._read(path)
         new = [one for one in parcels if not await self._is_here(one)]

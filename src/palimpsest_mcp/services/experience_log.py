@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -42,6 +42,11 @@ class LearningMeans:
     def mask(self) -> Callable[[str], str]:
         """A text without its secrets."""
         return lambda text: self.redactor.redact(text).text
+
+    def masked(self, text: str) -> tuple[str, Mapping[str, int]]:
+        """The same, and how many of each kind it had."""
+        redacted = self.redactor.redact(text)
+        return redacted.text, redacted.counts
 
 
 @dataclass(frozen=True)

@@ -17,46 +17,47 @@ from ..models.experience import ExperienceView, Explanation, RolledBack, Rule, R
 from ..models.plain_text import shown
 from ..ports.experience import LIVE_LOG, SkillPlace
 from .experience_log import LearningMeans, SkillState, count_new, state_of
-from .learn import next_snapshot
 
 
 class ExperienceViews:
-    """The use cases that show, and the one that goes back."""
+    """The use cases of experience that show it, and the one that goes back.
+
+    A skill is named by its folder's name, or more of its path.
+    """
 
     def __init__(self, means: LearningMeans) -> None:
         self._means = means
-        self._experience = means.experience
 
-    async def status(self) -> tuple[SkillStatus, ...]:
+    async def experience_status(self) -> tuple[SkillStatus, ...]:
         """Every skill with experience, by name."""
-        return tuple([await self._status(place) for place in await self._experience.skills()])
+        return tuple([await self._status(place) for place in await self._means.experience.skills()])
 
-    async def show(self, skill: str) -> ExperienceView:
-        """A skill's digest and what is behind it.
+    async def experience_show(self, skill: str) -> ExperienceView:
+        """A skill's digest, its rules and its status.
 
         Raises:
             SkillUnknown, SkillAmbiguous: see their sentences.
         """
-        place = await self._experience.find(skill)
+        place = await self._means.experience.find(skill)
         state = await state_of(self._means, place)
         return ExperienceView(status=await self._status(place, state), text=state.text, rules=self._rules(state))
 
-    async def explain(self, rule_id: str, skill: str = "") -> Explanation:
+    async def experience_explain(self, rule: str, skill: str = "") -> Explanation:
         """The events that speak of a rule, the newest ones whole.
 
         Raises:
             RuleUnknown: no digest has the rule, or several have and no skill was named.
         """
-        places = (await self._experience.find(skill),) if skill else await self._experience.skills()
+        places = (await self._means.experience.find(skill),) if skill else await self._means.experience.skills()
         found: list[tuple[SkillState, Rule]] = []
         for place in places:
             state = await state_of(self._means, place)
-            found += [(state, rule) for rule in self._rules(state) if rule.id == rule_id]
+            found += [(state, one) for one in self._rules(state) if one.id == rule]
         if len(found) != 1:
-            raise _no_one_rule(rule_id, [state.place.name for state, _ in found])
+            raise _no_one_rule(rule, [state.place.name for state, _ in found])
         return await self._explained(*found[0])
 
-    async def rollback(self, skill: str) -> RolledBack:
+    async def experience_rollback(self, skill: str) -> RolledBack:
         """Put the digest back as it was before the last compaction that was not taken back yet.
 
         What was read of the log stays read: new events are needed before a compaction makes the same rules again. The
@@ -65,11 +66,11 @@ class ExperienceViews:
         Raises:
             SkillUnknown, SkillAmbiguous, WriteFailed, LockTimeout: the digest is as it was.
         """
-        place = await self._experience.find(skill)
-        async with self._experience.lock(place):
-            names = await self._experience.files.snapshots(place)
+        place = await self._means.experience.find(skill)
+        async with self._means.experience.lock(place):
+            names = await self._means.experience.files.snapshots(place)
             for name in reversed(names):
-                snapshot = decode_snapshot(await self._experience.files.snapshot(place, name))
+                snapshot = decode_snapshot(await self._means.experience.files.snapshot(place, name))
                 if snapshot is not None and snapshot.why == "compact":
                     return await self._rolled_back(await state_of(self._means, place), name, snapshot, names)
         return RolledBack(skill=place.name, status="nothing_to_do")
@@ -77,7 +78,7 @@ class ExperienceViews:
     async def _rolled_back(
         self, state: SkillState, name: str, snapshot: Snapshot, names: tuple[str, ...]
     ) -> RolledBack:
-        files, place = self._experience.files, state.place
+        files, place = self._means.experience.files, state.place
         side = state.side or Side(skill=place.name, folder=place.folder)
         current = await files.read(place, "digest")
         kept_as = next_snapshot(names)
@@ -117,7 +118,7 @@ class ExperienceViews:
             pending=rules["pending"],
             not_shown=sum(not rule.shown for rule in state.side.rules) if state.side else 0,
             archives=sum(read.part.name != LIVE_LOG for read in state.reads),
-            snapshots=len(await self._experience.files.snapshots(place)),
+            snapshots=len(await self._means.experience.files.snapshots(place)),
             last_compacted=_last(state),
             lines=state.text.count("\n"),
         )
@@ -162,6 +163,12 @@ class ExperienceViews:
         if witnesses.total > len(rows):
             notes = (*notes, f"{witnesses.total - len(rows)} older events are not listed")
         return Explanation(skill=state.place.name, rule=rule, events=rows, total=witnesses.total, notes=notes)
+
+
+def next_snapshot(names: tuple[str, ...]) -> str:
+    """The name that comes after all others."""
+    numbers = [int(stem) for name in names if (stem := name.removesuffix(".json")).isdigit()]
+    return f"{max(numbers, default=0) + 1:06d}.json"
 
 
 def _last(state: SkillState) -> str:

@@ -20,14 +20,6 @@ from ..models.plain_text import plain_line
 from ..ports.host import HostContext
 from .importing import dump
 
-
-class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """A transcript as its rows and as the context that they make."""
-
-    rows: list[dict[str, Any]]
-    context: HostContext
-
-
 MAX_FILE_BYTES = 1 << 30
 """A larger file is no session: 1 GiB is some 250M tokens."""
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ..errors import HandoffIncomplete, HandoffUnknown, InvalidArgument
+from ..errors import HandoffIncomplete, HandoffUnknown, InvalidArgument, SessionUnknown
 from ..handoff.choosing import Candidate, newest_first, of_project, of_task
 from ..handoff.continuing import continuation
 from ..handoff.field_names import EXAMPLES
@@ -27,6 +27,7 @@ from ..models.nouns import counted, verb
 from ..models.plain_text import plain, plain_line, shown
 from ..ports.handoffs import StoredHandoff
 from ..settings.places import home_folder
+from ..settings.projects import project_root
 from ..summary.facts import facts_of
 from .dependencies import Dependencies
 from .handoff_secrets import free_of_secrets
@@ -41,38 +42,29 @@ _MARK = re.compile(r"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):[0-9a-z]{8}\]")
 
 
 class KeptHandoffs:
-    """Writes, lists and loads the handoffs of one principal.
+    """The use cases of handoffs: files in `memory/` from which the next phase or conversation starts."""
 
-    Args:
-        project_of: a folder, or nothing for where this process works -> its project.
-    """
+    _given: Dependencies
+    _sessions: Sessions
+    _summaries: KeptSummaries
+    _offloaded: Offloaded
 
-    def __init__(
-        self,
-        given: Dependencies,
-        sessions: Sessions,
-        summaries: KeptSummaries,
-        offloaded: Offloaded,
-        project_of: Callable[[str], str],
-    ) -> None:
-        self._given = given
-        self._sessions = sessions
-        self._summaries = summaries
-        self._offloaded = offloaded
-        self._project_of = project_of
-        self._count = given.counter_for(O200K).count
-
-    async def write(
-        self, info: SessionInfo, task: str, *, phase: str = "", fields: Mapping[str, Any] | None = None
+    async def write_handoff(
+        self, session_id: str, task: str, *, phase: str = "", fields: Mapping[str, Any] | None = None
     ) -> WrittenHandoff:
-        """Fill a handoff from the session, complete it with what the caller states, and keep it.
+        """Write a handoff of a session: filled by code from summary, ledger and probes, completed by `fields`.
+
+        Args:
+            phase: empty for a task summary, else `research`, `plan`, `implementation`, `fork` or `fork_back`.
+            fields: by loose names (`decisions`, `key_context`, `in_progress` …); strings, lists or objects.
 
         Raises:
-            InvalidArgument: no task, an unknown phase or field, a placeholder; nothing was written.
-            HandoffIncomplete: critical sections are empty; it names them.
-            HandoffSecret: the final text still matches; it names kind and section.
-            WriteFailed, LockTimeout: nothing was written.
+            SessionUnknown: there is none to fill it from; `new` takes the fields alone.
+            HandoffIncomplete: critical sections would be empty; `missing` names them.
+            HandoffSecret: the file would hold what looks like a secret; it names kind and section, never the value.
+            InvalidArgument, WriteFailed, LockTimeout: nothing was written.
         """
+        info = await self._session_or_new(session_id)
         template = TEMPLATES[_phase(phase)]
         words = plain(self._masked(task)).strip()
         if not words or len(words) > MAX_TEXT:
@@ -89,15 +81,22 @@ class KeptHandoffs:
             "title": title_of(words),
             "date": self._given.clock().date().isoformat(),
             "written": self._given.now(),
-            "project": self._masked(self._project_of(info.project)),
+            "project": self._masked(project_root(info.project)),
             "session": info.handle,
             POINTERS: tuple(self._masked(one) for one in await self._pointers(info, template)),
         }
         handoff = await asyncio.to_thread(fitted, template, header, summary, facts, stated, self._count)
         return await self._keep(info, template, handoff)
 
-    async def load(self, task: str = "", *, project: str = "", section: str = "") -> LoadedHandoff:
-        """The key context and pointers of the newest handoff of this project, or of the one that is named.
+    async def load_handoff(self, task: str = "", *, project: str = "", section: str = "") -> LoadedHandoff:
+        """Key context and pointers of a handoff, and nothing else unless `section` asks for it.
+
+        A fork's handoff is given whole, and deleted.
+
+        Args:
+            task: its words, or a handoff's name; empty for the newest one.
+            project: another one than that of the working folder, by path or last folder; `*` for any.
+            section: one more section by its heading, or `all`.
 
         Raises:
             HandoffUnknown: there is none; it says what there is.
@@ -106,7 +105,7 @@ class KeptHandoffs:
         stored = await self._stored()
         found = [(one, candidate) for one in stored if (candidate := candidate_of(one))]
         candidates = [candidate for _, candidate in found]
-        here = project or self._given.redactor.redact(self._project_of("")).text
+        here = project or self._given.redactor.redact(project_root("")).text
         named = of_task(candidates, task) if task else []
         local = of_project(candidates, here)
         wanted = of_task(local, task)
@@ -132,12 +131,12 @@ class KeptHandoffs:
             consumed=consumed,
         )
 
-    async def all(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
-        """Handoffs of this project, or of the one named (`*` for all), newest first; forks that wait, too."""
+    async def handoffs(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
+        """Handoffs of this project, or of another (`*` for all), newest first; forks that wait, too."""
         stored = await self._stored()
         found = {(one.place, one.name): one for one in stored}
         candidates = [candidate for one in stored if (candidate := candidate_of(one))]
-        here = project or self._given.redactor.redact(self._project_of("")).text
+        here = project or self._given.redactor.redact(project_root("")).text
         return tuple(
             KeptHandoff(
                 name=one.name,
@@ -149,6 +148,17 @@ class KeptHandoffs:
             )
             for one in newest_first(of_project(candidates, here))
         )
+
+    async def _session_or_new(self, session_id: str) -> SessionInfo:
+        try:
+            return await self._sessions.find(session_id)
+        except SessionUnknown:
+            if session_id != "new":
+                raise
+            return await self._sessions.ensure(session_id)
+
+    def _count(self, text: str) -> int:
+        return self._given.counter_for(O200K).count(text)
 
     async def _stored(self) -> Sequence[StoredHandoff]:
         """Every handoff that may be asked for: of one session and its parents, where only that one may be."""

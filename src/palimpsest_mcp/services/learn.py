@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ..errors import PalimpsestError
 from ..experience.layout import Laid, last_compacted_line, lay_out, unified_diff
 from ..experience.promotion import Decision, Standing, decide
 from ..experience.reading import identity_of, month_of, read_line
@@ -21,27 +22,26 @@ from ..models import nouns
 from ..models.experience import Compaction, EventRecorded, Rule, Trigger
 from ..ports.experience import LIVE_LOG, SkillPlace, WordingFailed
 from .experience_log import Counted, LearningMeans, NewLog, SkillState, count_all, count_new, lines_at, state_of
+from .experience_views import ExperienceViews, next_snapshot
 
 EVENTS_KEPT = 8
 """Identities of events in the side file, for each rule."""
 
 
-class Learn:
-    """The use cases that change something."""
+class Learn(ExperienceViews):
+    """And those that change something."""
 
-    def __init__(self, means: LearningMeans) -> None:
-        self._means = means
-        self._experience = means.experience
-
-    async def record(self, skill: str, event: Mapping[str, Any]) -> EventRecorded:
-        """Append one event, redacted, and say which triggers are met now.
+    async def record_experience(self, skill: str, event: Mapping[str, Any]) -> EventRecorded:
+        """Append one event to a skill's log, without secrets and raw queries, and say which triggers are met now; a
+        skill that no root has gets a folder under our own.
 
         Raises:
-            InvalidEvent, InvalidArgument, SkillAmbiguous, WriteFailed, LockTimeout: nothing was recorded.
+            InvalidEvent: it names the field; nothing was written.
+            InvalidArgument, SkillAmbiguous, WriteFailed, LockTimeout: nothing was written.
         """
-        place = await self._experience.find(skill, create=True)
-        prepared = prepare(event, place.name, self._means.clock(), self._masked)
-        await self._experience.log.append(place, prepared.line)
+        place = await self._means.experience.find(skill, create=True)
+        prepared = prepare(event, place.name, self._means.clock(), self._means.masked)
+        await self._means.experience.log.append(place, prepared.line)
         state = await state_of(self._means, place)
         new = await count_new(self._means, state)
         return EventRecorded(
@@ -55,36 +55,53 @@ class Learn:
             warnings=prepared.warnings,
         )
 
-    async def compact(self, skill: str, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
-        """Bring a skill's digest up to date; where nothing is new and no rule crossed an age limit, write nothing.
+    async def compact_experience(self, skill: str, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
+        """Bring a skill's `experience.md` up to date with its log; where nothing is new and no rule crossed an age
+        limit, write nothing.
+
+        Args:
+            dry_run: only say what would change; `diff` shows it.
 
         Raises:
             SkillUnknown, SkillAmbiguous, HandWrittenTooLong, WriteFailed, LockTimeout: the digest is as it was.
         """
-        return await self.compact_place(
-            await self._experience.find(skill), dry_run=dry_run, ended_session=ended_session
-        )
+        return await self._compact(await self._means.experience.find(skill), ended_session, dry_run=dry_run)
 
-    async def compact_place(self, place: SkillPlace, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
-        """The same where the skill is found already."""
+    async def compact_due_experience(
+        self, *, ended_session: str = "", dry_run: bool = False
+    ) -> tuple[tuple[Compaction, ...], tuple[tuple[str, PalimpsestError], ...]]:
+        """Compact every skill with a trigger met: the reports, and by skill what could not be done."""
+        done: list[Compaction] = []
+        failed: list[tuple[str, PalimpsestError]] = []
+        for place, _ in await self._due(ended_session):
+            try:
+                done.append(await self._compact(place, ended_session, dry_run=dry_run))
+            except PalimpsestError as error:
+                failed.append((place.name, error))
+        return tuple(done), tuple(failed)
+
+    async def experience_due(self, *, ended_session: str = "") -> tuple[tuple[str, tuple[Trigger, ...]], ...]:
+        """Skills with a trigger met, and which.
+
+        Args:
+            ended_session: id of a session that ends, `*` for any: what it used is due.
+        """
+        return tuple((place.name, triggers) for place, triggers in await self._due(ended_session))
+
+    async def _compact(self, place: SkillPlace, ended_session: str, *, dry_run: bool) -> Compaction:
         if dry_run:
             return await _Pass(self._means, await state_of(self._means, place), ended_session).run(dry_run=True)
-        async with self._experience.lock(place):
+        async with self._means.experience.lock(place):
             return await _Pass(self._means, await state_of(self._means, place), ended_session).run()
 
-    async def due(self, ended_session: str = "") -> tuple[tuple[SkillPlace, tuple[Trigger, ...]], ...]:
-        """Skills with a trigger met, and which."""
+    async def _due(self, ended_session: str) -> list[tuple[SkillPlace, tuple[Trigger, ...]]]:
         found: list[tuple[SkillPlace, tuple[Trigger, ...]]] = []
-        for place in await self._experience.skills():
+        for place in await self._means.experience.skills():
             state = await state_of(self._means, place)
             new = await count_new(self._means, state)
             if triggers := new.triggers(state, ended_session):
                 found.append((place, triggers))
-        return tuple(found)
-
-    def _masked(self, text: str) -> tuple[str, Mapping[str, int]]:
-        redacted = self._means.redactor.redact(text)
-        return redacted.text, redacted.counts
+        return found
 
 
 @dataclass(frozen=True)
@@ -264,12 +281,6 @@ class _Pass:
             text=before if status == "planned" else after,
             notes=planned.notes if planned else _tally_notes(counted),
         )
-
-
-def next_snapshot(names: tuple[str, ...]) -> str:
-    """The name that comes after all others."""
-    numbers = [int(stem) for name in names if (stem := name.removesuffix(".json")).isdigit()]
-    return f"{max(numbers, default=0) + 1:06d}.json"
 
 
 def _renamed(part: ReadPart, archive: str) -> ReadPart:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ..errors import InvalidArgument
 from ..hosts.host_table import HostNote, host_note, how_to_apply
 from ..ledger.alignment import part_hash
 from ..ledger.fold import Fold, UsageFields
 from ..ledger.view import View
 from ..models.events import SessionInfo, UsageSeen
 from ..models.items import content_text
+from ..models.pass_options import PassOptions
 from ..models.plans import ContextItem
 from ..models.policies import Policy
 from ..models.usage import Usage
@@ -23,17 +23,6 @@ from ..tokens.host_trigger import Trigger, host_trigger, host_window
 from .dependencies import ContentCounter, Dependencies
 from .importing import Imported
 from .sessions import Sessions
-
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """Numbers that a caller gives with one call."""
-
-    used_tokens: int | None = None
-    window_tokens: int | None = None
-    model: str = ""
-    host: str = ""
-    forced: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,19 +70,19 @@ async def situate(
     sessions: Sessions,
     info: SessionInfo,
     policy: Policy,
-    told: Told,
+    asked: PassOptions,
     *,
     imported: Imported | None = None,
 ) -> Situation:
     """Measure a session: from its ledger, or from a host's list that was just imported."""
     known = (imported.fold if imported else await sessions.fold(info)).usage.get("", UsageFields())
-    model = told.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
+    model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
     model = model or given.model
     counter = imported.counter if imported else given.counter_for(model)
     fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter)
     beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
     hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
-    usage = _usage(given, info, policy, told, known, shown, counter.name, beside + hosts, model)
+    usage = _usage(given, info, policy, asked, known, shown, counter.name, beside + hosts, model)
     used = usage.used.value
     scale = min(1.0, used / hosts) if used is not None and hosts > used else 1.0
     view_used = None if used is None else max(0, used - round(scale * (hosts - shown.tokens)))
@@ -110,7 +99,7 @@ async def situate(
         view_used=view_used,
         scale=scale,
         note=note,
-        forced_over=used if told.forced and not _has_window(given, told) else None,
+        forced_over=used if asked.force and not _has_window(given, asked) else None,
     )
 
 
@@ -119,42 +108,29 @@ def _host(info: SessionInfo, known: UsageFields) -> str:
     return info.host or (known.host.host if known.host else "")
 
 
-def _has_window(given: Dependencies, told: Told) -> bool:
+def _has_window(given: Dependencies, asked: PassOptions) -> bool:
     """Whether somebody named a window for this pass: in the call, or in the settings."""
-    named = (told.window_tokens, given.window_tokens, given.effective_window_tokens)
+    named = (asked.window_tokens, given.window_tokens, given.effective_window_tokens)
     return any(value is not None for value in named)
 
 
-async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, told: Told) -> None:
-    """Keep what a caller said about the window, if it is news (design §10). Not flushed: losing it costs a repetition.
+async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> None:
+    """Keep what a caller said about the window, if it is news (design §10).
 
-    Raises:
-        InvalidArgument: a number of tokens below 0, or an empty window.
+    It is not flushed: losing it costs a repetition.
     """
-    check_told(told)
     known = (await sessions.fold(info)).usage.get("", UsageFields())
-    _, shown = await sessions.view(info, given.counter_for(told.model or given.model))
+    _, shown = await sessions.view(info, given.counter_for(asked.model or given.model))
     event = UsageSeen(
-        used_tokens=told.used_tokens,
-        window_tokens=told.window_tokens,
-        model=told.model,
-        host="" if _host(info, known) else told.host,
-        used_source="argument" if told.used_tokens is not None else "",
-        row=shown.last_row if told.used_tokens is not None else -1,
+        used_tokens=asked.used_tokens,
+        window_tokens=asked.window_tokens,
+        model=asked.model,
+        host="" if _host(info, known) else asked.host,
+        used_source="argument" if asked.used_tokens is not None else "",
+        row=shown.last_row if asked.used_tokens is not None else -1,
     )
     if _is_news(known, event):
         await given.store.ledger.observe(sessions.key(info), [event], durable=False)
-
-
-def check_told(told: Told) -> None:
-    """Refuse numbers that are none.
-
-    Raises:
-        InvalidArgument: a number of tokens below 0, or an empty window.
-    """
-    for name, value, least in (("used_tokens", told.used_tokens, 0), ("window_tokens", told.window_tokens, 1)):
-        if value is not None and value < least:
-            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:
@@ -174,22 +150,22 @@ def _usage(
     given: Dependencies,
     info: SessionInfo,
     policy: Policy,
-    told: Told,
+    asked: PassOptions,
     known: UsageFields,
     shown: View,
     counter: str,
     estimate: int,
     model: str,
 ) -> Usage:
-    host = _host(info, known) or told.host
+    host = _host(info, known) or asked.host
     overrides = given.host_overrides(host, info.project)
     table = host_window(model, host=host, overrides=overrides) if model else None
     reported = known.used
     kept = known.window.window_tokens if known.window else None
-    window = told.window_tokens or kept
+    window = asked.window_tokens or kept
     provider = reported.used_tokens if reported is not None else None
     numbers = Numbers(
-        told_used=told.used_tokens,
+        told_used=asked.used_tokens,
         provider_used=provider,
         added_since=_after(shown, reported),
         estimate=estimate if shown.items or estimate else None,
@@ -200,7 +176,7 @@ def _usage(
         model_window=table.tokens if table else None,
         model_source=table.source if table else "model table",
         reserve=table.reserve if table else 0,
-        forced=told.forced,
+        forced=asked.force,
     )
     trigger = host_trigger(model, host=host, overrides=overrides)
     usage = measure(
@@ -213,7 +189,7 @@ def _usage(
     )
     if usage.ratio is None:  # looked for only where there are no numbers: they read every call
         usage = msgspec.structs.replace(usage, signals=signals(shown.items))
-    if provider is not None and told.used_tokens is None and reported is not None and reported.used_source:
+    if provider is not None and asked.used_tokens is None and reported is not None and reported.used_source:
         source = usage.used.source.replace("provider usage", reported.used_source)
         usage = msgspec.structs.replace(usage, used=msgspec.structs.replace(usage.used, source=source))
     return usage

@@ -21,6 +21,7 @@ from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.nouns import counted, verb
+from ..models.pass_options import PassOptions
 from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..ports.host import HostContext
@@ -30,9 +31,10 @@ from .compact import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
 from .importing import Imported, import_context, marked_item
-from .measure import Told, situate, tell
+from .measure import situate, tell
 from .offloaded import Offloaded
 from .pass_request import PassRequest
+from .policies import policy_of
 from .reporting import report
 from .sessions import Sessions
 
@@ -70,7 +72,7 @@ class Messages:
         self._copies = Copies(given, sessions)
 
     async def compact(
-        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, *, wrapper: str = ""
+        self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = ""
     ) -> CompactedMessages:
         """Import a list, run one pass, and render the list with every stored digest in its place (L6).
 
@@ -78,33 +80,31 @@ class Messages:
             WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
         """
-        passed = await self.passed(info, context, request, told, wrapper=wrapper)
+        passed = await self.passed(info, context, asked, wrapper=wrapper)
         return CompactedMessages(
             messages=passed.messages, report=passed.report, session_id=info.session_id, handle=info.handle
         )
 
-    async def passed(
-        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, *, wrapper: str = ""
-    ) -> Passed:
+    async def passed(self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = "") -> Passed:
         """The same, with what took which item's place.
 
         Raises:
             WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
         with rare_collections():
-            return await self._passed(info, context, request, told, wrapper)
+            return await self._passed(info, context, asked, wrapper)
 
-    async def _passed(
-        self, info: SessionInfo, context: HostContext, request: PassRequest, told: Told, wrapper: str
-    ) -> Passed:
+    async def _passed(self, info: SessionInfo, context: HostContext, asked: PassOptions, wrapper: str) -> Passed:
+        policy = await policy_of(self._given, self._sessions, info, asked.policy)
         imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
-        if told.window_tokens is not None or told.used_tokens is not None:
-            await tell(self._given, self._sessions, info, told)
-        situation = await situate(self._given, self._sessions, info, request.policy, told, imported=imported)
+        if asked.window_tokens is not None or asked.used_tokens is not None:
+            await tell(self._given, self._sessions, info, asked)
+        request = PassRequest(policy=policy, options=asked)
+        situation = await situate(self._given, self._sessions, info, policy, asked, imported=imported)
         if situation.window_tokens is None:
             raise no_window()
         result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
-        note = host_note(told.host or context.host)
+        note = host_note(asked.host or context.host)
         answer = report(info, situation, request, result, note=note)
         found = await asyncio.to_thread(check_messages, context.messages, context.form)
         defects = tuple(sorted(found, key=lambda one: one.message))

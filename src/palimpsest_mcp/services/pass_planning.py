@@ -35,10 +35,10 @@ class Planning:
         self._situation = situation
         self._request = request
         self._needs: _Needs | None = None
-        self.reason: Reason = request.reason or ("forced" if request.force else "token_budget_exceeded")
+        self.reason: Reason = request.reason or ("forced" if request.options.force else "token_budget_exceeded")
         self.items = {one.item.id: one for one in situation.view.items}
         self.digesting = Digesting(
-            given, info, request.rules, situation.counter, focus=request.focus, reason=self.reason
+            given, info, request.rules, situation.counter, focus=request.options.focus, reason=self.reason
         )
         self.standing = standing_holders(situation.fold, frozenset(self.items))
         """Batch or item -> whether it stands in the context."""
@@ -54,10 +54,10 @@ class Planning:
         found = self._planned()
         if found.status != "planned":
             return found
-        if self._request.target is None and self._request.dry_run:
+        if self._request.options.target is None and self._request.options.dry_run:
             return found
         await self._look_around()
-        if self._request.target is None:
+        if self._request.options.target is None:
             return found
         return await asyncio.to_thread(self._planned, by_need=True)
 

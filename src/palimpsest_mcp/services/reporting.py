@@ -95,15 +95,15 @@ def report(
         probes=result.probes,
         compression=pressed.share,
         how_to_apply=how_to_apply(note, info.handle, info.path),
-        plan_id=result.plan_id if request.dry_run else "",
-        slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.dry_run else (),
+        plan_id=result.plan_id if request.options.dry_run else "",
+        slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.options.dry_run else (),
         notes=_notes(situation, request, result, pressed.note),
     )
 
 
 def _after(situation: Situation, request: PassRequest, result: PassResult) -> Usage:
     before = situation.usage
-    if request.dry_run:
+    if request.options.dry_run:
         used = situation.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
     else:
         used = situation.used_with(result.view)
@@ -126,7 +126,7 @@ def _after(situation: Situation, request: PassRequest, result: PassResult) -> Us
 
 def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
     """Which list the numbers before and after are of."""
-    if request.dry_run and result.plan.slots:
+    if request.options.dry_run and result.plan.slots:
         return "Nothing is changed yet: before is the host's own list, planned is the shorter one."
     if result.made or result.copies:
         return "Before is the host's own list, after is the shorter one: it counts once it stands in the other's place."
@@ -135,7 +135,7 @@ def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
 
 def _stayed(situation: Situation, request: PassRequest, result: PassResult, after: Usage) -> tuple[Part, ...]:
     """What is in the context after the pass: what stays and why, its new digests, and what is no item."""
-    if request.dry_run:
+    if request.options.dry_run:
         leaving = {name for slot in result.plan.slots for name in slot.item_ids}
         saved = result.plan.before_tokens - result.plan.predicted_tokens
         digests = sum(one.tokens for one in situation.view.items if one.item.id in leaving) - saved
@@ -164,14 +164,14 @@ def _shared(reason: str, number: int, tokens: int) -> Iterator[tuple[str, int]]:
 
 
 def _target(situation: Situation, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
-    share = request.policy.offload_target_token_ratio if request.target is None else request.target
+    share = request.policy.offload_target_token_ratio if request.options.target is None else request.options.target
     return round(result.plan.target_tokens * situation.scale), share
 
 
 def _outcome(
     request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None, stayed: Sequence[Part]
 ) -> tuple[Status, str]:
-    if request.dry_run:
+    if request.options.dry_run:
         return result.plan.status, result.plan.reason
     if result.refusal:
         return "nothing_to_do", result.refusal
@@ -209,8 +209,10 @@ def _why_above(stayed: Sequence[Part]) -> str:
 
 def _notes(situation: Situation, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
     notes = [*result.plan.notes]
-    if request.keep_last is not None and 0 <= request.keep_last < (floor := request.policy.floor_tool_results):
-        notes.append(f"keep_last {request.keep_last} was raised to {floor}, the floor")
+    if request.options.keep_last is not None and 0 <= request.options.keep_last < (
+        floor := request.policy.floor_tool_results
+    ):
+        notes.append(f"keep_last {request.options.keep_last} was raised to {floor}, the floor")
     if result.refused:
         words = verb(len(result.refused), "was left whole: no digest of it", "were left whole: no digest of them")
         notes.append(f"{counted(len(result.refused), 'item')} {words} is smaller; not tried again")

@@ -8,10 +8,11 @@ from ..errors import PalimpsestError
 from ..ledger.savings import savings
 from ..ledger.view import View
 from ..models.events import SessionInfo
+from ..models.pass_options import PassOptions
 from ..models.reports import SessionRow
 from .context import preview
 from .dependencies import Dependencies
-from .measure import Told, situate
+from .measure import situate
 from .policies import policy_of
 from .sessions import Sessions
 
@@ -34,7 +35,7 @@ async def _row(given: Dependencies, sessions: Sessions, info: SessionInfo) -> Se
     )
     try:
         policy = await policy_of(given, sessions, info, None)
-        situation = await situate(given, sessions, info, policy, Told())
+        situation = await situate(given, sessions, info, policy, PassOptions())
         saved = savings(situation.fold, result_overhead=given.counter_for("").per_result_overhead)
     except PalimpsestError as error:
         return msgspec.structs.replace(row, note=error.message)

@@ -7,8 +7,7 @@ import hashlib
 from ..errors import InvalidArgument, WriteFailed
 from ..models.summaries import AnchoredSummary
 from ..ports.summaries import StoredSummary
-from ..summary.markdown import to_markdown
-from ..summary.reading import NotASummary, from_markdown
+from ..summary.markdown import NotASummary, from_markdown, to_markdown
 
 
 def version_of(data: bytes | None) -> str:

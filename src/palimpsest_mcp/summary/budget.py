@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ..models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Section
+from ..models.summaries import AnchoredSummary, ChangedFile, ErrorMet
 from .failures import RESOLUTIONS
 from .markdown import to_markdown
 from .merge import absorb, steps_total
 from .quoting import one_line
+from .sections import PARTS
 
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
@@ -75,17 +76,16 @@ def fit(
 def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
     """The summary without what the ledger gives anyway, so that an earlier cut leaves no trace."""
     known = {(one.path, one.folder): one for one in found.files_modified}
-    return msgspec.structs.replace(
-        stated,
-        files_modified=tuple(
-            one for file in stated.files_modified if (one := _own_file(file, known.get((file.path, file.folder))))
-        ),
-        decisions_made=tuple(one for one in stated.decisions_made if one not in found.decisions_made),
-        technical_context=tuple(one for one in stated.technical_context if one not in found.technical_context),
-        errors_encountered=tuple(one for one in stated.errors_encountered if not _found_again(one, found)),
-        key_artifacts=tuple(one for one in stated.key_artifacts if one not in found.key_artifacts),
-        left_out={},
+    kept: dict[str, Any] = {
+        name: tuple(entry for entry in getattr(stated, name) if entry not in getattr(found, name))
+        for name, part in PARTS.items()
+        if part.form.has_entries
+    }
+    kept["files_modified"] = tuple(
+        one for file in stated.files_modified if (one := _own_file(file, known.get((file.path, file.folder))))
     )
+    kept["errors_encountered"] = tuple(one for one in stated.errors_encountered if not _found_again(one, found))
+    return msgspec.structs.replace(stated, **kept, left_out={})
 
 
 def _own_file(one: ChangedFile, known: ChangedFile | None) -> ChangedFile | None:
@@ -161,16 +161,9 @@ def _rank(one: ChangedFile, place: int) -> tuple[bool, int]:
 
 
 def _counted(cut: AnchoredSummary, whole: AnchoredSummary) -> AnchoredSummary:
-    left_out: dict[Section, int] = {}
-    for section, now, before in _sizes(cut, whole):
-        if before > now:
-            left_out[section] = before - now
+    left_out: dict[str, int] = {}
+    for name, part in PARTS.items():
+        if part.form.has_entries:
+            number = sum(len(getattr(whole, field)) - len(getattr(cut, field)) for field in (name, *part.more))
+            left_out |= {name: number} if number > 0 else {}
     return msgspec.structs.replace(cut, left_out=left_out)
-
-
-def _sizes(cut: AnchoredSummary, whole: AnchoredSummary) -> Iterator[tuple[Section, int, int]]:
-    yield "files_modified", len(cut.files_modified), len(whole.files_modified)
-    yield "decisions_made", len(cut.decisions_made), len(whole.decisions_made)
-    yield "errors_encountered", len(cut.errors_encountered), len(whole.errors_encountered)
-    yield "next_steps", len(cut.todos), len(whole.todos)
-    yield "key_artifacts", len(cut.key_artifacts), len(whole.key_artifacts)

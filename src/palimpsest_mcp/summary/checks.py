@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ..errors import InvalidArgument
-from ..models.open_ends import open_end
+from ..models.open_ends import open_end_in
 from ..models.summaries import AnchoredSummary
+from .sections import PARTS
 
 WARN_AFTER = 3
 FRESH_AFTER = 10
@@ -34,8 +34,8 @@ def check(new: AnchoredSummary) -> None:
     Raises:
         InvalidArgument: it names the section and says what to write in its place.
     """
-    for section, text in _stated(new):
-        if found := open_end(text):
+    for section in PARTS:
+        if found := open_end_in(getattr(new, section), except_in="where"):
             raise InvalidArgument(
                 f"{section} holds a placeholder or an open end ({found[:20]!r}).",
                 next="Write what is known, all of it, or leave the section out: what stands there stays.",
@@ -67,17 +67,3 @@ def cycle_note(count: int) -> str:
     if count >= WARN_AFTER:
         return f"this was compression {count} of the session: check that the summary still says what matters"
     return ""
-
-
-def _stated(new: AnchoredSummary) -> Iterator[tuple[str, str]]:
-    yield from (("session_intent", new.session_intent), ("current_state", new.current_state))
-    for one in new.files_modified:
-        yield from (("files_modified", text) for text in (one.path, *one.changes))
-    for decision in new.decisions_made:
-        yield from (("decisions_made", text) for text in (decision.decision, decision.rationale))
-    for error in new.errors_encountered:
-        yield from (("errors_encountered", text) for text in (error.error, error.resolution))
-    yield from (("blockers", one.text) for one in new.blockers)
-    yield from (("technical_context", text) for text in new.technical_context)
-    yield from (("next_steps", text) for text in new.next_steps)
-    yield from (("key_artifacts", text) for text in new.key_artifacts)

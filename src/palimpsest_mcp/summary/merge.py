@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from ..models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet
 from .arranging import arranged
 from .naming import fold_text, joined_path, pick
+from .sections import PARTS, TEXTS
 
 T = TypeVar("T")
 
@@ -38,19 +39,16 @@ def merge(
     standing = tuple(one.decision for one in old.decisions_made if not one.superseded)
     given_up = {pick(name, standing, "standing decision") for name in supersede}
     by = new.decisions_made[0].decision if len(new.decisions_made) == 1 else ""
-    return msgspec.structs.replace(
+    marked = msgspec.structs.replace(
         old,
-        session_intent=new.session_intent if new.session_intent and intent_changed else _first(old, new),
-        files_modified=_files(old.files_modified, new.files_modified),
-        decisions_made=_decisions(old.decisions_made, new.decisions_made, given_up, by),
-        technical_context=_texts(old.technical_context, new.technical_context),
-        current_state=new.current_state or old.current_state,
-        blockers=_blockers(old.blockers, new.blockers, closed),
-        errors_encountered=_stated_errors(old.errors_encountered, new.errors_encountered),
-        next_steps=new.next_steps or old.next_steps,
-        key_artifacts=_texts(old.key_artifacts, new.key_artifacts),
+        decisions_made=_superseded(old.decisions_made, given_up, by),
+        blockers=tuple(
+            msgspec.structs.replace(one, closed=True) if one.text in closed else one for one in old.blockers
+        ),
         notes=_union(old.notes, new.notes, lambda one: one, lambda one, _: one),
     )
+    rules = {**_STATED, "session_intent": _newer} if intent_changed else _STATED
+    return _joined(marked, new, rules, _newer)
 
 
 def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
@@ -60,22 +58,17 @@ def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
     nothing away but todos that are open no more, and revives no superseded decision.
     """
     whole = {one.path for one in found.files_modified}
-    kept = [one for one in old.files_modified if one.changes or not _named_whole(one, whole)]
+    kept = tuple(one for one in old.files_modified if one.changes or not _named_whole(one, whole))
     has_todos = bool(found.todos_total or found.session_intent or found.commands_run or found.files_modified)
+    by_code = found if has_todos else old
     return msgspec.structs.replace(
-        old,
+        _joined(msgspec.structs.replace(old, files_modified=kept), found, _FOUND, _older),
         session=found.session or old.session,
-        session_intent=_first(old, found),
-        files_modified=_files(kept, found.files_modified),
-        decisions_made=_union(old.decisions_made, found.decisions_made, _decision_key, _with_rationale),
-        technical_context=_texts(old.technical_context, found.technical_context),
-        todos=found.todos if has_todos else old.todos,
-        todos_done=found.todos_done if has_todos else old.todos_done,
-        todos_total=found.todos_total if has_todos else old.todos_total,
+        todos=by_code.todos,
+        todos_done=by_code.todos_done,
+        todos_total=by_code.todos_total,
         last_asked=found.last_asked or old.last_asked,
         last_said=found.last_said or old.last_said,
-        errors_encountered=_found_errors(old.errors_encountered, found.errors_encountered),
-        key_artifacts=_texts(old.key_artifacts, found.key_artifacts),
         left_out={},
         files_read=max(old.files_read, found.files_read),
         commands_run=max(old.commands_run, found.commands_run),
@@ -116,8 +109,21 @@ def _named_whole(one: ChangedFile, whole: set[str]) -> bool:
     return bool(one.folder) and joined_path(one.folder, one.path) in whole
 
 
-def _first(old: AnchoredSummary, new: AnchoredSummary) -> str:
-    return old.session_intent or new.session_intent
+def _joined(old: AnchoredSummary, new: AnchoredSummary, rules: Mapping[str, Rule], usual: Rule) -> AnchoredSummary:
+    """Every section of both by its rule; without one, lists of texts are united, others are settled as usual."""
+    fields: dict[str, Any] = {}
+    for name, part in PARTS.items():
+        rule = rules.get(name, _texts if part.form is TEXTS else usual)
+        fields[name] = rule(getattr(old, name), getattr(new, name))
+    return msgspec.structs.replace(old, **fields)
+
+
+def _newer(old: T, new: T) -> T:
+    return new or old
+
+
+def _older(old: T, new: T) -> T:
+    return old or new
 
 
 def _union(
@@ -167,17 +173,23 @@ def _stated_again(old: Decision, new: Decision) -> Decision:
     )
 
 
-def _decisions(old: Sequence[Decision], new: Sequence[Decision], given_up: set[str], by: str) -> tuple[Decision, ...]:
-    marked = [
+def _superseded(standing: Iterable[Decision], given_up: set[str], by: str) -> tuple[Decision, ...]:
+    return tuple(
         msgspec.structs.replace(one, superseded=True, superseded_by=by) if one.decision in given_up else one
-        for one in old
-    ]
-    return _union(marked, new, _decision_key, _stated_again)
+        for one in standing
+    )
 
 
-def _blockers(old: Sequence[Blocker], new: Sequence[Blocker], closed: set[str]) -> tuple[Blocker, ...]:
-    shut = [msgspec.structs.replace(one, closed=True) if one.text in closed else one for one in old]
-    return _union(shut, new, lambda one: fold_text(one.text), lambda _, one: one)
+def _stated_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple[Decision, ...]:
+    return _union(old, new, _decision_key, _stated_again)
+
+
+def _found_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple[Decision, ...]:
+    return _union(old, new, _decision_key, _with_rationale)
+
+
+def _blockers(old: Sequence[Blocker], new: Sequence[Blocker]) -> tuple[Blocker, ...]:
+    return _union(old, new, lambda one: fold_text(one.text), lambda _, one: one)
 
 
 def _stated_errors(old: Sequence[ErrorMet], new: Sequence[ErrorMet]) -> tuple[ErrorMet, ...]:
@@ -200,3 +212,14 @@ def _error_key(one: ErrorMet) -> tuple[str, str]:
 def _both_errors(old: ErrorMet, new: ErrorMet, resolution: str) -> ErrorMet:
     resolution = resolution or new.resolution or old.resolution
     return msgspec.structs.replace(old, resolution=resolution, times=max(old.times, new.times))
+
+
+Rule = Callable[[Any, Any], Any]
+_BOTH: dict[str, Rule] = {"session_intent": _older, "files_modified": _files}
+_STATED: dict[str, Rule] = {
+    **_BOTH,
+    "decisions_made": _stated_decisions,
+    "blockers": _blockers,
+    "errors_encountered": _stated_errors,
+}
+_FOUND: dict[str, Rule] = {**_BOTH, "decisions_made": _found_decisions, "errors_encountered": _found_errors}

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from ..models.usage import DEFAULT_PRICES, Prices
 from ..models.writing import Rate
-from ..policy.economics import DEFAULT_PRICES, Prices
 from .families import OPENAI, family_of
 from .model_table import HOSTS, MODELS, HostRow, ModelRow
 

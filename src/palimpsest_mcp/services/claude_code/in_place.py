@@ -16,6 +16,7 @@ from ...ledger.identity import call_key
 from ...ledger.view import item_of
 from ...models.events import Observation, Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
 from ...models.items import Item, content_bytes, content_sha256
+from ...models.pass_options import PassOptions
 from ...models.plans import ContextItem
 from ...models.records import OffloadRecord
 from ...policy.zones import triggers
@@ -24,7 +25,7 @@ from ..dependencies import ContentCounter, Dependencies
 from ..importing import Imported, import_context
 from ..keeping import Keeping
 from ..made import has_binary
-from ..measure import Situation, Told, situate
+from ..measure import Situation, situate
 from ..offloaded import Offloaded
 from ..pass_request import PassRequest
 from ..policies import stored_policy
@@ -86,14 +87,14 @@ class CompactingInPlace:
         async with self._conversations.turn(one, wait_s=_TURN_S):
             await self._conversations.follow(one)
             policy = stored_policy(self._given, await self._sessions.fold(one.info))
-            told = Told(host=HOST, used_tokens=call.number("tokens"))
-            situation = await situate(self._given, self._sessions, one.info, policy, told)
+            asked = PassOptions(host=HOST, used_tokens=call.number("tokens"))
+            situation = await situate(self._given, self._sessions, one.info, policy, asked)
             ratio = situation.usage.ratio
             if ratio is None or not triggers(ratio, policy):
                 return _due(False, "below the threshold")
             if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
                 return _due(False, "the last pass found nothing more to replace")
-            request = PassRequest(policy=policy, dry_run=True)
+            request = PassRequest(policy=policy, options=PassOptions(dry_run=True))
             planned = await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
             if planned.plan.slots or situation.usage.waiting:
                 return _due(True, f"{ratio:.0%} of the window is used")
@@ -185,10 +186,10 @@ class CompactingInPlace:
         since the client's trigger may lie far below the model's window."""
         force = trigger in ("auto", "manual")
         policy = stored_policy(self._given, imported.fold)
-        told = Told(host=HOST, forced=force)
-        situation = await situate(self._given, self._sessions, one.info, policy, told, imported=imported)
+        options = PassOptions(host=HOST, force=force)
+        situation = await situate(self._given, self._sessions, one.info, policy, options, imported=imported)
         request = PassRequest(
-            policy=policy, force=force, reason="forced" if trigger == "manual" else "token_budget_exceeded"
+            policy=policy, options=options, reason="forced" if trigger == "manual" else "token_budget_exceeded"
         )
         return situation, await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
 

@@ -8,10 +8,11 @@ import sys
 from ...hosts.hook_calls import HookCall
 from ...models.events import HostCompacted, LossTold
 from ...models.nouns import counted, verb
+from ...models.pass_options import PassOptions
 from ...models.plain_text import plain_line
 from ...models.policies import Policy
 from ..dependencies import Dependencies
-from ..measure import Situation, Told, situate
+from ..measure import Situation, situate
 from ..noticing import Noticing
 from ..policies import stored_policy
 from ..sessions import Sessions
@@ -54,7 +55,7 @@ class Saying:
         if one.quiet is not None and one.quiet[0] <= one.used < one.quiet[1]:
             return ""
         policy = stored_policy(self._given, await self._sessions.fold(one.info))
-        situation = await situate(self._given, self._sessions, one.info, policy, Told(host=HOST))
+        situation = await situate(self._given, self._sessions, one.info, policy, PassOptions(host=HOST))
         notice = await self._noticing.notice(one.info, situation, policy)
         one.used = situation.usage.used.value or 0
         one.quiet = _within_zone(situation, policy)
