@@ -31,9 +31,10 @@ from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive_files import ArchiveFiles
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger_files import LedgerFiles
+from palimpsest_mcp.store.memory_disk import Node
 from palimpsest_mcp.store.other_files import texts_of
 from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
-from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, Node, SimulatedDisk
+from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
 pytestmark = pytest.mark.crash
 SECONDS = float(os.environ.get("PALIMPSEST_CRASH_SECONDS", "3"))

@@ -130,5 +130,5 @@ async def test_a_store_in_memory_is_looked_at_as_well(tmp_path: Path, monkeypatc
         await written(p)
         await p.store.handoffs.add("memory", "2026-11-22-nothing", "no title at all")
         (found,) = [one for one in (await p.verify()).findings if one.severity == "damage"]
-        assert found.where == "memory:memory/2026-11-22-nothing"
+        assert found.where == "memory:/memory/2026-11-22-nothing.md"
         assert os.listdir(tmp_path) in ([], ["unused"])

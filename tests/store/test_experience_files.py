@@ -11,40 +11,13 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import LockTimeout, SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
-from palimpsest_mcp.ports.experience import ARCHIVE_FOLDER, LIVE_LOG, Experience, SkillPlace
+from palimpsest_mcp.ports.experience import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
 from palimpsest_mcp.store.disk import Found, RealDisk, Release
 from palimpsest_mcp.store.experience_files import DiskExperience
-from palimpsest_mcp.store.experience_memory import MemoryExperience
-from palimpsest_mcp.testing.experience_contract import ONE, TWO, ExperienceContract, whole_log
+from palimpsest_mcp.store.memory import MemoryExperience
+from palimpsest_mcp.testing.experience_contract import ONE, TWO, experience_contract, whole_log
 
 pytestmark = pytest.mark.anyio
-
-
-class TestMemoryExperience(ExperienceContract):
-    @pytest.fixture(autouse=True)
-    def empty(self) -> None:
-        self.kept: MemoryExperience | None = None
-
-    def make(self, *, lock_timeout_s: float = 10.0) -> Experience:
-        self.kept = MemoryExperience(lock_timeout_s=lock_timeout_s)
-        return self.kept
-
-    def tear(self, place: SkillPlace, tail: bytes) -> None:
-        assert self.kept is not None
-        self.kept.log.contents[place.key][LIVE_LOG] += tail
-
-
-class TestDiskExperience(ExperienceContract):
-    @pytest.fixture(autouse=True)
-    def empty(self, tmp_path: Path) -> None:
-        self.tmp = tmp_path
-
-    def make(self, *, lock_timeout_s: float = 10.0) -> Experience:
-        return disk_experience(self.tmp, lock_timeout_s=lock_timeout_s)
-
-    def tear(self, place: SkillPlace, tail: bytes) -> None:
-        with (Path(place.folder) / LIVE_LOG).open("ab") as file:
-            file.write(tail)
 
 
 def disk_experience(
@@ -53,6 +26,10 @@ def disk_experience(
     return DiskExperience(
         tmp / "home", roots or (tmp / "skills",), random_hex=secrets.token_hex, disk=disk, lock_timeout_s=lock_timeout_s
     )
+
+
+TestMemoryExperience = experience_contract(lambda _, wait_s: MemoryExperience(lock_timeout_s=wait_s))
+TestDiskExperience = experience_contract(lambda place, wait_s: disk_experience(place, lock_timeout_s=wait_s))
 
 
 def skill_folder(root: Path, path: str, *, marker: str = "SKILL.md") -> Path:

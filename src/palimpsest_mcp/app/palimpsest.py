@@ -36,7 +36,6 @@ from ..services.session_rows import session_rows
 from ..services.sessions import Sessions
 from ..services.summary import KeptSummaries
 from ..settings.settings import Settings
-from ..store.host_files import HostFiles
 from ..store.scratch import ScratchStore
 from .compacting import CompactingMethods
 from .passes import Passes
@@ -44,7 +43,7 @@ from .recording import RecordingMethods
 from .restoring import RestoringMethods
 from .summaries import SummaryMethods
 from .upkeep import UpkeepMethods
-from .wiring import dependencies, is_made, learning_means, open_experience, open_store
+from .wiring import dependencies, learning_means, open_experience, open_store
 
 
 class Palimpsest(
@@ -86,7 +85,6 @@ class Palimpsest(
             self._offloaded,
             self._noticing,
             self._summaries,
-            HostFiles(settings.home),
             self._learn_from,
         )
 
@@ -128,7 +126,7 @@ class Palimpsest(
         chosen = settings or Settings.load(home=home)
         opened = store or open_store(chosen, now, chance)
         try:
-            used = opened if make or await is_made(opened) else ScratchStore(opened, random_hex=chance)
+            used = opened if make or await opened.is_made() else ScratchStore(opened, random_hex=chance)
             yield cls(
                 await dependencies(chosen, used, now, chance, principal), chosen, experience, attached, only_session
             )

@@ -32,7 +32,7 @@ class Passes:
         if not dry_run:
             return self
         scratch = ScratchStore(self.given.store, random_hex=self.given.random_hex)
-        given = replace(self.given, store=scratch, note_status=None, listeners=[])
+        given = replace(self.given, store=scratch, listeners=[])
         sessions = Sessions(given)
         return Passes(given, sessions, Offloaded(given, sessions))
 

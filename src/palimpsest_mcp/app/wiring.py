@@ -42,11 +42,6 @@ def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store
     return DiskStore(settings.home, clock=clock, random_hex=random_hex)
 
 
-async def is_made(store: Store) -> bool:
-    """Whether somebody wrote to it before."""
-    return not isinstance(store, DiskStore) or bool(await store.secret_if_made())
-
-
 async def dependencies(
     settings: Settings, store: Store, clock: Clock, random_hex: RandomHex, principal: str
 ) -> Dependencies:
@@ -86,7 +81,6 @@ async def dependencies(
         host_overrides=host_overrides,
         at_birth=settings.at_birth,
         at_birth_tokens=settings.at_birth_tokens,
-        note_status=store.note_status if isinstance(store, DiskStore) else None,
         kind_by_tool=settings.policy_named(None).kind_by_tool,
     )
 

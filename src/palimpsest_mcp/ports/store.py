@@ -11,7 +11,9 @@ import msgspec
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
+from ..models.status import StatusNote
 from .handoffs import Handoffs
+from .host_notes import HostNotes
 from .summaries import Summaries
 
 
@@ -273,10 +275,16 @@ class Store(Protocol):
     def summaries(self) -> Summaries: ...
     @property
     def handoffs(self) -> Handoffs: ...
+    @property
+    def host_notes(self) -> HostNotes: ...
 
     @property
     def location(self) -> str:
         """For people: a folder, a database's name, `memory`."""
+        ...
+
+    async def is_made(self) -> bool:
+        """Whether somebody wrote to it before: then there is a secret. Makes nothing."""
         ...
 
     async def secret(self) -> bytes:
@@ -308,6 +316,10 @@ class Store(Protocol):
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
         """Where something is still kept that holds a text, told by names of places; everything is looked at as it is
         stored, and decoded."""
+        ...
+
+    async def note_status(self, key: SessionKey, note: StatusNote) -> None:
+        """Keep a session's numbers where a status line finds them; a failure is nobody's."""
         ...
 
     async def disk_use(self) -> DiskUse:

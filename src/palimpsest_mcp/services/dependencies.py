@@ -6,11 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from ..models.events import SessionKey, SummarizationEvent
+from ..models.events import SummarizationEvent
 from ..models.host_overrides import HostOverrides
 from ..models.items import Content
 from ..models.policies import Policy
-from ..models.status import StatusNote
 from ..ports.asking import Judge, SummaryAuthor
 from ..ports.clock import Clock, RandomHex
 from ..ports.store import Store
@@ -81,8 +80,6 @@ class Dependencies:
     """Results that the host would cut are replaced before they enter the context."""
     at_birth_tokens: int | None = None
     """So are results of more tokens than this."""
-    note_status: Callable[[SessionKey, StatusNote], Awaitable[None]] | None = None
-    """Keeps what a status line shows; None where nobody could read it."""
     kind_by_tool: Mapping[str, str] = field(default_factory=dict[str, str])
     listeners: list[Listener] = field(default_factory=list[Listener])
 

@@ -10,9 +10,8 @@ from .sessions import Sessions
 
 
 async def keep_status(given: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
-    """Write the session's note anew, where the store has a place for it."""
-    if given.note_status is not None:
-        await given.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
+    """Write the session's note anew."""
+    await given.store.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
 
 
 def status_of(fold: Fold, handle: str) -> StatusNote:

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from filelock import FileLock, Timeout
-
 from .platforms import Flush, Replace, flush_for, replace_for
 
 Release: TypeAlias = Callable[[], None]
@@ -33,6 +31,14 @@ class Disk(Protocol):
 
     def pid(self) -> int:
         """The process: a fork has another one."""
+        ...
+
+    def real(self, path: str) -> str:
+        """A path that a user named, with every link in it followed; nothing need stand there."""
+        ...
+
+    def database(self, path: str) -> str:
+        """What SQLite is to open for the database at a path."""
         ...
 
     def look(self, path: str) -> Found | None:
@@ -129,6 +135,12 @@ class RealDisk:
     def pid(self) -> int:
         return os.getpid()
 
+    def real(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def database(self, path: str) -> str:
+        return path
+
     def look(self, path: str) -> Found | None:
         try:
             return _found(os.lstat(path))
@@ -203,6 +215,8 @@ class RealDisk:
         os.unlink(path)
 
     def lock(self, path: str, timeout_s: float) -> Release | None:
+        from filelock import FileLock, Timeout  # it costs 40 ms, and a hook locks nothing
+
         # A lock object of its own for every hold: its own descriptor is what keeps threads of one process apart.
         lock = FileLock(path, mode=0o600, thread_local=False)
         try:

@@ -24,6 +24,7 @@ from .fts_index import INDEX_NAME, FtsIndex
 from .handoff_files import DiskHandoffs, HandoffFiles
 from .home import ARCHIVE, LEDGER, SESSIONS, Home
 from .hop import hop
+from .host_files import HostFiles
 from .index_search import IndexSearch
 from .ledger_files import LedgerFiles
 from .other_files import forget_beside, forget_notes, traces
@@ -152,9 +153,10 @@ class DiskStore:
         self.search = IndexSearch(FtsIndex(self._home, self._store_id))
         self._summaries = SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
         self.summaries = DiskSummaries(self._summaries)
-        forks = _system_temp if temp is None else lambda: os.path.realpath(temp)
+        forks = _system_temp if temp is None else lambda: self._home.disk.real(str(temp))
         self._handoffs = HandoffFiles(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s)
         self.handoffs = DiskHandoffs(self._handoffs)
+        self.host_notes = HostFiles(self._home.root, self._home.disk)
 
     @property
     def location(self) -> str:
@@ -171,12 +173,10 @@ class DiskStore:
     async def secret(self) -> bytes:
         return await hop(self._secret.get)
 
-    async def secret_if_made(self) -> bytes:
-        """The same, but empty where there is none yet; makes nothing."""
-        return await hop(self._secret.if_made)
+    async def is_made(self) -> bool:
+        return bool(await hop(self._secret.if_made))
 
     async def note_status(self, key: SessionKey, note: StatusNote) -> None:
-        """Keep a session's numbers where a status line finds them; a failure is nobody's."""
         await hop(self._status.put, key, note)
 
     async def tombstones(self, key: SessionKey) -> Tombstones:

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
 from ..errors import StoreError
@@ -107,17 +107,12 @@ class FtsIndex:
         with self._lock:
             self._drop()
             try:
-                release = disk.lock(self._path + ".lock", self._busy_timeout_s)
-                if release is None:
-                    raise OSError(errno.EAGAIN, "another process is making it anew")
-                try:
+                with self._locked(OSError(errno.EAGAIN, "another process is making it anew")):
                     for path in (self._path, self._path + "-wal", self._path + "-shm"):
                         if disk.look(path) is not None:
                             disk.remove(path)
                     if disk.look(self._home.root) is not None:
                         disk.flush_folder(self._home.root)
-                finally:
-                    release()
             except OSError as error:
                 raise write_failed(error, "the search index") from error
 
@@ -172,7 +167,11 @@ class FtsIndex:
             raise _Garbled
         self._identity, self._pid = found.identity, disk.pid()
         db = sqlite3.connect(
-            self._path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False, uri=False
+            disk.database(self._path),
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=False,
         )
         try:
             db.execute("PRAGMA journal_mode=WAL")
@@ -201,20 +200,18 @@ class FtsIndex:
         """Make room for a new index; one old one is kept for whoever wants to look at it."""
         disk = self._home.disk
         try:
-            release = disk.lock(self._path + ".lock", self._busy_timeout_s)
-            if release is None:
-                raise IndexDown("another process is making it anew")
-            try:
+            with self._locked(IndexDown("another process is making it anew")):
                 found = disk.look(self._path)
                 if found is not None and (found.kind != "file" or found.identity == self._identity):
                     disk.replace(self._path, self._path + ".aside")
                     for part in ("-wal", "-shm"):
                         if disk.look(self._path + part) is not None:
                             disk.remove(self._path + part)
-            finally:
-                release()
         except OSError as error:
             raise IndexDown(type(error).__name__) from error
+
+    def _locked(self, busy: Exception) -> AbstractContextManager[None]:
+        return self._home.locked(self._path + ".lock", self._busy_timeout_s, busy)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

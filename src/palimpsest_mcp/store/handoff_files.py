@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import get_args
 
 import msgspec
 
@@ -19,12 +20,12 @@ from .failures import error_name, unreadable, write_failed
 from .handoff_names import NO_TEXT, SUFFIX, decoded, encoded, free_name
 from .home import Home
 from .hop import hop
-from .memory_handoffs import PLACES
 from .names import key_hash
 from .other_files import forget_in, traces
 from .whole_files import put_compared, read_from, write_all
 
 MEMORY, ARCHIVE = "memory", "archive"
+PLACES: tuple[Place, ...] = get_args(Place)
 REMOVED_NAME = "removed.jsonl"
 LOCK_NAME = "memory.lock"
 MAX_BYTES = 1024 * 1024
@@ -250,19 +251,15 @@ class HandoffFiles:
         Raises:
             LockTimeout: somebody holds it for too long.
         """
+        busy = LockTimeout(
+            "Another process holds the lock of the handoffs.",
+            next="Try again; if it stays, look for a stopped process.",
+        )
         with self._changing:
             memory = self._folder("memory", principal)
             self._home.make(memory)
-            release = self._disk.lock(os.path.join(memory, LOCK_NAME), self._lock_timeout_s)
-            if release is None:
-                raise LockTimeout(
-                    "Another process holds the lock of the handoffs.",
-                    next="Try again; if it stays, look for a stopped process.",
-                )
-            try:
+            with self._home.locked(os.path.join(memory, LOCK_NAME), self._lock_timeout_s, busy):
                 yield
-            finally:
-                release()
 
 
 class DiskHandoffs:

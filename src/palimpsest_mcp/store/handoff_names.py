@@ -1,4 +1,4 @@
-"""Names of handoff files, the same on disk and in memory."""
+"""Names of handoff files."""
 
 from __future__ import annotations
 

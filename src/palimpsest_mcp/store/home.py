@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import StoreNewer, StoreUnusable
@@ -31,7 +31,7 @@ class Home:
     """
 
     def __init__(self, root: Path, disk: Disk, random_hex: Callable[[int], str]) -> None:
-        self.root = os.path.realpath(root)
+        self.root = disk.real(str(root))
         self.disk = disk
         self._random_hex = random_hex
         self._lock = threading.RLock()
@@ -114,6 +114,21 @@ class Home:
             OSError: the old one, if any, is still there.
         """
         replace_whole(self.disk, path, data, self._random_hex, durable=durable)
+
+    @contextmanager
+    def locked(self, path: str, timeout_s: float, busy: Exception) -> Generator[None]:
+        """Hold a lock over threads and processes while the block runs.
+
+        Args:
+            busy: raised when somebody else holds it for too long.
+        """
+        release = self.disk.lock(path, timeout_s)
+        if release is None:
+            raise busy
+        try:
+            yield
+        finally:
+            release()
 
     @property
     def random_hex(self) -> Callable[[int], str]:

@@ -1,4 +1,4 @@
-"""Search without an index: looks through every entry. For the memory store, and where SQLite or its disk fails."""
+"""Search without an index: looks through every entry. Where SQLite or its disk fails."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -13,40 +14,44 @@ from ..models.purges import Forgotten
 from ..models.records import OffloadRecord
 from ..ports.clock import RandomHex
 from ..ports.store import Archive, Broken, Damage, DiskUse, Ledger, LedgerPage, Store, Tombstones
-from .disk_store import DiskStore
-from .memory import MemoryArchive, MemoryLedger, MemoryStore
+from .archive_files import ArchiveFiles
+from .disk_store import DiskArchive, DiskLedger
+from .ledger_files import LedgerFiles
+from .memory import MemoryStore
+from .names import folder_name
 from .records import batch_order
 from .sessions import oldest_first
 
 
-class ScratchLedger:
-    """See `ports.store.Ledger`. A session is read from below once, when it is asked for, and goes on in memory."""
+class ScratchLedger(DiskLedger):
+    """A session is read from below once, when it is asked for, and goes on in memory. What is broken below stays so."""
 
-    def __init__(self, below: Ledger, own: MemoryLedger) -> None:
+    def __init__(self, below: Ledger, own: LedgerFiles) -> None:
+        super().__init__(own)
         self._below = below
-        self._own = own
         self._damage: dict[SessionKey, tuple[Damage, ...]] = {}
         """Of every session that was read from below."""
+        self._loading = asyncio.Lock()
 
     async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
         await self._load(key)
-        return await self._own.create(key, info)
+        return await super().create(key, info)
 
     async def info(self, key: SessionKey) -> SessionInfo | None:
-        return await self._own.info(key) or await self._below.info(key)
+        return await super().info(key) or await self._below.info(key)
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
-        found = [*await self._own.sessions(principal), *await self._below.sessions(principal)]
+        found = [*await super().sessions(principal), *await self._below.sessions(principal)]
         return oldest_first({info.session_id: info for info in found}.values())
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         damage = await self._load(key)
-        page = await self._own.read(key, after)
+        page = await super().read(key, after)
         return msgspec.structs.replace(page, damage=damage) if after is None else page
 
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         await self._load(key)
-        await self._own.observe(key, events, durable=durable)
+        await super().observe(key, events, durable=durable)
 
     async def decide(
         self,
@@ -57,55 +62,48 @@ class ScratchLedger:
         lock_timeout_s: float | None = None,
     ) -> int:
         await self._load(key)
-        return await self._own.decide(key, decisions, after_rev=after_rev, lock_timeout_s=lock_timeout_s)
+        return await super().decide(key, decisions, after_rev=after_rev, lock_timeout_s=lock_timeout_s)
 
     @asynccontextmanager
     async def pass_lock(self, key: SessionKey) -> AsyncGenerator[None]:
         await self._load(key)
-        async with self._own.pass_lock(key):
+        async with super().pass_lock(key):
             yield
 
     async def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
         await self._load(key)
-        await self._own.adopt(key, events)
+        await super().adopt(key, events)
 
     async def forget(self, key: SessionKey, gone: Forgotten) -> int:
         await self._load(key)
-        return await self._own.forget(key, gone)
+        return await super().forget(key, gone)
 
     async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return await self._below.broken(key)
 
-    async def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
-        """Nothing: what is broken lies below."""
-        return 0
-
     async def _load(self, key: SessionKey) -> tuple[Damage, ...]:
-        self._own.session(key)  # refuses what is no id
-        if key not in self._damage:
-            page = await self._below.read(key)
+        folder_name(key)  # refuses what is no id
+        async with self._loading:
             if key not in self._damage:
-                self._damage[key] = page.damage
+                page = await self._below.read(key)
                 if page.events:
-                    await self._own.adopt(key, page.events)
-        return self._damage[key]
+                    await super().adopt(key, page.events)
+                self._damage[key] = page.damage
+            return self._damage[key]
 
 
-class ScratchArchive:
-    """See `ports.store.Archive`. What is archived here is not archived below."""
+class ScratchArchive(DiskArchive):
+    """What is archived here is not archived below, and below nothing is forgotten."""
 
-    def __init__(self, below: Archive, own: MemoryArchive) -> None:
+    def __init__(self, below: Archive, own: ArchiveFiles) -> None:
+        super().__init__(own)
         self._below = below
-        self._own = own
-
-    async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
-        await self._own.append(key, records)
 
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
-        return await self._own.get(key, batch_id) or await self._below.get(key, batch_id)
+        return await super().get(key, batch_id) or await self._below.get(key, batch_id)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
-        own = {record.batch_id: record async for record in self._own.records(key)}
+        own = {record.batch_id: record async for record in super().records(key)}
         late = sorted(own, key=batch_order, reverse=True)
         async for record in self._below.records(key):
             while late and batch_order(late[-1]) < batch_order(record.batch_id):
@@ -121,66 +119,44 @@ class ScratchArchive:
     async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return await self._below.broken(key)
 
-    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
-        """Nothing: what is broken lies below."""
-        return 0
 
-    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
-        """Of what this process archived; below nothing is forgotten."""
-        return await self._own.forget(key, gone)
-
-
-class ScratchStore:
+class ScratchStore(MemoryStore):
     """What a store holds, and on top of it what this process would have written: nothing of that reaches the store, and
     one that is not made yet is not made.
 
-    Searches, summaries and handoffs of the store below are not shown: who asks for those writes nothing.
+    Searches, summaries, handoffs and hosts' notes of the store below are not shown: who asks for those writes nothing.
+    Closing this one leaves the store below open: it is its owner's.
     """
 
     def __init__(self, below: Store, *, random_hex: RandomHex = secrets.token_hex) -> None:
-        own = MemoryStore(random_hex=random_hex)
+        super().__init__(random_hex=random_hex)
         self._below = below
-        self._own = own
-        self.ledger = ScratchLedger(below.ledger, own.ledger)
-        self.archive = ScratchArchive(below.archive, own.archive)
-        self.search = own.search
-        self.summaries = own.summaries
-        self.handoffs = own.handoffs
+        self.ledger = ScratchLedger(below.ledger, self._ledger)
+        self.archive = ScratchArchive(below.archive, self._archive)
 
     @property
     def location(self) -> str:
         return self._below.location
 
+    async def is_made(self) -> bool:
+        return await self._below.is_made() or await super().is_made()
+
     async def secret(self) -> bytes:
-        if isinstance(self._below, DiskStore):
-            return await self._below.secret_if_made() or await self._own.secret()
-        return await self._below.secret()
+        return await self._below.secret() if await self._below.is_made() else await super().secret()
 
     async def tombstones(self, key: SessionKey) -> Tombstones:
-        below, own = await self._below.tombstones(key), await self._own.tombstones(key)
+        below, own = await self._below.tombstones(key), await super().tombstones(key)
         return Tombstones(
             keys=tuple(sorted({*below.keys, *own.keys})),
             under_way=below.under_way or own.under_way,
             whole=below.whole or own.whole,
         )
 
-    async def bury(self, key: SessionKey, keys: Collection[str] = (), *, under_way: bool, whole: bool = False) -> None:
-        await self._own.bury(key, keys, under_way=under_way, whole=whole)
-
-    async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
-        return await self._own.forget_beside(key, gone)
-
-    async def forget_notes(self, gone: Forgotten, principal: str = "") -> tuple[str, ...]:
-        return await self._own.forget_notes(gone, principal)
-
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
-        return (*await self._below.traces(holds), *await self._own.traces(holds))
+        return (*await self._below.traces(holds), *await super().traces(holds))
 
     async def disk_use(self) -> DiskUse:
         return await self._below.disk_use()
-
-    async def aclose(self) -> None:
-        """What was written here is gone; the store below stays open, and is its owner's to close."""
 
 
 __all__ = ["ScratchStore"]

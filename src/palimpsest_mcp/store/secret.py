@@ -60,20 +60,14 @@ class Secret:
         return secret
 
     def _make(self) -> bytes:
+        busy = LockTimeout("Another process is making the store's secret.", next="Try again.")
         try:
             self._home.make(self._home.root)
-            release = self._home.disk.lock(self._path + ".lock", LOCK_TIMEOUT_S)
+            with self._home.locked(self._path + ".lock", LOCK_TIMEOUT_S, busy):
+                if found := self._read():
+                    return found
+                made = bytes.fromhex(self._random_hex(SECRET_BYTES))
+                self._home.replace(self._path, made)
+                return made
         except OSError as error:
             raise write_failed(error, "the store's secret") from error
-        if release is None:
-            raise LockTimeout("Another process is making the store's secret.", next="Try again.")
-        try:
-            if found := self._read():
-                return found
-            made = bytes.fromhex(self._random_hex(SECRET_BYTES))
-            self._home.replace(self._path, made)
-            return made
-        except OSError as error:
-            raise write_failed(error, "the store's secret") from error
-        finally:
-            release()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from ..errors import LockTimeout
 from ..ports.experience import SkillPlace
@@ -59,16 +58,10 @@ class SkillFolders:
         self.home.make(self.own(place))
         return self.own(place, name)
 
-    @contextmanager
-    def locked_log(self, place: SkillPlace) -> Generator[None]:
+    def locked_log(self, place: SkillPlace) -> AbstractContextManager[None]:
         """Appends and the rotation take turns."""
-        release = self.disk.lock(self.lock_path(place, "log.lock"), self.lock_timeout_s)
-        if release is None:
-            raise busy("Another process writes to this skill's log.")
-        try:
-            yield
-        finally:
-            release()
+        path = self.lock_path(place, "log.lock")
+        return self.home.locked(path, self.lock_timeout_s, busy("Another process writes to this skill's log."))
 
 
 def busy(message: str) -> LockTimeout:

@@ -55,7 +55,7 @@ class SkillPlaces:
     def __init__(self, disk: Disk, roots: Sequence[str], own: str) -> None:
         self._disk = disk
         self._own = own
-        self._roots = tuple(dict.fromkeys([*map(os.path.realpath, roots), own]))
+        self._roots = tuple(dict.fromkeys([*map(disk.real, roots), own]))
 
     def find(self, skill: str, *, create: bool) -> SkillPlace:
         """See `ports.experience.Experience.find`."""

@@ -1,4 +1,4 @@
-"""A summary as the bytes that are kept, the same on disk and in memory."""
+"""A summary as the bytes that are kept."""
 
 from __future__ import annotations
 

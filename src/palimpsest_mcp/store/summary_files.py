@@ -119,17 +119,12 @@ class SummaryFiles:
         Raises:
             LockTimeout: somebody holds it for too long.
         """
-        with self._writing:
-            release = self._home.disk.lock(os.path.join(folder, LOCK_NAME), self._lock_timeout_s)
-            if release is None:
-                raise LockTimeout(
-                    "Another process holds the lock of this session's summary.",
-                    next="Try again; if it stays, look for a stopped process.",
-                )
-            try:
-                yield
-            finally:
-                release()
+        busy = LockTimeout(
+            "Another process holds the lock of this session's summary.",
+            next="Try again; if it stays, look for a stopped process.",
+        )
+        with self._writing, self._home.locked(os.path.join(folder, LOCK_NAME), self._lock_timeout_s, busy):
+            yield
 
 
 class DiskSummaries:

@@ -87,7 +87,7 @@ class ArchiveContract(OneStore):
             assert info is not None and info.session_id == "s1"
 
     async def test_another_process_reads_the_records(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             assert await other.archive.get(S1, "offload_0001") is None
             await store.archive.append(S1, [record("offload_0001", *HARD_CONTENTS)])
             await other.archive.append(S1, [record("offload_0002")])

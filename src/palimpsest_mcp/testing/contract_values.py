@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ..models.events import Applied, Event, Pinned, Seen, SessionInfo, SessionKey
 from ..models.items import Content, Item, content_sha256
@@ -117,34 +120,29 @@ def unstamped(event: Event) -> Event:
 
 
 class OneStore:
-    """What a contract class asks of its subclass."""
+    """What a contract's class is told, by `store_contract` or by a class that inherits from it."""
 
-    async def make_store(self) -> Store:
-        """A new, empty store."""
-        raise NotImplementedError
+    opens: Callable[[Path], Store | Awaitable[Store]]
+    reopens: bool = True
 
-    async def reopen(self, store: Store) -> Store | None:
-        """Another store over the same data, as another process would open it; None where that cannot be."""
-        return None
+    @pytest.fixture(autouse=True)
+    def empty_place(self, tmp_path: Path) -> None:
+        self.place = tmp_path / "deep" / "home"
 
     @asynccontextmanager
     async def fresh(self) -> AsyncGenerator[Store]:
-        """A new store that is closed at the end."""
-        store = await self.make_store()
+        """The store at this test's place, closed at the end."""
+        opened = self.opens(self.place)
+        store = await opened if isinstance(opened, Awaitable) else opened
         try:
             yield store
         finally:
             await store.aclose()
 
     @asynccontextmanager
-    async def again(self, store: Store) -> AsyncGenerator[Store]:
+    async def again(self) -> AsyncGenerator[Store]:
         """The same data in another store; skips the test where that cannot be."""
-        import pytest
-
-        other = await self.reopen(store)
-        if other is None:
+        if not self.reopens:
             pytest.skip("this store lives in one process only")
-        try:
+        async with self.fresh() as other:
             yield other
-        finally:
-            await other.aclose()

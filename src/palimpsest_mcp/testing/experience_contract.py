@@ -1,9 +1,10 @@
-"""What every place for experience must do, as tests: subclass `ExperienceContract` and give `make`."""
+"""What every place for experience must do, as tests, for one of your own in one call (`docs/backends.md`)."""
 
 from __future__ import annotations
 
 import asyncio
-from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -32,13 +33,14 @@ async def whole_log(experience: Experience, place: SkillPlace) -> bytes:
 class ExperienceContract:
     """The same behaviours for every `Experience`, ours or yours."""
 
-    @abstractmethod
-    def make(self, *, lock_timeout_s: float = 10.0) -> Experience:
-        """An empty one, or another one over the same data."""
+    opens: Callable[[Path, float], Experience]
 
-    @abstractmethod
-    def tear(self, place: SkillPlace, tail: bytes) -> None:
-        """Put bytes without a newline at the end of the live log, as a writer that died leaves them."""
+    @pytest.fixture(autouse=True)
+    def empty_place(self, tmp_path: Path) -> None:
+        self.place = tmp_path / "deep" / "home"
+
+    def make(self, *, lock_timeout_s: float = 10.0) -> Experience:
+        return self.opens(self.place, lock_timeout_s)
 
     async def test_a_skill_that_nobody_has_is_unknown_until_it_is_made(self) -> None:
         experience = self.make()
@@ -70,7 +72,7 @@ class ExperienceContract:
         experience = self.make()
         place = await experience.find("x", create=True)
         await experience.log.append(place, ONE)
-        self.tear(place, b'{"n": 9, "te')
+        await experience.log.append(place, b'{"n": 9, "te')  # as a writer that died leaves it
         await experience.log.append(place, TWO)
         assert await whole_log(experience, place) == ONE + b'{"n": 9, "te\n' + TWO
 
@@ -155,3 +157,16 @@ class ExperienceContract:
                     raise AssertionError("two at a time")
         async with experience.lock(place):
             await experience.log.append(place, ONE)
+
+
+def experience_contract(opens: Callable[[Path, float], Experience]) -> type[ExperienceContract]:
+    """The contract for one kind of place. pytest collects the class under the name that you give it.
+
+    Args:
+        opens: opens an empty one at a folder that is not there yet; the second argument is how many seconds an append
+            or a compaction waits for another one.
+    """
+    return type("ExperienceContract", (ExperienceContract,), {"opens": staticmethod(opens)})
+
+
+__all__ = ["ExperienceContract", "experience_contract"]

@@ -103,7 +103,7 @@ class ForgetContract(OneStore):
             assert await store.traces(lambda text: GONE in text) == ()
 
     async def test_another_process_knows_what_is_buried(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             await other.ledger.observe(S1, [seen(1, GONE)])
             await store.bury(S1, gone(GONE).keys, under_way=True)
             await store.ledger.forget(S1, gone(GONE))

@@ -1,4 +1,4 @@
-"""What every keeper of handoffs must do, as tests: subclass `HandoffsContract` for a backend of your own."""
+"""What every keeper of handoffs must do, as tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HandoffsContract(OneStore):
             assert await store.handoffs.list() == (added,)
 
     async def test_it_comes_back_in_another_process(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             added = (await store.handoffs.add("memory", STEM, TEXT), await store.handoffs.add("temp", STEM, TEXT))
             assert await other.handoffs.list() == added
 

@@ -205,13 +205,13 @@ class LedgerContract(OneStore):
             await store.ledger.create(S1, info_of(S1))
             await store.ledger.observe(S1, [applied(1)])
             await store.ledger.decide(S1, [pinned(2)], after_rev=0)
-            async with self.again(store) as other:
+            async with self.again() as other:
                 assert await other.ledger.info(S1) == info_of(S1)
                 assert await other.ledger.sessions() == (info_of(S1),)
                 assert set((await other.ledger.read(S1)).events) == set((await store.ledger.read(S1)).events)
 
     async def test_another_process_decides_after_us_and_we_after_it(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             assert await store.ledger.decide(S1, [pinned(1)], after_rev=0) == 1
             assert await other.ledger.decide(S1, [pinned(2)], after_rev=1) == 2
             with pytest.raises(RevConflict):
@@ -219,7 +219,7 @@ class LedgerContract(OneStore):
             assert await store.ledger.decide(S1, [pinned(3)], after_rev=2) == 3
 
     async def test_another_process_stamps_higher_clocks_than_it_has_read(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             await store.ledger.observe(S1, [applied(1), applied(2)])
             await other.ledger.observe(S1, [applied(3)])
             before = max(event.clock for event in (await store.ledger.read(S1)).events)
@@ -228,7 +228,7 @@ class LedgerContract(OneStore):
             assert clocks["i3"] > clocks["i2"] and clocks["i4"] > before
 
     async def test_a_pass_of_another_process_keeps_us_out(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             async with other.ledger.pass_lock(S1):
                 with pytest.raises(PassInProgress):
                     async with store.ledger.pass_lock(S1):

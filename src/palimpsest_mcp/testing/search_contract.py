@@ -204,7 +204,7 @@ class SearchContract(OneStore):
                 assert (match.session_id, match.item_id) == (name, "i\ud800")
 
     async def test_another_process_finds_what_we_added(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             await store.search.add([entry("from us", "a")])
             await other.search.add([entry("from them", "b")])
             assert await found_by(store, "from") == await found_by(other, "from") == ["a", "b"]

@@ -7,14 +7,13 @@ each name on its own. After a failed flush nobody can say which bytes are there,
 
 from __future__ import annotations
 
-import errno
-import itertools
-import os
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from random import Random
 from typing import Literal
 
-from ..store.disk import Found, Release
+from ..store.disk import Release
+from ..store.memory_disk import MemoryDisk, Node
 
 BLOCK = 64
 """Bytes that stay or vanish together; small, so that short lines tear too."""
@@ -28,24 +27,8 @@ class Crash(BaseException):
     """The machine stops here. Not an Exception, so that nothing handles it."""
 
 
-class Node:
-    """A file or folder: how it looks now, and what is safe."""
-
-    numbers = itertools.count(1)
-
-    def __init__(self, kind: Literal["file", "folder"]) -> None:
-        self.kind: Literal["file", "folder"] = kind
-        self.number = next(self.numbers)
-        self.data = bytearray()
-        self.safe = b""
-        self.doubtful = False
-        """A flush failed: the bytes that were not safe then may be anything, for good."""
-        self.names: dict[str, Node] = {}
-        self.safe_names: dict[str, Node] = {}
-
-
-class SimulatedDisk:
-    """Implements `palimpsest_mcp.store.disk.Disk`.
+class SimulatedDisk(MemoryDisk):
+    """A disk in memory whose calls are counted.
 
     Args:
         root: what is on the disk; None for an empty one.
@@ -62,17 +45,12 @@ class SimulatedDisk:
         faults: Mapping[int, OSError | Literal["short"]] | None = None,
         process: int = 1,
     ) -> None:
-        self.root = root or Node("folder")
+        super().__init__(root)
         self.calls: list[str] = []
         """Names of the calls so far."""
         self.process = process
         self._crash_at = crash_at
         self._faults = dict(faults or {})
-        self._open: dict[int, Node] = {}
-        self._fds = itertools.count(3)
-        self._locked: set[str] = set()
-        self._held: dict[int, int] = {}
-        """Number of a file -> descriptor that holds it."""
 
     @property
     def open_files(self) -> int:
@@ -82,77 +60,20 @@ class SimulatedDisk:
     def pid(self) -> int:
         return self.process
 
-    def look(self, path: str) -> Found | None:
-        self._call("look")
-        node = self._node(path)
-        return None if node is None else _found(node)
-
-    def scan(self, folder: str) -> list[tuple[str, Found]]:
-        self._call("scan")
-        node = self._node(folder)
-        if node is None:
-            return []
-        if node.kind != "folder":
-            raise NotADirectoryError(errno.ENOTDIR, "not a folder")
-        return sorted((name, _found(child)) for name, child in node.names.items())
-
-    def mkdir(self, path: str) -> None:
-        self._call("mkdir")
-        self._add(path, Node("folder"))
-
-    def create(self, path: str) -> int:
-        self._call("create")
-        return self._opened(self._add(path, Node("file")))
-
-    def extend(self, path: str) -> int:
-        self._call("extend")
-        node = self._node(path)
-        if node is None:
-            raise FileNotFoundError(errno.ENOENT, "no such file")
-        return self._opened(node)
-
-    def open(self, path: str) -> int:
-        self._call("open")
-        node = self._node(path)
-        if node is None:
-            raise FileNotFoundError(errno.ENOENT, "no such file")
-        return self._opened(node)
-
-    def found(self, fd: int) -> Found:
-        self._call("found")
-        return _found(self._open[fd])
-
     def write(self, fd: int, data: memoryview) -> int:
-        node, number = self._open[fd], len(self.calls) + 1
-        half = max(1, len(data) // 2)
+        number = len(self.calls) + 1
         if number == self._crash_at:
-            node.data += data[: len(data) // 2]
-        if self._faults.get(number) == "short":
-            self.calls.append("write")
-            node.data += data[:half]
-            return half
-        self._call("write")
-        node.data += data
-        return len(data)
-
-    def read(self, fd: int, size: int, offset: int) -> bytes:
-        self._call("read")
-        return bytes(self._open[fd].data[offset : offset + size])
-
-    def truncate(self, fd: int, size: int) -> None:
-        self._call("truncate")
-        del self._open[fd].data[size:]
+            self._open[fd].data += data[: len(data) // 2]
+        short = self._faults.get(number) == "short"
+        return super().write(fd, data[: max(1, len(data) // 2)] if short else data)
 
     def flush(self, fd: int) -> None:
-        self._flush(self._open[fd], "flush")
+        self._make_safe(self._open[fd], "flush")
 
     def flush_others(self, path: str) -> None:
-        node = self._node(path)
-        if node is None:
-            raise FileNotFoundError(errno.ENOENT, "no such file")
-        self._flush(node, "flush_others")
+        self._make_safe(self._existing(path), "flush_others")
 
-    def _flush(self, node: Node, call: str) -> None:
+    def _make_safe(self, node: Node, call: str) -> None:
         if isinstance(self._faults.get(len(self.calls) + 1), OSError):
             node.doubtful = len(node.data) > len(node.safe)
         self._call(call)
@@ -162,51 +83,18 @@ class SimulatedDisk:
 
     def flush_folder(self, path: str) -> None:
         self._call("flush_folder")
-        node = self._node(path)
-        if node is None:
-            raise FileNotFoundError(errno.ENOENT, "no such folder")
+        node = self._existing(path)
         node.safe_names = dict(node.names)
 
     def close(self, fd: int) -> None:
-        self.let_go(fd)
-        del self._open[fd]  # also when it fails, as Linux does
+        super().close(fd)  # also when it fails, as Linux does
         self._call("close")
 
-    def replace(self, source: str, target: str) -> None:
-        self._call("replace")
-        parent, name = self._parent(source)
-        if name not in parent.names:
-            raise FileNotFoundError(errno.ENOENT, "no such file")
-        node = parent.names.pop(name)
-        parent, name = self._parent(target)
-        parent.names[name] = node
-
-    def remove(self, path: str) -> None:
-        self._call("remove")
-        parent, name = self._parent(path)
-        if name not in parent.names:
-            raise FileNotFoundError(errno.ENOENT, "no such file")
-        del parent.names[name]
-
     def lock(self, path: str, timeout_s: float) -> Release | None:
-        self._call("lock")
-        if path in self._locked:
-            return None
-        if self._node(path) is None:
-            self._add(path, Node("file"))
-        self._locked.add(path)
-        return lambda: self._locked.discard(path)
+        return super().lock(path, 0)  # whoever holds it is no other thread: waiting changes nothing
 
     def hold(self, fd: int, timeout_s: float) -> bool:
-        self._call("hold")
-        node = self._open[fd].number
-        if self._held.get(node, fd) != fd:
-            return False
-        self._held[node] = fd
-        return True
-
-    def let_go(self, fd: int) -> None:
-        self._held = {node: holder for node, holder in self._held.items() if holder != fd}
+        return super().hold(fd, 0)
 
     def killed(self) -> SimulatedDisk:
         """The disk as another process finds it after a kill: nothing is lost or safer, locks are free."""
@@ -218,45 +106,14 @@ class SimulatedDisk:
             keep = {0: 0.0, 1: 1.0}.get(number)
             yield SimulatedDisk(_after_cut(self.root, random, keep), process=self.process + 1)
 
-    def _call(self, name: str) -> None:
+    def _call(self, name: str) -> AbstractContextManager[object]:
         self.calls.append(name)
         if len(self.calls) == self._crash_at:
             raise Crash
         fault = self._faults.get(len(self.calls))
         if isinstance(fault, OSError):
             raise type(fault)(*fault.args)
-
-    def _opened(self, node: Node) -> int:
-        fd = next(self._fds)
-        self._open[fd] = node
-        return fd
-
-    def _node(self, path: str) -> Node | None:
-        node: Node | None = self.root
-        for part in _parts(path):
-            node = node.names.get(part) if node is not None else None
-        return node
-
-    def _parent(self, path: str) -> tuple[Node, str]:
-        parent = self._node(os.path.dirname(path))
-        if parent is None or parent.kind != "folder":
-            raise FileNotFoundError(errno.ENOENT, "no such folder")
-        return parent, os.path.basename(path)
-
-    def _add(self, path: str, node: Node) -> Node:
-        parent, name = self._parent(path)
-        if name in parent.names:
-            raise FileExistsError(errno.EEXIST, "it is there already")
-        parent.names[name] = node
-        return node
-
-
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split(os.sep) if part]
-
-
-def _found(node: Node) -> Found:
-    return Found(node.kind, len(node.data), (1, node.number), 0o700 if node.kind == "folder" else 0o600)
+        return super()._call(name)
 
 
 def _copy(node: Node, copies: dict[int, Node]) -> Node:

@@ -1,4 +1,4 @@
-"""What every keeper of summaries must do, as tests: subclass `SummariesContract` for a backend of your own."""
+"""What every keeper of summaries must do, as tests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SummariesContract(OneStore):
             assert found.summary == summary and found.version == version != "" and not found.note
 
     async def test_it_comes_back_equal_in_another_process(self) -> None:
-        async with self.fresh() as store, self.again(store) as other:
+        async with self.fresh() as store, self.again() as other:
             await store.summaries.put(S1, full(), after="")
             assert (await other.summaries.get(S1)).summary == full()
 

@@ -142,7 +142,7 @@ async def test_a_hook_that_does_not_get_its_turn_lets_the_original_through(p: Pa
     c = client()
     c.answer("", ("toolu_late", "Bash", {"command": "ls"}))
     sessions = Sessions(p.given)
-    conversations = Conversations(p.given, sessions, HostFiles(p.settings.home))
+    conversations = Conversations(p.given, sessions)
     fields = {"session_id": c.session_id, "transcript_path": str(c.path), "tool_name": "Bash"}
     call = HookCall(event="PostToolUse", fields={**fields, "tool_use_id": "toolu_late", "tool_response": "late"})
     async with conversations.turn(await conversations.of(call)):
@@ -158,7 +158,7 @@ async def test_what_did_not_get_its_turn_is_recorded_before_a_compaction(p: Pali
     """The transcript may not have it by then, and afterwards it is gone."""
     c = client()
     c.answer("", ("toolu_late", "Bash", {"command": "ls"}))
-    conversations = Conversations(p.given, Sessions(p.given), HostFiles(p.settings.home))
+    conversations = Conversations(p.given, Sessions(p.given))
     results = ToolResults(p.given, Sessions(p.given), conversations)
     fields = {"session_id": c.session_id, "transcript_path": str(c.path), "tool_name": "Bash"}
     call = HookCall(event="PostToolUse", fields={**fields, "tool_use_id": "toolu_late", "tool_response": "late"})

@@ -36,7 +36,7 @@ class Batches:
         given = replace(p.given, store=MemoryStore())
         self.session_id = session_id
         self.ledger = given.store.ledger
-        self.conversations = Conversations(given, Sessions(given), HostFiles(p.settings.home))
+        self.conversations = Conversations(given, Sessions(given))
         self.results = ToolResults(given, Sessions(given), self.conversations, wait_s=wait_s)
         self.late = 0
 
@@ -136,7 +136,7 @@ async def test_a_result_whose_hook_was_called_off_while_it_waited_is_recorded_be
 async def test_a_conversation_in_which_something_is_at_work_is_kept_however_many_others_there_are(
     p: Palimpsest,
 ) -> None:
-    conversations = Conversations(p.given, Sessions(p.given), HostFiles(p.settings.home))
+    conversations = Conversations(p.given, Sessions(p.given))
     busy = HookCall(event="Stop", fields={"session_id": "busy"})
     one = await conversations.of(busy)
     async with conversations.turn(one):

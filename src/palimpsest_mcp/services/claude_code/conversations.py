@@ -19,7 +19,6 @@ from ...hosts.transcript_tail import News, Tail, tokens_after_compaction
 from ...ledger.fold import UsageFields
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen
 from ...ports.host import HostContext, HostUsage
-from ...store.host_files import HostFiles
 from ..dependencies import Dependencies
 from ..importing import Imported, import_context, tail_events
 from ..sessions import Sessions
@@ -63,10 +62,9 @@ class Conversation:
 class Conversations:
     """Every conversation that this process heard of, by the ids that hooks give."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, files: HostFiles) -> None:
+    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
         self._given = given
         self._sessions = sessions
-        self._files = files
         self._known: OrderedDict[str, Conversation] = OrderedDict()
         self._latest = ""
         self._reader = ClaudeCodeTranscript(given.kind_by_tool)
@@ -148,7 +146,7 @@ class Conversations:
     async def _parent_of(self, main: str, path: str) -> str:
         """The session that `/clear` left for this one, or that a fork's rows were copied from; empty for none that the
         store knows."""
-        linked = await asyncio.to_thread(self._files.parent_of, main)
+        linked = await asyncio.to_thread(self._given.store.host_notes.parent_of, main)
         for name in [linked] if linked else await asyncio.to_thread(origins, path, main):
             try:
                 return (await self._sessions.find(name)).session_id

@@ -12,7 +12,6 @@ from ...errors import LockTimeout, PalimpsestError, SessionUnknown
 from ...hosts.hook_calls import HookCall, read_call
 from ...hosts.own_calls import filled
 from ...models.nouns import counted, verb
-from ...store.host_files import HostFiles
 from ..dependencies import Dependencies
 from ..keeping import Keeping
 from ..noticing import Noticing
@@ -48,16 +47,15 @@ class HostEvents:
         offloaded: Offloaded,
         noticing: Noticing,
         summaries: KeptSummaries,
-        files: HostFiles,
         at_end: EndOfSession,
     ) -> None:
         self._given = given
         self._sessions = sessions
-        self._files = files
+        self._notes = given.store.host_notes
         self._at_end = at_end
-        self._conversations = Conversations(given, sessions, files)
+        self._conversations = Conversations(given, sessions)
         keeping = Keeping(given, sessions, offloaded)
-        self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping, files)
+        self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping)
         self._losing = Losing(given, sessions, self._conversations, keeping)
         self._results = ToolResults(given, sessions, self._conversations)
         self._saying = Saying(given, sessions, self._conversations, noticing)
@@ -99,17 +97,17 @@ class HostEvents:
 
     async def _failed(self, call: HookCall, code: str, text: str) -> str:
         self._conversations.forget(call)
-        await asyncio.to_thread(self._files.note_trouble, call.event, code, text)
+        await asyncio.to_thread(self._notes.note_trouble, call.event, code, text)
         return _refused(call.event, "failed", f"{code}: {text}")
 
     async def _start(self, call: HookCall) -> str:
         before = self._conversations.latest_id
-        text = await asyncio.to_thread(start, call, self._files, before=before)
-        if text or self._files.start_of(call.session_id) or not await self._is_known(call.session_id):
+        text = await asyncio.to_thread(start, call, self._notes, before=before)
+        if text or self._notes.start_of(call.session_id) or not await self._is_known(call.session_id):
             return text
         # Recorded, but nobody wrote down yet what its start is to say.
         await self._preparing.keep_start_of(await self._sessions.find(call.session_id))
-        return await asyncio.to_thread(start, call, self._files, before=before)
+        return await asyncio.to_thread(start, call, self._notes, before=before)
 
     async def _pre_tool_use(self, call: HookCall) -> str:
         tool_input = call.mapping("tool_input")
@@ -153,7 +151,7 @@ class HostEvents:
         await self._losing.after_compaction(call)
         if not call.session_id:
             return ""
-        start = await asyncio.to_thread(self._files.start_of, self._conversations.name(call))
+        start = await asyncio.to_thread(self._notes.start_of, self._conversations.name(call))
         handle, batches = start.get("handle"), start.get("batches")
         if not isinstance(handle, str) or not isinstance(batches, int) or not batches:
             return ""
@@ -169,7 +167,7 @@ class HostEvents:
                 await self._conversations.whole(one)
             await self._preparing.keep_start_of(one.info)
             await self._at_end(one.info.session_id)
-        await asyncio.to_thread(self._files.sweep)
+        await asyncio.to_thread(self._notes.sweep)
         return ""
 
     async def _compact(self, call: HookCall) -> str:

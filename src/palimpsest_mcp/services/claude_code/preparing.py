@@ -13,7 +13,6 @@ from ...models.events import SessionInfo
 from ...models.records import OffloadRecord
 from ...models.specifics import Specific
 from ...models.summaries import AnchoredSummary
-from ...store.host_files import HostFiles
 from ...summary.markdown import to_markdown
 from ..dependencies import ContentCounter, Dependencies
 from ..keeping import Keeping, Kept
@@ -47,14 +46,12 @@ class Preparing:
         conversations: Conversations,
         summaries: KeptSummaries,
         keeping: Keeping,
-        files: HostFiles,
     ) -> None:
         self._given = given
         self._sessions = sessions
         self._conversations = conversations
         self._summaries = summaries
         self._keeping = keeping
-        self._files = files
 
     async def before_compaction(self, call: HookCall) -> str:
         """Plain text for the prompt of the host's summary. Never blocks a compaction."""
@@ -87,7 +84,7 @@ class Preparing:
         """Have ready what SessionStart says: after a compaction, and when the session is taken up again."""
         text = await asyncio.to_thread(self._start_text, info, records, summary)
         start = {"handle": info.handle, "batches": len(records), "after_compaction": text}
-        await asyncio.to_thread(self._files.keep_start, info.session_id, start)
+        await asyncio.to_thread(self._given.store.host_notes.keep_start, info.session_id, start)
 
     async def keep_start_of(self, info: SessionInfo) -> None:
         """The same from everything that can be restored, the parents' batches first."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...hosts.hook_calls import HookCall
 from ...models.nouns import counted
-from ...store.host_files import HostFiles
+from ...ports.host_notes import HostNotes
 from .answers import context_answer
 
 FOLLOWS = ("clear",)
@@ -18,7 +18,7 @@ def client_of(call: HookCall) -> str:
     return call.text("client_pid") or call.text("cwd")
 
 
-def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
+def start(call: HookCall, notes: HostNotes, *, before: str = "") -> str:
     """The hook's answer; also notes which session a new one follows. Reads small files only: this must be quick.
 
     Args:
@@ -29,10 +29,10 @@ def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
         return ""
     parent = ""
     if source in FOLLOWS:
-        parent = files.take_ended(client_of(call)) or before
-        if parent and parent != session_id and not files.is_known(session_id):
-            files.link(session_id, parent)
-    found = files.start_of(session_id) or _start_of_parent(parent or files.parent_of(session_id), files)
+        parent = notes.take_ended(client_of(call)) or before
+        if parent and parent != session_id and not notes.is_known(session_id):
+            notes.link(session_id, parent)
+    found = notes.start_of(session_id) or _start_of_parent(parent or notes.parent_of(session_id), notes)
     handle, batches = found.get("handle"), found.get("batches")
     if not isinstance(handle, str) or not isinstance(batches, int):
         return ""
@@ -48,14 +48,14 @@ def start(call: HookCall, files: HostFiles, *, before: str = "") -> str:
     )
 
 
-def _start_of_parent(parent: str, files: HostFiles) -> dict[str, Any]:
-    return files.start_of(parent) if parent else {}
+def _start_of_parent(parent: str, notes: HostNotes) -> dict[str, Any]:
+    return notes.start_of(parent) if parent else {}
 
 
-def end(call: HookCall, files: HostFiles) -> None:
+def end(call: HookCall, notes: HostNotes) -> None:
     """Note that the client leaves a session for a new one, whose start may come at once. Writes one small file."""
     if call.text("reason") in FOLLOWS and call.session_id:
-        files.note_ended(client_of(call), call.session_id)
+        notes.note_ended(client_of(call), call.session_id)
 
 
 __all__ = ["client_of", "end", "start"]
