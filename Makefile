@@ -30,7 +30,7 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	@touch $@
 
 test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
-	PALIMPSEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) $(ARGS)
+	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) $(ARGS)
 
 goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
 	GOLDENS=write $(PYTEST) tests/test_goldens.py
@@ -45,7 +45,7 @@ check: $(DEV) ## format, lint, types, floors, docs
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
-	PALIMPSEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) PALIMPSEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) tests/e2e -rs $(ARGS)
+	TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) tests/e2e -rs $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -185,7 +185,7 @@ def commands(repeats: int) -> str:
 
 def in_the_client(repeats: int) -> str:
     """From the model's answer with a call to the client's next request, with and without the plugin, in turn."""
-    folder = os.environ.get("PALIMPSEST_CLAUDE_CODE") or str(CHECKOUT / ".build" / "claude-code")
+    folder = os.environ.get("TEST_CLAUDE_CODE") or str(CHECKOUT / ".build" / "claude-code")
     found = sorted((Path(folder) / "node_modules" / "@anthropic-ai").glob("claude-code-*/claude"))
     if not found:
         return "In the real client: skipped, since it is not installed; `make e2e` gets it from the npm registry."

@@ -33,9 +33,9 @@ class RealSession:
 
 def shared_folder() -> Path:
     """Raises Skipped where the sessions are not at hand."""
-    folder = Path(os.environ.get("PALIMPSEST_SHARED", CHECKOUT.parent / "shared"))
+    folder = Path(os.environ.get("TEST_SHARED", CHECKOUT.parent / "shared"))
     if not (folder / "data" / "converted").is_dir():
-        raise Skipped("no shared sessions beside the checkout; PALIMPSEST_SHARED names their folder")
+        raise Skipped("no shared sessions beside the checkout; TEST_SHARED names their folder")
     return folder
 
 

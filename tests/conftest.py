@@ -35,7 +35,7 @@ def nobodys_claude_code() -> Generator[None]:
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real sessions and labs beside the checkout; not part of the project."""
-    folder = Path(os.environ.get("PALIMPSEST_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+    folder = Path(os.environ.get("TEST_SHARED", Path(__file__).resolve().parents[2] / "shared"))
     if not (folder / "data" / "converted").is_dir():
-        pytest.skip(f"the shared sessions are not here ({folder}); set PALIMPSEST_SHARED to their folder")
+        pytest.skip(f"the shared sessions are not here ({folder}); set TEST_SHARED to their folder")
     return folder

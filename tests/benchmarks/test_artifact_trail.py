@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "artifact_trail.py
 async def test_files_and_commands_can_be_told_at_80_percent_saved(
     shared: Path, monkeypatch: pytest.MonkeyPatch, source: str, line: int
 ) -> None:
-    monkeypatch.setenv("PALIMPSEST_SHARED", str(shared))
+    monkeypatch.setenv("TEST_SHARED", str(shared))
     one = await measured(source, line, 0.2)
     assert one.saved.replaced >= 0.80
     assert one.share >= 0.99, one.stays
@@ -34,7 +34,7 @@ async def test_files_and_commands_can_be_told_at_80_percent_saved(
 @pytest.mark.anyio
 @pytest.mark.shared
 async def test_a_digest_that_lost_a_file_is_found_out(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PALIMPSEST_SHARED", str(shared))
+    monkeypatch.setenv("TEST_SHARED", str(shared))
     messages = messages_of("spotter", 1)
     trail = trail_of(messages)
     after, _ = await compacted(messages, 0.2)

@@ -19,7 +19,7 @@ from palimpsest_mcp.app import Palimpsest
 
 pytestmark = [pytest.mark.anyio, pytest.mark.crash]
 
-SECONDS = float(os.environ.get("PALIMPSEST_CRASH_SECONDS", "3"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 
 WORKER = """
 import asyncio, json, sys
@@ -54,7 +54,7 @@ def long_session(results: int) -> list[dict[str, Any]]:
 
 async def test_a_pass_that_is_killed_loses_nothing_and_the_next_one_goes_on(tmp_path: Path) -> None:
     """Real processes and kill -9 at moments drawn from a seed that a failure prints."""
-    seed = int(os.environ.get("PALIMPSEST_CRASH_SEED", "20261120"))
+    seed = int(os.environ.get("TEST_CRASH_SEED", "20261120"))
     chance = random.Random(seed)
     messages = long_session(60)
     (tmp_path / "messages.json").write_text(json.dumps(messages))

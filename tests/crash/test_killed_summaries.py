@@ -17,8 +17,8 @@ from palimpsest_mcp.app import Palimpsest
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("PALIMPSEST_CRASH_SECONDS", "3"))
-SEED = int(os.environ.get("PALIMPSEST_CRASH_SEED", "1"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
+SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 
 WORKER = """
 import asyncio, sys

@@ -1,6 +1,6 @@
 """The MCP Inspector's command line, from npm, lists and calls the tools as any other client would.
 
-`make e2e` installs it and names its folder in PALIMPSEST_INSPECTOR.
+`make e2e` installs it and names its folder in TEST_INSPECTOR.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOOL_ERROR = 5
 @pytest.fixture
 def inspector() -> list[str]:
     """The command line of the Inspector, with the Node of the Python environment."""
-    folder = os.environ.get("PALIMPSEST_INSPECTOR", "")
+    folder = os.environ.get("TEST_INSPECTOR", "")
     script = Path(folder or ".") / "node_modules" / ".bin" / "mcp-inspector"
     if not folder or not script.exists():
         pytest.skip("the Inspector is not installed; `make e2e` gets it from the npm registry")

@@ -284,13 +284,13 @@ def scratch_copy(parent: str) -> Path:
 
 def run_tests(folder: Path, tests: Iterable[str], timeout_s: float, crash_seconds: float) -> tuple[int, str]:
     """Pytest's exit status and output in the copy; status -1 when it did not end in time."""
-    shared = os.environ.get("PALIMPSEST_SHARED", str(ROOT.parent / "shared"))
+    shared = os.environ.get("TEST_SHARED", str(ROOT.parent / "shared"))
     environment = {
         **os.environ,
         "PYTHONPATH": str(folder / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PALIMPSEST_CRASH_SECONDS": f"{crash_seconds:g}",
-        "PALIMPSEST_SHARED": shared,
+        "TEST_CRASH_SECONDS": f"{crash_seconds:g}",
+        "TEST_SHARED": shared,
     }
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", *tests]
     try:

@@ -154,12 +154,6 @@ def test_an_unknown_argument_is_an_error() -> None:
         Settings.load(window_token=5)
 
 
-def test_variables_of_tests_and_benchmarks_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PALIMPSEST_SHARED", "/x")
-    monkeypatch.setenv("PALIMPSEST_CRASH_SECONDS", "1")
-    assert Settings.load().auto
-
-
 SEED_BLOCK = """
 keep_last_k_tool_results = 12
 keep_all_citations_index = true

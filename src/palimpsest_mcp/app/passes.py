@@ -24,7 +24,6 @@ class Passes:
         self.given = given
         self.sessions = sessions
         self.messages = Messages(given, sessions, offloaded)
-        self._offloaded = offloaded
 
     def where(self, *, dry_run: bool) -> Passes:
         """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
@@ -42,7 +41,7 @@ class Passes:
         Raises:
             PassInProgress, PlanStale, WriteFailed: the context is as it was.
         """
-        result = await run_pass(self.given, self.sessions, self._offloaded, info, situation, request)
+        result = await run_pass(self.given, self.sessions, info, situation, request)
         return reporting.report(info, situation, request, result, note=situation.note)
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def complete(program: click.Command, face: Face, instruction: str) -> int:
     return shell_complete(program, {"obj": face}, "palimpsest-mcp", COMPLETE, instruction)
 
 
-class _Name(click.ParamType[str]):
+class _Name(click.ParamType[str], ABC):
     """A name that the store has; checked by the command itself, which says what is near."""
 
     name = "text"
@@ -44,9 +45,9 @@ class _Name(click.ParamType[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return param.name.upper() if isinstance(param, click.Argument) and param.name else "NAME"
 
+    @abstractmethod
     def offers(self, ctx: click.Context) -> list[Offer]:
         """What there is."""
-        raise NotImplementedError
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:

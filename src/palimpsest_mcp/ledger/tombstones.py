@@ -29,6 +29,11 @@ _IDS = frozenset(
     | {"unit", "call_id", "sha256", "part_sha256", "digest_sha256", "text_sha256", "ts", "kind", "parent", "principal"}
 )
 """Members that name things. Were one of them changed, what it names would be lost."""
+_STAYS = (
+    *("id", "kind", "role", "position", "sha256", "size_bytes", "tokens"),
+    *("unit", "tool_name", "call_id", "is_error", "ts"),
+)
+"""Of an item whose content has to go."""
 
 
 def key_of(item_id: str, sha256: str, size_bytes: int) -> str:
@@ -43,23 +48,7 @@ def is_gone(item: Item | ArchivedItem | ReplacedItem, keys: Collection[str]) -> 
 
 def item_without(item: Item) -> Item:
     """An item whose content is gone; its hash stays, so that the host's list is still known by it."""
-    return Item(
-        id=item.id,
-        kind=item.kind,
-        role=item.role,
-        position=item.position,
-        content=None,
-        sha256=item.sha256,
-        size_bytes=item.size_bytes,
-        tokens=item.tokens,
-        agent=item.agent,
-        unit=item.unit,
-        tool_name=item.tool_name,
-        call_id=item.call_id,
-        is_error=item.is_error,
-        ts=item.ts,
-        purged=True,
-    )
+    return Item(**_who_when_how_big(item), content=None, agent=item.agent, purged=True)
 
 
 def event_without(event: E, gone: Forgotten) -> E | None:
@@ -135,23 +124,12 @@ def record_without(record: OffloadRecord, gone: Forgotten) -> OffloadRecord:
 
 
 def _archived_without(item: ArchivedItem) -> ArchivedItem:
-    return ArchivedItem(
-        id=item.id,
-        kind=item.kind,
-        tool_name=item.tool_name,
-        role=item.role,
-        position=item.position,
-        sha256=item.sha256,
-        size_bytes=item.size_bytes,
-        tokens=item.tokens,
-        call_id=item.call_id,
-        unit=item.unit,
-        ts=item.ts,
-        is_error=item.is_error,
-        digest_tokens=item.digest_tokens,
-        digest_sha256=item.digest_sha256,
-        purged=True,
-    )
+    stays = _who_when_how_big(item)
+    return ArchivedItem(**stays, digest_tokens=item.digest_tokens, digest_sha256=item.digest_sha256, purged=True)
+
+
+def _who_when_how_big(item: Item | ArchivedItem) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in _STAYS}
 
 
 def _holds_any(value: Any, keys: Collection[str]) -> bool:

@@ -15,19 +15,19 @@ from ..hosts.json_bytes import decode
 from ..ledger.fold import Fold
 from ..ledger.identity import ItemIds
 from ..ledger.view import view
-from ..models.events import Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
+from ..models.events import Replaced, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_sha256, content_text
 from ..models.plans import ContextItem, Slot
+from ..models.records import OffloadRecord
 from ..policy.at_birth import Newborn, decide
 from ..policy.slots import GROWTH, budget_of
 from .batch_numbers import reserve_numbers
+from .committing import archive_and_commit, committed_batch
 from .dependencies import ContentCounter, Dependencies
 from .digesting import Digesting
 from .made import Made
-from .offloaded import Offloaded
 from .policies import stored_policy
 from .sessions import Sessions
-from .status_note import keep_status
 
 _OWN = (
     "check_context_ratio record_items show_context compact_session list_offloaded search_offloaded restore_batch "
@@ -225,23 +225,22 @@ class _Birth:
         return name
 
     async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> Born | None:
-        """Original and digest to disk, and then the decision: the same order as in a pass (L9)."""
-        key = self._sessions.key(self._info)
+        """The same way as in a pass (L9)."""
         record = msgspec.structs.replace(made.record, agent=self._answer.agent)
-        await self._given.store.ledger.observe(key, [Seen(item=item, agent=item.agent, ts=item.ts)])
-        await self._given.store.archive.append(key, [record])
+        made = msgspec.structs.replace(made, record=record)
         part = record.part(record.items[0])
-        replaced = self._replaced(record.batch_id, item, part, counter, made)
+        replaced = self._replaced(record, item, part, counter)
 
-        def decide_once(fold: Fold) -> list[Replaced]:
-            return [] if item.id in fold.decided.replacements else [replaced]
+        def decide_once(fold: Fold) -> Replaced | None:
+            return None if item.id in fold.decided.replacements else replaced
 
-        fold = await self._sessions.decide(self._info, decide_once, lock_timeout_s=LOCK_WAIT_S)
-        if fold.decided.replacements[item.id].batch.batch_id != record.batch_id:
+        seen = Seen(item=item, agent=item.agent, ts=item.ts)
+        await self._given.store.ledger.observe(self._sessions.key(self._info), [seen])
+        done = await archive_and_commit(
+            self._given, self._sessions, self._info, [made], decide_once, lock_timeout_s=LOCK_WAIT_S
+        )
+        if not done.batches:
             return None  # another process was faster
-        offloaded = Offloaded(self._given, self._sessions)
-        await self._given.store.search.add(await asyncio.to_thread(offloaded.entries, self._info, record))
-        await keep_status(self._given, self._sessions, self._info)
         return Born(
             output=self._result.with_text(part),
             context=self._beside(),
@@ -251,29 +250,19 @@ class _Birth:
             tokens_after=record.digest_token_count,
         )
 
-    def _replaced(self, batch: str, item: Item, part: str, counter: ContentCounter, made: Made) -> Replaced:
+    def _replaced(self, record: OffloadRecord, item: Item, part: str, counter: ContentCounter) -> Replaced:
         row = self._result.as_row(part)
-        stands = ReplacedItem(
-            id=item.id,
-            sha256=item.sha256,
+        batch = committed_batch(record)
+        stands = msgspec.structs.replace(
+            batch.items[0],
             part_sha256=content_sha256(row),
             part_tokens=counter.count(row),
             part=row if row != part else None,
         )
-        record = made.record
         return Replaced(
             pass_id="at birth",
             session_id=self._info.session_id,
-            batches=(
-                ReplacedBatch(
-                    batch_id=batch,
-                    items=(stands,),
-                    original_tokens=record.original_token_count,
-                    digest_tokens=record.digest_token_count,
-                    digest_sha256=record.digest_sha256,
-                    mode=record.mode,
-                ),
-            ),
+            batches=(msgspec.structs.replace(batch, items=(stands,)),),
             reason="at_birth",
             policy=str(record.policy.get("name", "")),
             agent=item.agent,

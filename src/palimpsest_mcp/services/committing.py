@@ -1,12 +1,79 @@
-"""What the one line of a commit says (L9): batches, copies that became pointers, and what must not have changed."""
+"""Archive first, then commit (L9): the one way in which originals leave a context, and what the commit's line says."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 from ..ledger.fold import Fold
-from ..models.events import ReplacedBatch, ReplacedItem
+from ..models.events import Replaced, ReplacedBatch, ReplacedItem, SessionInfo
 from ..models.items import content_sha256
+from ..models.pass_options import Progress
 from ..models.plans import ContextItem
+from ..models.records import OffloadRecord
+from ..ports.store import Entry
+from .dependencies import Dependencies
 from .made import Made
+from .offloaded import Offloaded
+from .sessions import Sessions
+from .status_note import keep_status
+
+
+class Committed(NamedTuple):
+    """What came of it."""
+
+    fold: Fold
+    batches: tuple[Made, ...]
+    """Those that the commit names; without a commit, all of them."""
+
+
+async def archive_and_commit(
+    given: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    batches: Sequence[Made],
+    decide: Callable[[Fold], Replaced | None] | None = None,
+    *,
+    lock_timeout_s: float | None = None,
+    progress: Progress | None = None,
+) -> Committed:
+    """Originals and digests to disk, flushed and read back; then the one line that puts the digests in their place;
+    then search index and status note.
+
+    Args:
+        decide: the commit as the session stands by then, asked again where somebody else was faster; None where nothing
+            is left to replace. Without it the batches are only archived.
+        lock_timeout_s: how long to wait for the commit lock; None: as long as the store does.
+
+    Raises:
+        WriteFailed, LockTimeout: nothing was replaced.
+    """
+    if fresh := [one.record for one in batches if not one.adopted]:
+        if progress is not None:
+            await progress(1, 3, "archive")
+        await given.store.archive.append(sessions.key(info), fresh)
+    if decide is not None and progress is not None:
+        await progress(2, 3, "commit")
+    decided: list[Replaced] = []
+
+    def commit(fold: Fold) -> list[Replaced]:
+        replaced = decide(fold) if decide is not None else None
+        decided[:] = [replaced] if replaced is not None else []
+        return decided
+
+    fold = await sessions.decide(info, commit, lock_timeout_s=lock_timeout_s)
+    named = {batch.batch_id for one in decided for batch in one.batches if batch.mode != "copy"}
+    done = tuple(one for one in batches if decide is None or one.record.batch_id in named)
+    if done:
+        await given.store.search.add(await asyncio.to_thread(_entries, Offloaded(given, sessions), info, done))
+        if decide is not None:
+            await keep_status(given, sessions, info)
+    return Committed(fold, done)
+
+
+def _entries(offloaded: Offloaded, info: SessionInfo, batches: Sequence[Made]) -> list[Entry]:
+    return [entry for one in batches for entry in offloaded.entries(info, one.record, one.texts)]
 
 
 def unchanged(fold: Fold, one: ContextItem) -> bool:
@@ -22,9 +89,8 @@ def unchanged(fold: Fold, one: ContextItem) -> bool:
     )
 
 
-def committed_batch(made: Made) -> ReplacedBatch:
+def committed_batch(record: OffloadRecord) -> ReplacedBatch:
     """A batch as the ledger names it."""
-    record = made.record
     return ReplacedBatch(
         batch_id=record.batch_id,
         items=tuple(
@@ -55,4 +121,4 @@ def copied(one: ContextItem, text: str, tokens: int) -> ReplacedBatch:
     )
 
 
-__all__ = ["committed_batch", "copied", "unchanged"]
+__all__ = ["archive_and_commit", "committed_batch", "copied", "unchanged"]

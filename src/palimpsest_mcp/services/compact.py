@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import PalimpsestError, PlanStale
@@ -21,18 +21,15 @@ from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
 from ..models.writing import Spent
 from .batches import Batches
-from .collecting import rare_collections
-from .committing import committed_batch, copied, unchanged
+from .committing import Committed, archive_and_commit, committed_batch, copied, unchanged
 from .dependencies import ContentCounter, Dependencies
 from .made import Made
 from .measure import Situation
-from .offloaded import Offloaded
 from .pass_planning import Planning
 from .pass_request import PassRequest
 from .proving import prove
 from .refusing import refuse_too_much
 from .sessions import Sessions
-from .status_note import keep_status
 from .summary import KeptSummaries, PassFacts
 
 
@@ -69,7 +66,6 @@ class PassResult:
 async def run_pass(
     given: Dependencies,
     sessions: Sessions,
-    offloaded: Offloaded,
     info: SessionInfo,
     situation: Situation,
     request: PassRequest,
@@ -83,12 +79,11 @@ async def run_pass(
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
     planning = Planning(given, sessions, info, situation, request)
-    with rare_collections():
-        if request.options.dry_run:
-            first = await planning.first()
-            return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
-        async with given.store.ledger.pass_lock(sessions.key(info)):
-            return await _Pass(given, sessions, offloaded, info, situation, request, planning).run()
+    if request.options.dry_run:
+        first = await planning.first()
+        return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
+    async with given.store.ledger.pass_lock(sessions.key(info)):
+        return await _Pass(given, sessions, info, situation, request, planning).run()
 
 
 class _Pass:
@@ -98,7 +93,6 @@ class _Pass:
         self,
         given: Dependencies,
         sessions: Sessions,
-        offloaded: Offloaded,
         info: SessionInfo,
         situation: Situation,
         request: PassRequest,
@@ -106,7 +100,6 @@ class _Pass:
     ) -> None:
         self._given = given
         self._sessions = sessions
-        self._offloaded = offloaded
         self._info = info
         self._situation = situation
         self._request = request
@@ -135,10 +128,10 @@ class _Pass:
             if self._batches.made:
                 await self._request.tell(0, 3, "probe")
                 self._probes = await prove(self._given, self._situation.view.items, self._batches, first, self._request)
-            await self._archive()
-        fold, committed = await self._commit()
-        await self._afterwards(fold, committed)
-        done = [(made, items) for made, items in self._batches.made if made.record.batch_id in committed]
+        fold, made = await self._archive_and_commit()
+        committed = frozenset(one.record.batch_id for one in made)
+        leaving = [one for own, items in self._batches.made if own.record.batch_id in committed for one in items]
+        await self._afterwards(fold, committed, leaving)
         return PassResult(
             plan=first,
             plan_id=plan_id,
@@ -149,8 +142,8 @@ class _Pass:
                 open_units=self._situation.open_units,
             ),
             fold=fold,
-            made=[made for made, _ in done],
-            dropped=len(self._batches.made) - len(done),
+            made=list(made),
+            dropped=len(self._batches.made) - len(made),
             refused=self._batches.state.refused,
             refusal=self._batches.refusal,
             probes=self._probes,
@@ -158,31 +151,22 @@ class _Pass:
             spent=self._batches.wording.spent,
             notes=self._notes,
             copies=len(self._batches.state.copies),
-            leaving=[one for _, items in done for one in items],
+            leaving=leaving,
         )
 
-    async def _archive(self) -> None:
-        fresh = [made.record for made, _ in self._batches.made if not made.adopted]
-        if fresh:
-            await self._request.tell(1, 3, "archive")
-            await self._given.store.archive.append(self._sessions.key(self._info), fresh)
-
-    async def _commit(self) -> tuple[Fold, frozenset[str]]:
+    async def _archive_and_commit(self) -> Committed:
         """Write the one line that makes the pass real; batches whose units changed meanwhile are not in it."""
-        kept: list[Made] = []
+        made = [one for one, _ in self._batches.made]
+        if not made and not self._batches.state.copies:
+            return Committed(await self._sessions.fold(self._info), ())
+        return await archive_and_commit(
+            self._given, self._sessions, self._info, made, self._decide, progress=self._request.options.progress
+        )
 
-        def decide(fold: Fold) -> list[Replaced]:
-            kept[:] = self._still_valid(fold)
-            copies = [(one, text) for one, text in self._batches.state.copies if unchanged(fold, one)]
-            if not kept and not copies:
-                return []
-            return [self._replaced(fold, kept, copies)]
-
-        if not self._batches.made and not self._batches.state.copies:
-            return await self._sessions.fold(self._info), frozenset()
-        await self._request.tell(2, 3, "commit")
-        fold = await self._sessions.decide(self._info, decide)
-        return fold, frozenset(made.record.batch_id for made in kept)
+    def _decide(self, fold: Fold) -> Replaced | None:
+        kept = self._still_valid(fold)
+        copies = [(one, text) for one, text in self._batches.state.copies if unchanged(fold, one)]
+        return self._replaced(kept, copies) if kept or copies else None
 
     def _still_valid(self, fold: Fold) -> list[Made]:
         """Batches whose items are as they were and whose `elsewhere` still stands (D8, L9)."""
@@ -196,7 +180,7 @@ class _Pass:
                 standing[own] = True
         return valid
 
-    def _replaced(self, fold: Fold, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
+    def _replaced(self, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
         gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
         saved = self._saved(made.record for made in kept)
         before = self._situation.view.tokens
@@ -204,7 +188,7 @@ class _Pass:
         return Replaced(
             pass_id=self._id,
             session_id=self._info.session_id,
-            batches=(*map(committed_batch, kept), *pointers),
+            batches=(*(committed_batch(made.record) for made in kept), *pointers),
             kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
             reason=self._planning.reason,
             policy=self._request.policy.name,
@@ -215,7 +199,7 @@ class _Pass:
             ts=self._given.now(),
         )
 
-    async def _afterwards(self, fold: Fold, committed: frozenset[str]) -> None:
+    async def _afterwards(self, fold: Fold, committed: Collection[str], leaving: Sequence[ContextItem]) -> None:
         """What follows the commit; no failure here can undo it, and none is hidden."""
         if names := (*self._batches.state.refused, *self._batches.stuck):
             await self._given.store.ledger.observe(
@@ -225,16 +209,12 @@ class _Pass:
             )
         if not committed:
             return
-        await self._index(committed)
         await self._summarize(fold)
-        await keep_status(self._given, self._sessions, self._info)
         event = SummarizationEvent(
             session_id=self._info.session_id,
             agent="",
             pass_id=self._id,
-            replaced=tuple(
-                one.item for made, items in self._batches.made if made.record.batch_id in committed for one in items
-            ),
+            replaced=tuple(one.item for one in leaving),
             kept=tuple(
                 one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements
             ),
@@ -244,12 +224,6 @@ class _Pass:
             answer = listener(event)
             if inspect.isawaitable(answer):
                 await answer
-
-    async def _index(self, committed: frozenset[str]) -> None:
-        """Let searches find the originals."""
-        done = [made for made, _ in self._batches.made if made.record.batch_id in committed]
-        found = (self._offloaded.entries(self._info, made.record, made.texts) for made in done)
-        await self._given.store.search.add([entry for entries in found for entry in entries])
 
     async def _summarize(self, fold: Fold) -> None:
         """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""

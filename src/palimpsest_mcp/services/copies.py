@@ -9,9 +9,10 @@ import msgspec
 from ..ledger.fold import Batch, Fold
 from ..ledger.salvage import Salvaged, salvaged, spans_of
 from ..models.events import SessionInfo
-from ..models.items import Content, Item, content_sha256
+from ..models.items import Content, content_sha256
 from ..models.records import ArchivedItem, OffloadRecord
 from .dependencies import Dependencies
+from .made import described
 from .sessions import Sessions
 
 
@@ -92,7 +93,7 @@ class Copies:
             item = best.items.get(item_id) or ArchivedItem(id=item_id, kind="tool_result", sha256=sha256)
             known = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
             if not (item.sha256 == sha256 and _fits(item.result, sha256)):
-                item = item if known is None else _described(known.item, item)
+                item = item if known is None else described(known.item, item)
                 copy = await self.content(info, sha256)
                 if copy is None:
                     lost.append(item_id)
@@ -136,27 +137,6 @@ def _digest(best: Salvaged, batch: Batch | None) -> tuple[str, bool]:
     wanted = (batch.info.digest_sha256 if batch is not None else "") or best.fields.get("digest_sha256")
     whole = isinstance(digest, str) and content_sha256(digest) == wanted
     return (digest, False) if whole and isinstance(digest, str) else ("", True)
-
-
-def _described(item: Item, otherwise: ArchivedItem) -> ArchivedItem:
-    return msgspec.structs.replace(
-        otherwise,
-        kind=item.kind,
-        tool_name=item.tool_name,
-        args=item.args,
-        role=item.role,
-        position=item.position,
-        size_bytes=item.size_bytes,
-        tokens=item.tokens,
-        call_id=item.call_id,
-        unit=item.unit,
-        title=item.title,
-        url=item.url,
-        source_channel=item.source_channel,
-        action=item.action,
-        ts=item.ts,
-        is_error=item.is_error,
-    )
 
 
 def _record(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 
-import msgspec
-
 from ..digest.manifest import header, item_note
 from ..digest.survey import survey
 from ..ledger.placeholders import is_placeholder
@@ -20,9 +18,9 @@ from ..models.specifics import Specific
 from ..ports.text import Redacted
 from ..specifics.delimited import fields_apart
 from .batch_numbers import reserve_numbers
+from .committing import archive_and_commit
 from .dependencies import ContentCounter, Dependencies
-from .made import archived_item
-from .offloaded import Offloaded
+from .made import Made, archived_item
 from .sessions import Sessions
 from .sources import Sources
 
@@ -32,10 +30,9 @@ _NO_EVIDENCE = ("tool_call", "thinking", "host_block", "system_prompt", "digest_
 """Kinds that stand in the archive with their results, that nobody may read back, or that are ours."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """One record with what its originals hold, redacted."""
+class Kept(Made, frozen=True, kw_only=True):
+    """A batch that shows nothing of its originals, with what they hold, redacted."""
 
-    record: OffloadRecord
     specifics: tuple[frozenset[Specific], ...]
     """Of each item, in the record's order."""
 
@@ -43,10 +40,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 class Keeping:
     """Everything in a session's context, archived."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
         self._given = given
         self._sessions = sessions
-        self._offloaded = offloaded
 
     async def everything(
         self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason
@@ -61,17 +57,18 @@ class Keeping:
         ]
         known = {(item.id, item.sha256) for record in old for item in record.items}
         new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
-        made = await self.these(info, new, counter, reason=reason)
+        made = await self.made(info, new, counter, reason=reason)
+        await archive_and_commit(self._given, self._sessions, info, made)
         before = await asyncio.to_thread(self._read_again, old)
         return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
 
-    async def these(
+    async def made(
         self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter, *, reason: Reason
     ) -> tuple[Kept, ...]:
-        """Archive these items, flushed and read back, each batch under a pointer.
+        """Batches of these items, each under a pointer, ready to be archived.
 
         Raises:
-            WriteFailed, LockTimeout: nothing counts as archived.
+            WriteFailed, LockTimeout: they got no numbers.
         """
         groups = _groups(items)
         if not groups:
@@ -79,12 +76,7 @@ class Keeping:
         names = await reserve_numbers(
             self._given, self._sessions, info, len(groups), pass_id=f"keep-{self._given.random_hex(6)}"
         )
-        made = await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason)
-        await self._given.store.archive.append(self._sessions.key(info), [kept.record for kept in made])
-        for kept in made:
-            entries = await asyncio.to_thread(self._offloaded.entries, info, kept.record)
-            await self._given.store.search.add(entries)
-        return tuple(made)
+        return tuple(await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason))
 
     async def records(self, info: SessionInfo, items: Collection[str]) -> tuple[Kept, ...]:
         """The records that hold any of these items."""
@@ -99,6 +91,7 @@ class Keeping:
         return [
             Kept(
                 record=record,
+                adopted=True,
                 specifics=tuple(
                     self.specifics_of(masked.text)
                     for masked in self._given.redactor.redact_all([content_text(item.result) for item in record.items])
@@ -143,7 +136,11 @@ class Keeping:
         ]
         whole = _counts([one for specs in surveyed for one in specs])
         parts[0] = f"{header(request, whole, 0)}\n{parts[0]}"
-        return Kept(record=self._record(info, batch_id, items, masked, parts, whole, counter, reason), specifics=found)
+        return Kept(
+            record=self._record(info, batch_id, items, masked, parts, whole, counter, reason),
+            texts=tuple(one.text for one in masked),
+            specifics=found,
+        )
 
     def _record(
         self,

@@ -5,20 +5,26 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
+from msgspec.structs import replace
 
-from ..models.items import Content
+from ..models.items import Content, Item
 from ..models.plans import ContextItem
 from ..models.records import ArchivedItem, OffloadRecord
 from ..models.specifics import Specific
+
+_DESCRIBED = (
+    *("kind", "tool_name", "args", "role", "position", "size_bytes", "tokens", "call_id"),
+    *("unit", "title", "url", "source_channel", "action", "ts", "is_error"),
+)
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
     """One batch, ready to be archived; or adopted, when an earlier pass had archived it already (L10)."""
 
     record: OffloadRecord
-    shown: tuple[tuple[Specific, ...], ...]
+    shown: tuple[tuple[Specific, ...], ...] = ()
     texts: tuple[str, ...] = ()
-    """The originals as the digest was made from them, redacted; empty where it was adopted."""
+    """The originals as it was made from them, redacted; empty where it was adopted."""
     notes: tuple[str, ...] = ()
     adopted: bool = False
 
@@ -43,30 +49,14 @@ class Above(msgspec.Struct, frozen=True, kw_only=True):
 
 def archived_item(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
     """An original as the archive keeps it, with its part of the digest."""
-    item = one.item
-    return ArchivedItem(
-        id=item.id,
-        kind=item.kind,
-        tool_name=item.tool_name,
-        args=item.args,
-        result=item.content,
-        role=item.role,
-        position=item.position,
-        sha256=item.sha256,
-        size_bytes=item.size_bytes,
-        tokens=item.tokens,
-        call_id=item.call_id,
-        unit=item.unit,
-        title=item.title,
-        url=item.url,
-        source_channel=item.source_channel,
-        action=item.action,
-        ts=item.ts,
-        is_error=item.is_error,
-        digest_span=span,
-        digest_tokens=tokens,
-        digest_sha256=digest_hash(part),
-    )
+    item = ArchivedItem(id=one.item.id, kind=one.item.kind, result=one.item.content, sha256=one.item.sha256)
+    part_sha256 = digest_hash(part)
+    return replace(described(one.item, item), digest_span=span, digest_tokens=tokens, digest_sha256=part_sha256)
+
+
+def described(item: Item, archived: ArchivedItem) -> ArchivedItem:
+    """The same with everything that is known of an item but its content and hash."""
+    return replace(archived, **{name: getattr(item, name) for name in _DESCRIBED})
 
 
 def has_binary(content: Content | None) -> bool:
@@ -83,4 +73,4 @@ def digest_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-__all__ = ["Above", "Made", "archived_item", "digest_hash", "has_binary"]
+__all__ = ["Above", "Made", "archived_item", "described", "digest_hash", "has_binary"]

@@ -26,7 +26,6 @@ from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..ports.host import HostContext
 from .admitting import no_window
-from .collecting import rare_collections
 from .compact import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
@@ -91,10 +90,6 @@ class Messages:
         Raises:
             WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
-        with rare_collections():
-            return await self._passed(info, context, asked, wrapper)
-
-    async def _passed(self, info: SessionInfo, context: HostContext, asked: PassOptions, wrapper: str) -> Passed:
         policy = await policy_of(self._given, self._sessions, info, asked.policy)
         imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
         if asked.window_tokens is not None or asked.used_tokens is not None:
@@ -103,7 +98,7 @@ class Messages:
         situation = await situate(self._given, self._sessions, info, policy, asked, imported=imported)
         if situation.window_tokens is None:
             raise no_window()
-        result = await run_pass(self._given, self._sessions, self._offloaded, info, situation, request)
+        result = await run_pass(self._given, self._sessions, info, situation, request)
         note = host_note(asked.host or context.host)
         answer = report(info, situation, request, result, note=note)
         found = await asyncio.to_thread(check_messages, context.messages, context.form)

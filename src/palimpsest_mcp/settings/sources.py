@@ -19,16 +19,6 @@ from .places import CONFIG_VARIABLE, HOME_VARIABLE, home_folder, settings_file
 from .policies import FIELD_PREFIX, PolicyTable, read_table
 
 PREFIX = "PALIMPSEST_"
-TEST_VARIABLES = frozenset(
-    {
-        "PALIMPSEST_SHARED",
-        "PALIMPSEST_CRASH_SECONDS",
-        "PALIMPSEST_CRASH_SEED",
-        "PALIMPSEST_INSPECTOR",
-        "PALIMPSEST_CLAUDE_CODE",
-    }
-)
-"""Read by the tests and benchmarks only; not settings, and not errors."""
 
 _FILE_PATHS = ("home", "redaction_rule_files", "skills_roots")
 
@@ -80,7 +70,7 @@ def _known(keys: Iterable[str], where: str) -> None:
 
 def _known_variables(names: Iterable[str]) -> None:
     for name in names:
-        if not name.startswith(PREFIX) or name.startswith(FIELD_PREFIX) or name in TEST_VARIABLES:
+        if not name.startswith(PREFIX) or name.startswith(FIELD_PREFIX):
             continue
         if name not in (HOME_VARIABLE, CONFIG_VARIABLE):
             _known([name[len(PREFIX) :].lower()], f"environment variable {name}")

@@ -33,11 +33,6 @@ def folder_name(key: SessionKey) -> str:
     return _HASHED + key_hash(key)[:32]
 
 
-def is_hashed(folder: str) -> bool:
-    """Whether a folder's name does not tell the session's id."""
-    return folder.startswith(_HASHED)
-
-
 def key_hash(key: SessionKey) -> str:
     """Base32 of SHA-256, lower case, unpadded. The principal's length goes in, so that no two keys run together."""
     principal = key.principal.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The pinned client, and users of it. `make e2e` installs it and names its folder in PALIMPSEST_CLAUDE_CODE."""
+"""The pinned client, and users of it. `make e2e` installs it and names its folder in TEST_CLAUDE_CODE."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
-FOLDER = os.environ.get("PALIMPSEST_CLAUDE_CODE", "")
+FOLDER = os.environ.get("TEST_CLAUDE_CODE", "")
 
 
 @pytest.fixture(scope="module", autouse=True)

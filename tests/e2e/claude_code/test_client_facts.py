@@ -1,7 +1,7 @@
 """What we rely on in Claude Code, one fact a line: when a newer client changes one, its line says so.
 
 `docs/claude-code.md` names the version that was tested. To try another: `npm install` it in a folder of its own and
-name that folder in PALIMPSEST_CLAUDE_CODE.
+name that folder in TEST_CLAUDE_CODE.
 """
 
 from __future__ import annotations

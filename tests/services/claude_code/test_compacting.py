@@ -92,6 +92,24 @@ async def test_a_result_that_only_the_client_has_is_recorded_first(p: Palimpsest
     assert "toolu_unseen" in items
 
 
+@pytest.mark.parametrize("told_by_hooks", [True, False])
+async def test_parallel_results_whose_rows_come_late_may_leave_all_the_same(
+    p: Palimpsest, client: Open, told_by_hooks: bool
+) -> None:
+    c = client()
+    c.say("Why does the nightly job fail?")
+    names = [f"toolu_{n:03d}" for n in range(6)]
+    c.answer("", *((name, "Bash", {"command": f"./check.sh --step {name}"}) for name in names), used=9_000)
+    for n, name in enumerate(names):
+        said = json.dumps({"stdout": log_of(n, lines=120), "stderr": "", "interrupted": False, "isImage": False})
+        if told_by_hooks:
+            await c.hook("PostToolUse", tool_name="Bash", tool_use_id=name, tool_input="{}", tool_response=said)
+        one = {"tool_use_id": name, "text": log_of(n, lines=120), "isError": False}
+        c.rows.append({"role": "user", "text": "", "toolUses": [], "toolResults": [one]})
+    answer = await c.compact("auto")
+    assert answer["apply"] and set(answer["results"]) == set(names[:3])
+
+
 async def test_without_a_transcript_the_clients_own_list_is_compacted(p: Palimpsest, client: Open) -> None:
     c = client()
     await long_session(c, 18, used=175_000)

@@ -54,7 +54,7 @@ class HostEvents:
         self._notes = given.store.host_notes
         self._at_end = at_end
         self._conversations = Conversations(given, sessions)
-        keeping = Keeping(given, sessions, offloaded)
+        keeping = Keeping(given, sessions)
         self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping)
         self._losing = Losing(given, sessions, self._conversations, keeping)
         self._results = ToolResults(given, sessions, self._conversations)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from ...hosts.hook_calls import HookCall
 from ...hosts.module_rows import as_messages, results_of
 from ...hosts.pieces import text_of
@@ -14,12 +16,13 @@ from ...hosts.session_files import parse_value
 from ...ledger.fold import Fold
 from ...ledger.identity import call_key
 from ...ledger.view import item_of
-from ...models.events import Observation, Replaced, ReplacedBatch, ReplacedItem, Seen, SessionInfo
+from ...models.events import Observation, Replaced, Seen, SessionInfo
 from ...models.items import Item, content_bytes, content_sha256
 from ...models.pass_options import PassOptions
 from ...models.plans import ContextItem
 from ...models.records import OffloadRecord
 from ...policy.zones import triggers
+from ..committing import archive_and_commit, committed_batch
 from ..compact import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importing import Imported, import_context
@@ -30,7 +33,6 @@ from ..offloaded import Offloaded
 from ..pass_request import PassRequest
 from ..policies import stored_policy
 from ..sessions import Sessions
-from ..status_note import keep_status
 from .conversations import HOST, Conversation, Conversations
 from .preparing import Preparing
 
@@ -95,7 +97,7 @@ class CompactingInPlace:
             if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
                 return _due(False, "the last pass found nothing more to replace")
             request = PassRequest(policy=policy, options=PassOptions(dry_run=True))
-            planned = await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+            planned = await run_pass(self._given, self._sessions, one.info, situation, request)
             if planned.plan.slots or situation.usage.waiting:
                 return _due(True, f"{ratio:.0%} of the window is used")
             self._asked_at[one.info.session_id] = ratio
@@ -145,17 +147,15 @@ class CompactingInPlace:
         if not one.tail.rows:
             context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
             return await import_context(self._given, self._sessions, one.info, context)
-        missing = [
-            result
-            for result in results_of(rows)
-            if (state := imported.fold.states.get(call_key(text_of(result, "tool_use_id")))) is None
-            or not state.versions
-        ]
-        if not missing:
-            return imported
-        await self._conversations.write(one, self._unseen(one, missing, imported.counter))
-        fold, shown = await self._sessions.view(one.info, imported.counter)
-        return replace(imported, fold=fold, view=shown)
+        shown = results_of(rows)
+        missing = [result for result in shown if _known(imported.fold, result) is None]
+        if missing:
+            await self._conversations.write(one, self._unseen(one, missing, imported.counter))
+        # What the client shows an answer to waits for none, though the transcript may not have that row yet.
+        fold, seen = await self._sessions.view(one.info, imported.counter)
+        answered = {item.unit for result in shown if (item := _known(fold, result)) is not None}
+        context = msgspec.structs.replace(imported.context, open_units=imported.context.open_units - answered)
+        return replace(imported, fold=fold, view=seen, context=context)
 
     def _unseen(
         self, one: Conversation, results: Sequence[dict[str, Any]], counter: ContentCounter
@@ -191,7 +191,7 @@ class CompactingInPlace:
         request = PassRequest(
             policy=policy, options=options, reason="forced" if trigger == "manual" else "token_budget_exceeded"
         )
-        return situation, await run_pass(self._given, self._sessions, self._offloaded, one.info, situation, request)
+        return situation, await run_pass(self._given, self._sessions, one.info, situation, request)
 
     async def _results(
         self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
@@ -236,32 +236,20 @@ class CompactingInPlace:
         return answer
 
     async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
-        kept = await self._keeping.these(info, items, counter, reason="forced")
-        batches = tuple(
-            ReplacedBatch(
-                batch_id=one.record.batch_id,
-                items=tuple(
-                    ReplacedItem(
-                        id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens
-                    )
-                    for item in one.record.items
-                ),
-                original_tokens=one.record.original_token_count,
-                digest_tokens=one.record.digest_token_count,
-                digest_sha256=one.record.digest_sha256,
-                mode="pointer",
-            )
-            for one in kept
-        )
+        made = await self._keeping.made(info, items, counter, reason="forced")
+        batches = tuple(committed_batch(one.record) for one in made)
 
-        def decide(fold: Fold) -> list[Replaced]:
-            names = {item.id for batch in batches for item in batch.items}
-            if names & fold.decided.replacements.keys():
-                return []
-            return [Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())]
+        def decide(fold: Fold) -> Replaced | None:
+            if fold.decided.replacements.keys() & {one.item.id for one in items}:
+                return None
+            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())
 
-        await self._sessions.decide(info, decide)
-        await keep_status(self._given, self._sessions, info)
+        await archive_and_commit(self._given, self._sessions, info, made, decide)
+
+
+def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
+    """What the ledger has of a result that the client shows."""
+    return item_of(fold, call_key(text_of(result, "tool_use_id")))
 
 
 def _due(compact: bool, why: str) -> str:

@@ -91,12 +91,6 @@ class ToolResults:
             if item is not None:
                 await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
 
-    async def take_failure(self, call: HookCall) -> None:
-        """A call that failed: its error text is in the transcript soon, and read from there."""
-        one = await self._conversations.of(call)
-        async with self._conversations.turn(one):
-            await self._conversations.follow(one)
-
     async def _at_birth(self, one: Conversation, call: HookCall) -> Born | None:
         answer = ToolAnswer(
             tool_name=call.text("tool_name"),
