@@ -5,7 +5,7 @@
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
-CRASH_SECONDS ?= 8
+CRASH_SECONDS ?= 3
 # As many processes as there are cores; WORKERS=0 runs in one, for a debugger.
 WORKERS ?= auto
 PYTEST ?= $(VENV)/bin/python -m pytest
@@ -29,7 +29,7 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (8)
+test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
 	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) $(ARGS)
 
 goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
@@ -53,8 +53,9 @@ bench: $(DEV) ## measure, and write benchmarks/results.md
 mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 	$(BIN)/python tests/mutants/run.py $(ARGS)
 
-torture: ## the crash harness for ten minutes each
+torture: ## the crash harness for ten minutes each, then 2,000 examples of each property
 	$(MAKE) test CRASH_SECONDS=600 WORKERS=0 ARGS="-m crash"
+	HYPOTHESIS_PROFILE=torture $(MAKE) test ARGS="-m 'not crash and not e2e' --ignore tests/e2e"
 
 .build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }

@@ -7,8 +7,14 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from palimpsest_mcp.hosts.claude_code_settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
+
+# A test that names no number of its own takes the profile's; `make torture` asks for the long one.
+settings.register_profile("short", max_examples=40, deadline=None)
+settings.register_profile("torture", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Two hundred command lines over a folder full of files, links and stores: no file of the user's is replaced."""
+"""Command lines drawn by chance over a folder full of files, links and stores: no file of the user's is replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .conftest import conversation
 
 Program = Callable[..., Any]
 
-RUNS = 200
+RUNS = 600 if os.environ.get("HYPOTHESIS_PROFILE") == "torture" else 70
 TARGETS = [
     "notes.txt", "data.csv", "night.json", "night.jsonl", "hard", "soft", "soft-to-soft", "dangling", "circle",
     "pipe", "null", "folder", "folder/inner.txt", "way/inner.txt", "way/night.json", "write-protected", "-dash",
@@ -146,7 +146,7 @@ def test_nothing_that_was_there_is_replaced(program: Program, world: Path) -> No
         statuses[status] += 1
         written += len(after.keys() - before.keys())
         replaced += len(changed)
-    assert written > 10 and replaced > 3 and statuses[19] > 60  # or nothing was tried
+    assert written > RUNS // 20 and replaced > 0 and statuses[19] > RUNS // 4  # or nothing was tried
     for home in ("home", "elsewhere"):
         assert program("verify", "--home", home).status == 0
         assert program("list", "night", "--home", home).status == 0

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp.__main__ import main
 from palimpsest_mcp.app import Palimpsest
 from palimpsest_mcp.cli.hooking import APART, answer_hook, hook_arguments
 from palimpsest_mcp.store.host_files import HostFiles
@@ -69,14 +70,20 @@ def test_the_first_start_of_all_says_nothing_and_makes_nothing(home: Path) -> No
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "") and not home.exists()
 
 
-@pytest.mark.parametrize(
-    "payload", ["", "no JSON", "[]", "{}", '{"session_id": ""}', '{"session_id": 7, "source": []}']
-)
 @pytest.mark.parametrize("event", ["SessionStart", "SessionEnd", "", "Unheard"])
-def test_no_input_makes_it_fail(home: Path, event: str, payload: str) -> None:
+def test_no_input_makes_it_fail(
+    home: Path, event: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In a process of its own once, and then in this one."""
     home.mkdir()
-    ran = hook(home, event, payload)
+    ran = hook(home, event, "no JSON")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    monkeypatch.setenv("PALIMPSEST_HOME", str(home))
+    monkeypatch.setattr(sys, "executable", shutil.which("true"))
+    for payload in ("", "[]", "{}", '{"session_id": ""}', '{"session_id": 7, "source": []}'):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(payload.encode())))
+        assert main(["hook", *([event] if event else [])]) == 0, payload
+        assert capfd.readouterr() == ("", ""), payload
 
 
 def test_with_auto_off_a_start_says_nothing(home: Path) -> None:

@@ -31,7 +31,7 @@ from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = int(os.environ.get("TEST_CRASH_SEED", "20260422"))
 REDACTOR = open_redactor(b"k" * 32)
 PATTERN = "use the api"

@@ -27,7 +27,7 @@ from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = int(os.environ.get("TEST_CRASH_SEED", "20261122"))
 NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 WRITTEN = (("old", 40), ("older", 100), ("a", 3), ("a", 2), ("a", 45))

@@ -1,6 +1,6 @@
 """Writer processes that compete on one session and are killed, again and again, on the real disk.
 
-`TEST_CRASH_SECONDS` (8) is how long, `TEST_CRASH_SEED` (1) with which chances.
+`TEST_CRASH_SECONDS` (3) is how long, `TEST_CRASH_SEED` (1) with which chances.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palimpsest_mcp.store import DiskStore
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = os.environ.get("TEST_CRASH_SEED", "1")
 WRITERS = 4
 

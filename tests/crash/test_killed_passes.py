@@ -19,7 +19,7 @@ from palimpsest_mcp.app import Palimpsest
 
 pytestmark = [pytest.mark.anyio, pytest.mark.crash]
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 
 WORKER = """
 import asyncio, json, sys

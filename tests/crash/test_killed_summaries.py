@@ -17,7 +17,7 @@ from palimpsest_mcp.app import Palimpsest
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 
 WORKER = """

@@ -1,6 +1,6 @@
 """Purges that are killed at every step, and purges under a writer that goes on in another process.
 
-`TEST_CRASH_SECONDS` (8) is how long the other process writes; every crash point is visited once, whatever it
+`TEST_CRASH_SECONDS` (3) is how long the other process writes; every crash point is visited once, whatever it
 says.
 """
 
@@ -37,7 +37,7 @@ from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
 pytestmark = pytest.mark.crash
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SCRIPT = Path(__file__).with_name("purged_writer.py")
 _WRITER = runpy.run_path(str(SCRIPT))
 KEY: SessionKey = _WRITER["KEY"]

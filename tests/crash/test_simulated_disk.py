@@ -1,6 +1,6 @@
 """Every crash point and every single failure of a workload on a simulated disk, over what may be left on it.
 
-`TEST_CRASH_SECONDS` (8) bounds each of the two explorations, `TEST_CRASH_SEED` (1) seeds them. Every point
+`TEST_CRASH_SECONDS` (3) bounds each of the two explorations, `TEST_CRASH_SEED` (1) seeds them. Every point
 is visited once, whatever the bound.
 """
 
@@ -29,7 +29,7 @@ from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 ROLL_BYTES = 700
 """So small that the workload fills several segments."""

@@ -1,6 +1,6 @@
 """System calls of a real writer that fail, or kill it, one at a time, by strace. Linux with ptrace only.
 
-`TEST_CRASH_SECONDS` (8) is how long, `TEST_CRASH_SEED` (1) in which order.
+`TEST_CRASH_SECONDS` (3) is how long, `TEST_CRASH_SEED` (1) in which order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from palimpsest_mcp.store import DiskStore
 
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "8"))
+SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 LEAST_CASES = 6
 FAULTS = {

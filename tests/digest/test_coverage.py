@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.coverage import Candidate
@@ -73,7 +73,6 @@ _CANDIDATES = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(_CANDIDATES, st.integers(0, 300), st.lists(st.floats(0, 8), min_size=3, max_size=3))
 def test_it_never_costs_more_than_there_is_room(found: list[Candidate], room: int, wanted: list[float]) -> None:
     chosen = choose(found, room, wanted)

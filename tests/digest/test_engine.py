@@ -48,7 +48,7 @@ _LINES = st.lists(
     min_size=1,
     max_size=60,
 )
-_QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _digest_or_none(request: DigestRequest, bench: Bench) -> Digest | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.json_records import leaf_text, parse_json, records_of
@@ -67,7 +67,6 @@ def test_what_is_no_json_or_too_deep_is_read_as_text() -> None:
     assert records_of(parse_json(json.dumps(deep)) or []) is None
 
 
-@settings(max_examples=80, deadline=None)
 @given(_JSON)
 def test_no_leaf_is_lost(value: Any) -> None:
     text = json.dumps(value)

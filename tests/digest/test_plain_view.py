@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.plain import plain
@@ -23,7 +23,6 @@ def test_text_that_is_fit_is_the_same_object() -> None:
     assert plain(text) is text
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=200))
 def test_nothing_unseen_is_left_and_a_second_time_changes_nothing(text: str) -> None:
     shown = plain(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.cells import shown_of
@@ -254,7 +254,6 @@ _ALIKE = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(_LINES, _ALIKE))
 def test_every_cell_stands_whole_and_in_order_in_its_line(texts: list[str]) -> None:
     lines = lines_of(*dict.fromkeys(texts))
@@ -271,7 +270,6 @@ def test_every_cell_stands_whole_and_in_order_in_its_line(texts: list[str]) -> N
                 at += len(cell)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(_LINES, _ALIKE))
 def test_every_specific_of_a_line_is_in_its_row_or_in_the_heading_or_was_left_out_of_both(texts: list[str]) -> None:
     lines = lines_of(*dict.fromkeys(texts))
@@ -285,7 +283,6 @@ def test_every_specific_of_a_line_is_in_its_row_or_in_the_heading_or_was_left_ou
                 assert mark.spec in (*row.specs, *family.specs) or value in family.heading
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.one_of(_LINES, _ALIKE))
 def test_no_row_says_what_the_registry_does_not_find_in_its_line(texts: list[str]) -> None:
     for family in families_of(lines_of(*dict.fromkeys(texts))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.routing import stretches
@@ -69,7 +69,6 @@ def test_a_chained_traceback_is_one_stretch() -> None:
     assert [stretch.route for stretch in stretches(chained)] == ["traceback"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from([*LOG[:2], *TRACE, *DIFF, "", "text"]), st.text(max_size=20)), max_size=40))
 def test_stretches_cover_all_lines_in_order_without_gaps(lines: list[str]) -> None:
     found = stretches(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.sharing import need_of, share_out
@@ -26,7 +26,6 @@ def test_what_is_seen_already_needs_nothing() -> None:
     assert need_of(text, registry, seen) == 0
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.integers(0, 50_000),
     st.lists(st.tuples(st.floats(0, 5_000), st.integers(1, 20_000)), min_size=1, max_size=12),

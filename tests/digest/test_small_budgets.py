@@ -75,7 +75,7 @@ _RECORD = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     records=st.lists(st.lists(_RECORD, min_size=1, max_size=12), min_size=1, max_size=3),
     share=st.sampled_from([0.1, 0.2, 0.4, 0.7]),

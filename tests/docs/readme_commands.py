@@ -8,20 +8,30 @@ lines must only succeed. A block `python` is run as a file. Words after `console
 or a network) is never run; `clone` (installs something) only with --fresh-clone, in a clone of the checkout, with
 nothing of ours on the PATH. All commands share one new folder and store. --update writes what was really printed into
 the page, in the place of what no longer fits; put the `…` back where it is due.
+
+Without --fresh-clone, a command that is nothing but `palimpsest-mcp WORDS`, or begins a pipe so, runs in a fork of this
+process, which has imported the program once; starting it anew costs a second each.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+PROGRAM = "palimpsest-mcp"
+SHELL = frozenset("|&;<>()$`*?[]{}~#!\\\n")
+"""What only a shell understands."""
 FENCE = re.compile(r"^```(console|python)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ANY = "…"
 
@@ -75,22 +85,83 @@ class Outcome:
     problem: str = ""
 
 
-def run(step: Step, folder: Path, environment: dict[str, str]) -> Outcome:
+def run(step: Step, folder: Path, environment: dict[str, str], *, forked: bool) -> Outcome:
+    head, pipe, rest = step.command.partition(" | ")
+    if forked and (words := plain_words(head)):
+        status, out, err = in_fork(words, folder, environment)
+        if pipe and status == 0:
+            status, out, err = in_shell(rest, folder, environment, out)
+    else:
+        status, out, err = in_shell(step.command, folder, environment)
+    if status != 0:
+        return Outcome(out, f"ended with {status}\n{out[-3000:]}{err[-3000:]}")
+    if step.expected and not matches(step.expected, out):
+        return Outcome(out, "printed something else:\n" + out)
+    return Outcome(out)
+
+
+def in_shell(command: str, folder: Path, environment: dict[str, str], given: str = "") -> tuple[int, str, str]:
     done = subprocess.run(
-        ["bash", "-c", step.command],
+        ["bash", "-c", command],
         cwd=folder,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        input=given,
         capture_output=True,
         timeout=900,
         encoding="utf-8",
         errors="replace",
     )
-    if done.returncode != 0:
-        return Outcome(done.stdout, f"ended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    if step.expected and not matches(step.expected, done.stdout):
-        return Outcome(done.stdout, "printed something else:\n" + done.stdout)
-    return Outcome(done.stdout)
+    return done.returncode, done.stdout, done.stderr
+
+
+def plain_words(command: str) -> list[str]:
+    """The words of a command that is the program and nothing else; empty for any other."""
+    command = command.replace("\\\n", " ")
+    if SHELL & set(re.sub(r"""'[^']*'|"[^"$`\\!]*\"""", "", command)):
+        return []
+    words = shlex.split(command)
+    return words if words[0] == PROGRAM else []
+
+
+def in_fork(words: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str, str]:
+    """What the program does with these words in a process that has only to be copied."""
+    main = main_of_the_program()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if child == 0:
+            status = 70
+            try:
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                os.chdir(folder)
+                os.environ.clear()
+                os.environ.update(environment)
+                sys.stdin, sys.argv = os.fdopen(0, encoding="utf-8"), words
+                sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
+                status = main(words[1:])
+                sys.stdout.flush()
+                sys.stderr.flush()
+            finally:
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0)
+        err.seek(0)
+        return status, out.read().decode("utf-8", "replace"), err.read().decode("utf-8", "replace")
+
+
+@cache
+def main_of_the_program() -> Callable[[list[str]], int]:
+    """The program with all that its commands import, but no thread and no file of its own yet."""
+    import palimpsest_mcp.cli.entry as entry
+    from palimpsest_mcp.__main__ import main
+    from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+
+    load_vocabulary()
+    importlib.import_module("palimpsest_mcp.app")
+    for module, _, _ in entry.COMMANDS.values():
+        importlib.import_module(f".{module}", entry.__package__)
+    return main
 
 
 def updated(page: str, step: Step, printed: str) -> str:
@@ -136,7 +207,7 @@ def main() -> int:
             for step in steps_of(page):
                 if step.needs_clone and not options.fresh_clone:
                     continue
-                outcome = run(step, work, environment)
+                outcome = run(step, work, environment, forked=not options.fresh_clone)
                 say(f"{'WRONG' if outcome.problem else 'ok   '} $ {step.command.splitlines()[0]}")
                 if outcome.problem:
                     wrong += 1

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import HandWrittenTooLong
@@ -209,7 +209,6 @@ hostile = st.text(max_size=80) | st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(hostile, max_size=8), st.sampled_from(["active", "failures", "pending"]))
 def test_no_text_can_forge_anything_and_what_is_written_reads_back(said: list[str], section: Section) -> None:
     texts = [text for text in dict.fromkeys(safe_line(one) for one in said) if text]
@@ -225,7 +224,6 @@ def test_no_text_can_forge_anything_and_what_is_written_reads_back(said: list[st
     assert text.encode()
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=30))
 def test_any_file_can_be_read_and_its_lines_survive(lines: list[str]) -> None:
     before = "\n".join(lines).replace("\r", "")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from labelled_pairs import DIFFERENT, SAME
 
 from palimpsest_mcp.experience.forms import form_of, key_hash, quick_form
 
-QUICK = settings(max_examples=60, deadline=None)
 words = st.lists(st.text(string.ascii_lowercase, min_size=3, max_size=9), min_size=2, max_size=8)
 
 
@@ -49,7 +48,6 @@ def test_a_text_without_a_word_has_no_form(text: str) -> None:
     assert form_of(text).key == ""
 
 
-@QUICK
 @given(words, st.integers(0, 10**6), st.integers(0, 10**6))
 def test_numbers_case_and_white_space_do_not_count(parts: list[str], one: int, other: int) -> None:
     first = " ".join([*parts, str(one), "rows"])
@@ -57,7 +55,6 @@ def test_numbers_case_and_white_space_do_not_count(parts: list[str], one: int, o
     assert form_of(first).key == form_of(second).key
 
 
-@QUICK
 @given(words)
 def test_a_negation_always_makes_another_rule(parts: list[str]) -> None:
     text = " ".join(parts)
@@ -65,7 +62,6 @@ def test_a_negation_always_makes_another_rule(parts: list[str]) -> None:
         assert form_of(text).key != form_of("do not " + text).key
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=60), st.integers(0, 99999))
 def test_where_the_quick_form_is_equal_the_form_is_too(text: str, number: int) -> None:
     changed = text.replace(" 7 ", f" {number} ")
@@ -73,7 +69,6 @@ def test_where_the_quick_form_is_equal_the_form_is_too(text: str, number: int) -
         assert form_of(text) == form_of(changed)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_has_a_form_and_always_the_same(text: str) -> None:
     assert form_of(text) == form_of(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.experience.reading import day_of, identity_of, month_of, read_line
@@ -100,7 +100,6 @@ def test_what_is_no_event_is_damaged(raw: bytes) -> None:
     assert event is None or day_of(event.ts) is None
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=80))
 def test_no_bytes_make_the_reader_fail(raw: bytes) -> None:
     read_line(raw)

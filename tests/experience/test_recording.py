@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidEvent
@@ -174,7 +174,6 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.dictionaries(st.sampled_from([*EIGHTEEN, "id", "query", "zzz"]), json_values, max_size=8))
 def test_any_event_is_refused_or_written_as_one_line_that_reads_back(event: dict[str, Any]) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.experience.safe_text import MAX_CHARS, reads_like_orders, safe_line
@@ -57,7 +57,6 @@ rules = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(rules, max_size=3), st.binary(max_size=30))
 def test_side_files_and_snapshots_read_back_as_they_were_written(some: list[Rule], digest: bytes) -> None:
     side = Side(skill="x", parts=(ReadPart(LIVE_LOG, "h", 7, DAY),), rules=tuple(some), damaged=3)
@@ -94,7 +93,6 @@ def test_an_archive_is_left_alone_once_its_newest_event_is_too_old() -> None:
         assert still_counts(read, DAY) == counts
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400))
 def test_a_safe_line_is_one_short_line_and_stays_as_it_is(text: str) -> None:
     line = safe_line(text)

@@ -173,7 +173,6 @@ lines = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(lines, st.randoms(use_true_random=False))
 def test_order_and_repetition_change_no_count(log: list[bytes], random: Random) -> None:
     def picture(parts: list[bytes]) -> list[tuple[object, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
@@ -116,7 +116,6 @@ def handoffs(template: Template) -> st.SearchStrategy[Handoff]:
 
 
 @pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_template_reads_back_as_it_was_written(template: Template, data: st.DataObject) -> None:
     handoff = data.draw(handoffs(template))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.hosts.session_files import detect_form, parse_value, transcripts
@@ -49,7 +49,6 @@ chat_messages = st.one_of(
 openai_lists: st.SearchStrategy[list[Any]] = st.lists(chat_messages, max_size=10)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.one_of(anthropic_lists, openai_lists))
 def test_any_list_is_read_named_changed_and_put_back(given_list: list[Any]) -> None:
     before = copy.deepcopy(given_list)
@@ -73,7 +72,6 @@ def test_any_list_is_read_named_changed_and_put_back(given_list: list[Any]) -> N
     assert reader.parse(back).items == context.items
 
 
-@settings(max_examples=100, deadline=None)
 @given(anthropic_lists)
 def test_every_result_shares_a_unit_with_a_call_of_its_id_before_it_or_stands_alone(given_list: list[Any]) -> None:
     items = parse_value(given_list, form="anthropic").items
@@ -85,7 +83,6 @@ def test_every_result_shares_a_unit_with_a_call_of_its_id_before_it_or_stands_al
             assert all(call.call_id == item.call_id for call in callers)
 
 
-@settings(max_examples=60, deadline=None)
 @given(anthropic_lists, st.integers(1, 4))
 def test_what_is_appended_leaves_the_items_before_it_as_they_were(given_list: list[Any], more: int) -> None:
     head = parse_value(given_list[:-more], form="anthropic").items

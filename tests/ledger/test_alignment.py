@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.ledger.alignment import Alignment, align
@@ -44,7 +44,6 @@ def replace(fold: Fold, one: Item, part: str, rev: int = 1) -> None:
 
 
 @given(st.lists(st.sampled_from("abcde"), max_size=8))
-@settings(max_examples=100, deadline=None)
 def test_importing_twice_writes_nothing(words: list[str]) -> None:
     seen: dict[str, int] = {}
     items: list[Item] = []

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.ledger.fold import Fold, batch_id, batch_number
@@ -125,7 +125,6 @@ def histories(draw: st.DrawFn) -> list[Event]:
 
 
 @given(histories(), st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
 def test_any_order_repetition_and_split_of_events_folds_to_the_same(events: list[Event], chance: random.Random) -> None:
     shuffled = events + chance.choices(events, k=3)
     chance.shuffle(shuffled)
@@ -245,7 +244,6 @@ def test_an_unanswered_newest_call_opens_its_unit_and_later_words_close_it() -> 
 
 
 @given(st.integers(1, 10**7))
-@settings(max_examples=50, deadline=None)
 def test_a_batch_id_reads_back_as_its_number(number: int) -> None:
     assert batch_number(batch_id(number)) == number
 

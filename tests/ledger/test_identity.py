@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.ledger.identity import ItemIds, call_key, is_sane, json_key
@@ -99,7 +99,6 @@ call_ids = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["result", "call", "text"]), call_ids), max_size=30))
 def test_ids_are_unique_and_the_same_for_the_same_list(steps: list[tuple[str, Any]]) -> None:
     def name() -> list[str]:

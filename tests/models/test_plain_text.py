@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.plain_text import plain, plain_line
@@ -13,7 +13,6 @@ ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
 
 @given(ANY_TEXT)
-@settings(max_examples=200, deadline=None)
 def test_no_character_that_acts_on_a_terminal_is_left(text: str) -> None:
     shown = plain(text)
     assert not any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in shown if char not in "\t\n")
@@ -24,7 +23,6 @@ def test_no_character_that_acts_on_a_terminal_is_left(text: str) -> None:
 
 
 @given(ANY_TEXT)
-@settings(max_examples=100, deadline=None)
 def test_plain_text_stays_as_it_is(text: str) -> None:
     assert plain(plain(text)) == plain(text)
 

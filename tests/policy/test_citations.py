@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.policy.citations import canonical_url, index_lines, parse_lines
@@ -32,7 +32,6 @@ def test_two_spellings_of_one_source_are_recognised(url: str, canonical: str) ->
     assert canonical_url(url) == canonical
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60) | st.from_regex(r"https?://[A-Za-z0-9.]{1,9}/[\w/?&=#.-]{0,30}", fullmatch=True))
 def test_the_canonical_form_of_a_canonical_form_is_itself(url: str) -> None:
     assert canonical_url(canonical_url(url)) == canonical_url(url)
@@ -60,7 +59,6 @@ def test_white_space_in_a_url_cannot_forge_a_second_entry() -> None:
     assert index_lines(lines, ["https://b.org"])[-1] == "[2] https://b.org"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=12))
 def test_an_index_reads_back_as_it_was_written(urls: list[str]) -> None:
     lines = index_lines((), urls)

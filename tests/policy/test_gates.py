@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.items import Action, Item, Verb, content_sha256
@@ -299,7 +299,6 @@ def test_what_stays_word_for_word_gives_way_to_a_forced_keep_last_only() -> None
 @given(
     st.lists(st.tuples(st.sampled_from(["read", "edit", "run", "say"]), st.integers(0, 3), st.booleans()), max_size=30)
 )
-@settings(max_examples=60, deadline=None)
 def test_whatever_happened_every_item_has_one_gate_and_the_newest_of_a_kind_is_never_forgotten(
     steps: list[tuple[str, int, bool]],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.items import Item
@@ -19,7 +19,6 @@ KINDS = st.sampled_from(["tool_result"] * 6 + ["evidence", "message", "tool_call
 STATES: st.SearchStrategy[Literal["live", "replaced", "gone"]] = st.sampled_from(
     ("live", "live", "live", "live", "live", "live", "live", "live", "replaced", "gone")
 )
-quick = settings(max_examples=120, deadline=None)
 
 
 @st.composite
@@ -67,7 +66,6 @@ calls = st.fixed_dictionaries(
 )
 
 
-@quick
 @given(contexts(), policies, calls)
 def test_only_free_items_leave_and_whole_units_in_order_of_age(
     items: list[ContextItem], policy: Policy, how: dict[str, Any]
@@ -87,7 +85,6 @@ def test_only_free_items_leave_and_whole_units_in_order_of_age(
     assert all(age < other for age in ages for unit, other in first_of.items() if unit not in units)
 
 
-@quick
 @given(contexts(), policies, calls)
 def test_what_never_leaves_is_in_no_slot(items: list[ContextItem], policy: Policy, how: dict[str, Any]) -> None:
     left = {item_id for slot in plan(items, policy, **how).slots for item_id in slot.item_ids}
@@ -105,7 +102,6 @@ def test_what_never_leaves_is_in_no_slot(items: list[ContextItem], policy: Polic
             assert not any(one.pinned or one.call_open or one.item.id in newest for one in mates)
 
 
-@quick
 @given(contexts(), policies, calls)
 def test_numbers_agree_and_budgets_are_inside_their_batches(
     items: list[ContextItem], policy: Policy, how: dict[str, Any]
@@ -121,7 +117,6 @@ def test_numbers_agree_and_budgets_are_inside_their_batches(
         assert how["target"] is None or slot.ceiling_tokens == slot.budget_tokens
 
 
-@quick
 @given(contexts(), policies, calls)
 def test_the_last_unit_was_needed_and_a_plan_is_the_same_every_time(
     items: list[ContextItem], policy: Policy, how: dict[str, Any]
@@ -133,7 +128,6 @@ def test_the_last_unit_was_needed_and_a_plan_is_the_same_every_time(
         assert found.before_tokens - sum(slot.tokens - slot.budget_tokens for slot in earlier) > found.target_tokens
 
 
-@quick
 @given(contexts(st.just("tool_result"), alone=True))
 def test_k_is_the_largest_that_meets_the_target(items: list[ContextItem]) -> None:
     found = plan(items, RESEARCH, force=True)
@@ -144,7 +138,6 @@ def test_k_is_the_largest_that_meets_the_target(items: list[ContextItem]) -> Non
         assert found.keep_last == 3
 
 
-@quick
 @given(contexts(), policies, st.data())
 def test_a_pass_that_goes_on_with_real_counts_ends_and_never_repeats_itself(
     items: list[ContextItem], policy: Policy, data: st.DataObject
@@ -161,7 +154,6 @@ def test_a_pass_that_goes_on_with_real_counts_ends_and_never_repeats_itself(
     assert rest.reaches_target or free <= set(ids)
 
 
-@quick
 @given(contexts(), policies, st.integers(3, 12))
 def test_a_smaller_k_never_protects_more(items: list[ContextItem], policy: Policy, newest: int) -> None:
     wide = {one.item_id for one in judge(items, policy, keep_last=newest) if one.verdict == "free"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.sharing import share_out, wanted
@@ -120,7 +120,6 @@ def test_k_does_not_shrink_for_the_sake_of_larger_digests() -> None:
     assert found.keep_last == 12
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(200, 30_000), st.floats(0, 4_000)), min_size=4, max_size=40),
     st.floats(0.05, 0.95),
@@ -142,7 +141,6 @@ def test_a_target_is_met_by_the_first_units_or_missed_only_where_no_budget_could
         assert kept + least > found.target_tokens - len(items), "not even the least digests would meet it"
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(200, 30_000), st.floats(0, 4_000)), min_size=4, max_size=40),
     st.lists(st.floats(0.02, 0.95), min_size=2, max_size=6),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.policies import Policy
@@ -64,7 +64,6 @@ def test_an_unknown_number_gives_no_ratio_rather_than_zero() -> None:
     assert ratio_of(0, 100) == 0.0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 10**9))
 def test_exactly_seventy_percent_triggers_in_a_window_of_any_size(tenth: int) -> None:
     assert triggers(ratio_of(7 * tenth, 10 * tenth), RESEARCH)

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from key_material import ALNUM, Forge
 from labelled_positives import positives
@@ -54,7 +54,6 @@ def test_a_hash_cannot_be_had_without_the_key() -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
 def test_redacting_twice_changes_nothing(text: str) -> None:
     once = REDACTOR.redact(text)
     again = REDACTOR.redact(once.text)
@@ -104,7 +103,6 @@ def test_a_mark_that_another_key_made_hides_nothing() -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
 def test_what_is_not_masked_stays_as_it_was(text: str) -> None:
     """The text around the marks, in order, is the text around the secrets."""
     redacted = REDACTOR.redact(text)
@@ -117,7 +115,6 @@ def test_what_is_not_masked_stays_as_it_was(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(), max_size=200))
-@settings(max_examples=60, deadline=None)
 def test_any_text_can_be_redacted(text: str) -> None:
     assert isinstance(REDACTOR.redact(text).text, str)
     assert REDACTOR.final_check(REDACTOR.redact(text).text) == {}

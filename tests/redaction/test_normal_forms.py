@@ -8,7 +8,7 @@ import quopri
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from key_material import BASE32, Forge
 
@@ -110,7 +110,6 @@ PARTS = [
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=60).map("".join))
-@settings(max_examples=150, deadline=None)
 def test_every_reading_leads_back_into_the_text(text: str) -> None:
     raw = text.encode()
     for view in views(raw)[1:]:

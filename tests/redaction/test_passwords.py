@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from key_material import Forge
 from labelled_passwords import PLAIN_WORDS
@@ -60,7 +60,6 @@ def test_in_prose_only_what_is_conspicuous_is_taken_for_a_password() -> None:
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=100, deadline=None)
 def test_any_text_can_be_judged(value: str) -> None:
     value = value.encode("utf-8", "replace").decode()
     assert all(is_password(value, form) in (True, False) for form in FORMS) and is_conspicuous(value) in (True, False)

@@ -88,7 +88,6 @@ def test_half_a_pair_stands_as_its_escape() -> None:
 
 
 @given(st.integers(0, 10**15 - 1))
-@settings(max_examples=50, deadline=None)
 def test_a_cursor_reads_back(offset: int) -> None:
     assert offset_of(cursor_at(offset)) == offset
 

@@ -161,6 +161,8 @@ def test_a_prompt_that_there_is_not_is_answered_by_the_names_of_those_there_are(
 
 def interrupted(code: list[str], home: Path, until: str, *, first: str = "") -> tuple[int, str]:
     """Status and standard error of a process that gets SIGINT once it has said a line that begins so."""
+    # Whoever runs these tests in the background may have us ignore the signal, and a child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         code,
         stdin=subprocess.PIPE,

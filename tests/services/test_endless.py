@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -11,8 +12,9 @@ from palimpsest_mcp.app import Palimpsest
 
 pytestmark = pytest.mark.anyio
 
-ROUNDS = 35
-WINDOW = 48_000
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
+ROUNDS, WINDOW = (35, 48_000) if LONG else (14, 24_000)
+"""In the smaller window digests go up a level within half as many rounds."""
 A_ROUND = 6
 LINES = 110
 TARGET = 0.5
@@ -54,7 +56,7 @@ def results(messages: Messages) -> dict[str, str]:
     return found
 
 
-async def test_thirty_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:
+async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:
     whole: Messages = [{"role": "user", "content": "Watch the probe until it fails."}]
     context: Messages = list(whole)
     passes = lifted_in = 0
@@ -77,7 +79,7 @@ async def test_thirty_rounds_stay_under_the_target_lose_nothing_and_invent_nothi
         for row in rows:
             counts = row.specifics
             assert counts.shown + counts.elsewhere + counts.left_out == counts.total
-    assert passes >= 30 and lifted_in >= 3
+    assert passes >= ROUNDS - 5 and lifted_in >= 3
     texts = results(whole)
     known = set(_VALUE.findall("\n".join(texts.values())))
     for call, text in results(context).items():

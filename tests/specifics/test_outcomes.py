@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.specifics.cues import DEAD_END, DECIDED, SUPERSEDES, name_after, sentences
@@ -59,7 +59,6 @@ def test_the_end_of_a_long_output_is_read() -> None:
 
 
 @given(st.text(max_size=400), st.booleans())
-@settings(max_examples=80, deadline=None)
 def test_a_line_that_is_named_stands_in_the_text(text: str, is_error: bool) -> None:
     found = outcome_of(text, is_error=is_error)
     assert found.line in text and "\n" not in found.line

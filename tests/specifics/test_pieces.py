@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.specifics.pieces import LONGEST_PATH, Leaf, embedded, json_leaves, lines, sentences
@@ -27,7 +27,6 @@ def flat(value: object, path: tuple[str | int, ...] = ()) -> list[Leaf]:
 
 
 @given(documents, st.sampled_from([None, 2]), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_leaves_are_what_json_reads_with_every_literal_as_written(
     value: object, indent: int | None, ascii_only: bool
 ) -> None:
@@ -96,7 +95,6 @@ def test_the_key_of_a_leaf_is_the_nearest_named_step() -> None:
 
 
 @given(st.text())
-@settings(max_examples=60, deadline=None)
 def test_lines_end_at_newlines_only(text: str) -> None:
     assert "\n".join(lines(text)) == text.removesuffix("\n")
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.specifics import Span
@@ -41,7 +41,6 @@ def test_it_is_a_registry() -> None:
 
 
 @given(st.lists(LINES, max_size=4))
-@settings(max_examples=150, deadline=None)
 def test_a_text_holds_what_its_lines_hold_and_nothing_else(lines: list[str]) -> None:
     wanted: list[Span] = []
     at = 0
@@ -68,7 +67,6 @@ def test_a_line_holds_the_same_wherever_it_stands(line: str) -> None:
 
 
 @given(LINES)
-@settings(max_examples=200, deadline=None)
 def test_spans_are_in_order_do_not_overlap_and_quote_the_text(line: str) -> None:
     end = 0
     for span in REGISTRY.spans(line):
@@ -79,7 +77,6 @@ def test_spans_are_in_order_do_not_overlap_and_quote_the_text(line: str) -> None
 
 @given(LINES)
 @example("ada@h:/x$\\")
-@settings(max_examples=200, deadline=None)
 def test_what_is_found_is_found_again_alone_in_rows_and_in_entries(line: str) -> None:
     """A ledger entry shows a specific without its line; it must still be the same specific, and only that.
 
@@ -91,7 +88,6 @@ def test_what_is_found_is_found_again_alone_in_rows_and_in_entries(line: str) ->
 
 
 @given(LINES.filter(lambda line: "→" not in line), LINES, st.sampled_from([" | ", "\t", "\n"]))
-@settings(max_examples=150, deadline=None)
 def test_layout_between_two_texts_changes_nothing_in_either(left: str, right: str, joint: str) -> None:
     assume("command" not in {cls for cls, _ in REGISTRY.set_of(right)})  # one only at the start of its line
     assume(joint == "\n" or "command" not in {cls for cls, _ in REGISTRY.set_of(left)})  # it is the rest of its line
@@ -99,7 +95,6 @@ def test_layout_between_two_texts_changes_nothing_in_either(left: str, right: st
 
 
 @given(SINGLE, st.data())
-@settings(max_examples=200, deadline=None)
 def test_a_cut_specific_is_never_taken_for_the_whole(one: tuple[str, str], data: st.DataObject) -> None:
     """What is left of a cut is another specific, or none: so nothing cut passes for shown (D5)."""
     start = data.draw(st.integers(0, len(one[1]) - 1))
@@ -146,7 +141,6 @@ def test_the_longest_wins_and_hides_what_is_inside(text: str, whole: str | None)
 
 
 @given(st.text())
-@settings(max_examples=150, deadline=None)
 def test_any_text_at_all_is_read(text: str) -> None:
     assert {(s.cls, s.text) for s in REGISTRY.spans(text)} == REGISTRY.set_of(text)
 

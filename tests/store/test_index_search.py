@@ -201,7 +201,7 @@ texts = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(texts, min_size=1, max_size=6), texts)
 def test_with_and_without_an_index_the_same_entries_are_found(
     tmp_path: Path, entries: list[list[str]], query: list[str]
@@ -216,7 +216,7 @@ def test_with_and_without_an_index_the_same_entries_are_found(
     index.close()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec=None, categories=None), max_size=60))
 def test_no_query_and_no_text_upsets_the_index(tmp_path: Path, text: str) -> None:
     index = index_in(tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import WriteFailed
@@ -23,7 +23,6 @@ leaves: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers() | st.
 values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4))
 
 
-@settings(max_examples=150, deadline=None)
 @given(texts | st.lists(values, max_size=4) | st.dictionaries(texts, values, max_size=4))
 def test_an_event_reads_back_as_it_was_written(content: Any) -> None:
     given = Seen(item=msgspec.structs.replace(seen(1).item, content=content))
@@ -32,7 +31,6 @@ def test_an_event_reads_back_as_it_was_written(content: Any) -> None:
     assert repr(EVENTS.decode(line[:-1])) == repr(given)
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts)
 def test_a_line_is_valid_utf8_and_plain_json_with_the_checksum_last(text: str) -> None:
     line = encode(seen(1, text))

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.events import SessionKey
@@ -46,13 +46,11 @@ def test_two_spellings_of_one_word_are_two_sessions() -> None:
     assert folder_name(SessionKey("e\u0301")) != folder_name(SessionKey("\u00e9"))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(min_size=1), st.text())
 def test_every_folder_name_is_safe_on_every_file_system(session: str, principal: str) -> None:
     assert SAFE_EVERYWHERE.fullmatch(folder_name(SessionKey(session, principal)))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=4), st.text(max_size=4)), unique=True, max_size=20))
 def test_no_two_keys_share_a_folder(keys: list[tuple[str, str]]) -> None:
     assert len({folder_name(SessionKey(*key)).lower() for key in keys}) == len(keys)

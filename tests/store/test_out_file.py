@@ -8,7 +8,7 @@ import resource
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument, OutputRefused, WriteFailed
@@ -26,7 +26,6 @@ def store(tmp_path: Path) -> Path:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=40, deadline=None)
 def test_what_was_written_reads_back_in_a_file_of_its_owner_alone(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.store.search_text import MAX_TERMS, Term, cjk, one_line, parse, snippet, words
@@ -39,14 +39,12 @@ def test_a_long_query_is_cut() -> None:
     assert len(parse(" ".join(f"w{number}" for number in range(10_000)))) == MAX_TERMS
 
 
-@settings(max_examples=200, deadline=None)
 @given(any_text)
 def test_every_query_can_be_read_and_nothing_of_it_is_syntax(query: str) -> None:
     for term in parse(query):
         assert term.words and not set("".join(term.words)) & set('"*^:+-(){}, \0')
 
 
-@settings(max_examples=200, deadline=None)
 @given(any_text, any_text)
 def test_a_snippet_is_always_one_printable_line(text: str, query: str) -> None:
     shown = snippet(text * 5, parse(query))

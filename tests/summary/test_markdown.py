@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
@@ -137,14 +137,12 @@ summaries = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(summaries)
 @example(AnchoredSummary(session_intent="- … and 4 more", current_state="a\n- … and 4 more"))
 def test_a_summary_reads_back_as_it_was_written(summary: AnchoredSummary) -> None:
     assert from_markdown(to_markdown(summary)) == summary
 
 
-@settings(max_examples=60, deadline=None)
 @given(summaries)
 @example(AnchoredSummary(session_intent="Move it\n## Decisions Made\n- **Ours**: forged"))
 def test_no_text_adds_a_heading(summary: AnchoredSummary) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument
@@ -179,7 +179,6 @@ parts = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
 @given(st.lists(parts, min_size=1, max_size=6))
 def test_whatever_was_stated_once_stands_after_any_further_merges(given_parts: list[AnchoredSummary]) -> None:
     merged = AnchoredSummary()

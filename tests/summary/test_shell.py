@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.summary.shell import Effect, file_effects
@@ -75,7 +75,6 @@ def test_what_only_a_variable_names_is_counted_not_listed() -> None:
     assert found.named == (Effect("known", "deleted"),) and found.unnamed == 4
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.sampled_from(list("ab '\"$(){}<>|&;\n\\`#-/") + ["<<E", "$(", "&&", "rm ", "cd ", "E\n"]), max_size=30)
 )

@@ -6,7 +6,7 @@ import base64
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.tokens.counting import (
@@ -60,7 +60,6 @@ def test_counts_are_o200k_times_the_factor_to_the_nearest_token() -> None:
     assert open_counter("gpt-5").count_many(["", "hello world"]) == [0, 2]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=20))
 def test_a_sum_leans_to_neither_side(texts: list[str]) -> None:
     exact = 1.55 * sum(open_counter("gpt-5").count_many(texts))
@@ -103,7 +102,6 @@ def test_ordinary_long_text_counts_the_same_in_pieces() -> None:
 SIGNS = st.sampled_from([*"ab1 \n\n\n\r\t/).]'é\u3000\u2028\x1c\u0301", "\n/", "\n\n", ");\n", "[×3 rows]\n", "- "])
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.lists(SIGNS, max_size=60).map("".join))
 def test_a_text_has_as_many_tokens_as_its_pieces_together(text: str) -> None:
     encoding = load_vocabulary().encoding
@@ -131,7 +129,6 @@ def test_of_a_second_draft_only_the_lines_that_are_new_are_encoded() -> None:
     assert encoded == ["another one\n"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="ab \n", max_size=80), st.integers(1, 20))
 def test_pieces_join_to_the_text_and_none_is_too_long(text: str, limit: int) -> None:
     pieces = list(chunks(text, limit))
@@ -225,7 +222,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(json_values, max_size=4))
 def test_any_content_has_a_count(content: list[Any]) -> None:
     assert open_counter("claude-opus-5").count_content(content) >= 0

@@ -12,7 +12,7 @@ from ..models.handoffs import Check, Choice, FileNote
 from ..models.summaries import AnchoredSummary, ChangedFile, Step, step_words
 from .roots import best_root, shortened
 
-T = TypeVar("T")
+Piece = TypeVar("Piece")
 MAX_NAMES = 4
 MAX_STEPS = 3
 """Kinds of change that stand beside a file."""
@@ -58,7 +58,7 @@ class Material:
         touched = [_joined(one.folder, one.path) for one in summary.files_modified]
         self.root = best_root((*touched, *facts.changed, *facts.read))
 
-    def newest(self, field: str, entries: Sequence[T], number: int) -> tuple[T, ...]:
+    def newest(self, field: str, entries: Sequence[Piece], number: int) -> tuple[Piece, ...]:
         """The last entries that fit; the others are counted for the field."""
         self.left_out[field] = self.left_out.get(field, 0) + max(0, len(entries) - number)
         return tuple(entries[max(0, len(entries) - number) :])

@@ -108,7 +108,7 @@ async def test_the_end_of_a_session_compacts_what_its_skills_learned(
         ),
     ),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_no_payload_breaks_the_client(p: Palimpsest, event: str, payload: Any) -> None:
     answer = await p.host_event(event, payload)
     assert isinstance(answer, str)
