@@ -153,8 +153,8 @@ def in_fork(words: list[str], folder: Path, environment: dict[str, str]) -> tupl
 @cache
 def main_of_the_program() -> Callable[[list[str]], int]:
     """The program with all that its commands import, but no thread and no file of its own yet."""
-    import palimpsest_mcp.cli.entry as entry
     from palimpsest_mcp.__main__ import main
+    from palimpsest_mcp.cli import entry
     from palimpsest_mcp.tokens.vocabulary import load_vocabulary
 
     load_vocabulary()
