@@ -21,8 +21,8 @@ from typing import Any, cast
 from measuring import table
 from real_sessions import shared_folder
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.tokens.counting import open_counter
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.text.tokens.count import open_counter
 
 Messages = list[dict[str, Any]]
 O200K = open_counter("gpt-4o")

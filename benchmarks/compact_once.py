@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, cast
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 TARGET = 0.3
 KEPT_CHARACTERS = 400

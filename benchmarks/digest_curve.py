@@ -22,14 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from palimpsest_mcp.digest.drafts import need_of, share_out
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.sharing import need_of, share_out
 from palimpsest_mcp.errors import DigestRefused
-from palimpsest_mcp.models.digests import Digest, DigestRequest, DigestSource, Visible
-from palimpsest_mcp.models.items import Action
-from palimpsest_mcp.models.specifics import Specific
-from palimpsest_mcp.specifics.registry import DefaultRegistry
-from palimpsest_mcp.tokens.counting import open_counter
+from palimpsest_mcp.models.items import Action, Specific
+from palimpsest_mcp.models.records import Digest, DigestRequest, DigestSource, Visible
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.tokens.count import open_counter
 
 KEPT = 3
 BATCH = 3

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.experience.wilson import lower_bound
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.experience.models import lower_bound
 from palimpsest_mcp.settings.settings import Settings
 
 SIZES = (10_000, 1_000_000)

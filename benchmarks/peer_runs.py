@@ -163,7 +163,7 @@ def prepared_harness(source: Path, work: Path) -> Path:
         if file.is_file() and "__pycache__" not in file.parts:
             shutil.copyfile(file, harness / file.relative_to(source))
     shutil.copyfile(ADAPTER, harness / "adapters" / ADAPTER.name)
-    load = "from palimpsest_mcp.app import Palimpsest"
+    load = "from palimpsest_mcp.core.palimpsest import Palimpsest"
     rows = "".join(
         f'    "palimpsest-{target}": ("ours", "a_palimpsest", ["target={target}"], "{load}"),\n' for target in TARGETS
     )
@@ -236,7 +236,7 @@ def link_venvs(folder: Path) -> None:
 
 def vocabulary_cache(work: Path) -> Path:
     """A cache folder in which the scorer's tiktoken finds the vocabulary, so that it needs no network."""
-    from palimpsest_mcp.tokens.vocabulary import URL, load_vocabulary
+    from palimpsest_mcp.text.tokens.vocabulary import URL, load_vocabulary
 
     folder = work / "tiktoken"
     path = folder / hashlib.sha1(URL.encode()).hexdigest()

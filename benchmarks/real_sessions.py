@@ -57,7 +57,7 @@ def million_token_session() -> Path:
     path = BUILD / "session_1m.json"
     if path.exists():
         return path
-    from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+    from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
     encoding = load_vocabulary().encoding
     if encoding is None:

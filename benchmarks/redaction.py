@@ -4,7 +4,7 @@
 
 With `pip install detect-secrets kingfisher-bin` those two scan the same texts beside ours; neither is needed otherwise.
 
-Quality is on the labelled sets of `tests/redaction`, which were written before the rules: a secret counts as found
+Quality is on the labelled sets of `tests/text/redaction`, which were written before the rules: a secret counts as found
 only when no six characters of it are left; anything masked in a text without a secret is a mistake. Speed is in
 processor time of one core, on texts as tools put them out: sources, the same inside JSON, logs, listings. It guards
 against a rule that is tried on every text, and against time that grows faster than the text: every keyword of every
@@ -40,8 +40,8 @@ from labelled_phrases import ABOUT_PASSWORDS, phrases
 from labelled_positives import positives
 from surviving import leaks, survives
 
-from palimpsest_mcp.redaction import RuleRedactor, open_redactor
-from palimpsest_mcp.redaction.rules import default_rules
+from palimpsest_mcp.text.redaction.redactor import RuleRedactor, open_redactor
+from palimpsest_mcp.text.redaction.rules import default_rules
 
 HOSTILE = (
     "a",

@@ -98,7 +98,7 @@ def cold_command(file: Path, line: str) -> Run:
 
 def ratio_call(_repeats: int) -> str:
     """Guards against a fold at every call: under 5 ms at p99 with a million tokens recorded."""
-    from palimpsest_mcp.app import Palimpsest
+    from palimpsest_mcp.core.palimpsest import Palimpsest
 
     messages = json.loads(million_token_session().read_bytes())
 
@@ -180,7 +180,7 @@ def first_reply(repeats: int) -> str:
 
 def tool_list(_repeats: int) -> str:
     """Guards against tools that grow: at most 1,000 tokens for all."""
-    from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+    from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
     encoding = load_vocabulary().encoding
     if encoding is None:

@@ -22,7 +22,7 @@ from typing import Any, cast
 from measuring import Skipped
 from real_sessions import RealSession, sessions
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 
 async def compacted(home: str, only: str, target: float) -> tuple[Counter[str], list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from palimpsest_mcp.hosts.claude_code_settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
+from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one.
 settings.register_profile("short", max_examples=40, deadline=None)

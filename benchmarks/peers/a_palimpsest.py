@@ -16,7 +16,7 @@ SESSION = "peer"
 def load():
     from importlib.metadata import version
 
-    from palimpsest_mcp.app import Palimpsest
+    from palimpsest_mcp.core.palimpsest import Palimpsest
 
     return Palimpsest, version("palimpsest-mcp")
 

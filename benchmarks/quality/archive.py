@@ -23,7 +23,7 @@ from typing import Any, cast
 from measuring import Skipped, table
 from real_sessions import RealSession, sessions
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 from .arms import SEED
 from .later_use import LITERAL

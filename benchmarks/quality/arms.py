@@ -15,11 +15,11 @@ from measuring import Skipped
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
 from palimpsest_mcp.errors import DigestRefused
-from palimpsest_mcp.models.digests import DigestRequest, DigestSource, Visible
-from palimpsest_mcp.models.specifics import Specific
-from palimpsest_mcp.specifics.registry import DefaultRegistry
-from palimpsest_mcp.tokens.counting import ModelCounter, open_counter
-from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.models.items import Specific
+from palimpsest_mcp.models.records import DigestRequest, DigestSource, Visible
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.tokens.count import ModelCounter, open_counter
+from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
 Arm = Callable[[Sequence[str], Sequence[int]], list[str]]
 """(texts, budget in tokens for each) -> a view for each."""

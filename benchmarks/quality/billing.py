@@ -19,8 +19,8 @@ from functools import cache
 from measuring import table
 from real_sessions import RealSession, renamed, sessions
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.tokens.counting import open_counter
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.text.tokens.count import open_counter
 
 from .arms import Arm, floors
 from .replay import Message, replaced, results_of

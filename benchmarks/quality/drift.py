@@ -16,7 +16,7 @@ from functools import cache
 
 from measuring import table
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 from .arms import SEED, floors, tokens
 from .own_files import own_files

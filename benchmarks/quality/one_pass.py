@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 SESSION_ID = "quality"
 

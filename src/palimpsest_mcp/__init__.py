@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # importing `typing` would cost every hook and status lin
 if TYPE_CHECKING:
     from typing import Any
 
-    from .app import Palimpsest as Palimpsest
+    from .core.palimpsest import Palimpsest
 
     __version__: str
 
@@ -15,7 +15,7 @@ __all__ = ["Palimpsest", "__version__"]
 
 def __getattr__(name: str) -> Any:
     if name == "Palimpsest":
-        from .app import Palimpsest
+        from .core.palimpsest import Palimpsest
 
         return Palimpsest
     if name == "__version__":

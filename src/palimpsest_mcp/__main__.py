@@ -20,23 +20,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = ["serve"]
     if given[:1] == ["statusline"] and (len(given) == 1 or (len(given) == 3 and given[1] == "--home")):
         # It runs after every message of a session: there is no time to import a parser of options.
-        from .cli.status_text import main as print_status
+        from .cli.statusline import main as print_status
 
         return print_status(given[2] if len(given) == 3 else None)
     if given[:1] == ["hook"]:
         # The client waits for it: no command line, no settings, no store where small files say enough.
-        from .cli.hooking import APART, answer_hook, hook_arguments
+        from .cli.hook import APART, answer_hook, hook_arguments
 
         if (asked := hook_arguments(given[1:])) is not None:
             return answer_hook(*asked, apart=APART in given)
-    from .cli.entry import run
+    from .cli.main import run
 
     return run(given, serve=serve)
 
 
 def serve(home: str | None, host: str = "", only_session: str = "") -> int:
     """Serve MCP on stdin and stdout until stdin ends, or an interrupt comes; gives the exit status."""
-    from .server.stdio import serve_stdio
+    from .server.server import serve_stdio
 
     return serve_stdio(home, host, only_session)
 

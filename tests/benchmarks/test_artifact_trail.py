@@ -84,4 +84,4 @@ def test_only_the_entry_and_a_counter_are_ours() -> None:
         for node in ast.walk(ast.parse(SCRIPT.read_text("utf-8")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("palimpsest_mcp")
     }
-    assert imported == {"palimpsest_mcp.app", "palimpsest_mcp.tokens.counting"}
+    assert imported == {"palimpsest_mcp.core.palimpsest", "palimpsest_mcp.text.tokens.count"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.cli.entry import run
+from palimpsest_mcp.cli.main import run
 
 
 @dataclass(frozen=True)

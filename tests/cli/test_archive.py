@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 Program = Callable[..., Any]
 Messages = list[dict[str, Any]]

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.cli.checks import Check
-from palimpsest_mcp.cli.doctor_claude_code import Found, checks
-from palimpsest_mcp.hosts.claude_code_wiring import TESTED_CLIENT, hooks
+from palimpsest_mcp.cli.doctor import Found, checks
+from palimpsest_mcp.cli.screen import Check
+from palimpsest_mcp.hosts.claude_code.settings import TESTED_CLIENT, hooks
 from palimpsest_mcp.store.host_files import HostFiles
 
 from .conftest import Program

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.cli import entry
-from palimpsest_mcp.cli.entry import COMMANDS
-from palimpsest_mcp.cli.entry import program as group
+from palimpsest_mcp.cli import main as entry
+from palimpsest_mcp.cli.main import COMMANDS
+from palimpsest_mcp.cli.main import program as group
 from palimpsest_mcp.errors import PalimpsestError
 
 Program = Callable[..., Any]
@@ -95,7 +95,7 @@ def test_a_reader_that_goes_away_is_no_error(compacted: str, home: Path) -> None
 
 def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     code = (
-        "import os, signal\nfrom palimpsest_mcp.cli import entry\n"
+        "import os, signal\nfrom palimpsest_mcp.cli import main as entry\n"
         # A job in the background of a shell ignores SIGINT from birth, and CI may be one.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "entry.program.invoke = lambda ctx: os.kill(os.getpid(), signal.SIGINT)\n"

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.__main__ import main
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.cli.hooking import APART, answer_hook, hook_arguments
+from palimpsest_mcp.cli.hook import APART, answer_hook, hook_arguments
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.store.host_files import HostFiles
 
-HEAVY = ("pydantic", "mcp", "anthropic", "tiktoken", "click", "asyncio", "palimpsest_mcp.app", "re2")
+HEAVY = ("pydantic", "mcp", "anthropic", "tiktoken", "click", "asyncio", "palimpsest_mcp.core.palimpsest", "re2")
 
 
 def hook(home: Path, event: str, payload: Any, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -12,11 +12,11 @@ import pytest
 from mcp import Client
 from mcp.types import TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.cli.status_text import status_line
-from palimpsest_mcp.models.usage import Usage
-from palimpsest_mcp.policy.fullness import APPLY
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.cli.statusline import status_line
+from palimpsest_mcp.context.fullness import APPLY
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.models.reports import Usage
+from palimpsest_mcp.server.server import build_server
 
 from .conftest import Program
 

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.cli.out_file import json_bytes
+from palimpsest_mcp.cli.screen import json_bytes
 
 STRINGS = st.text(st.characters(codec=None, categories=None), max_size=30)
 VALUES = st.recursive(st.none() | st.booleans() | st.integers() | STRINGS, lambda inner: st.lists(inner, max_size=4))

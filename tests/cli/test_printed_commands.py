@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.cli.entry import run
+from palimpsest_mcp.cli.main import run
 
 from .test_rewriting import transcript as transcript_in
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.cli.status_text import short, status_line, store_folder
-from palimpsest_mcp.models.status import StatusNote
+from palimpsest_mcp.cli.statusline import short, status_line, store_folder
+from palimpsest_mcp.models.reports import StatusNote
 from palimpsest_mcp.settings.places import home_folder
-from palimpsest_mcp.store.status_file import encoded
+from palimpsest_mcp.store.host_files import encoded
 
 SID = "2f6c0d5e-0000-4000-8000-000000000001"
 NOTE = StatusNote(handle="s7f3k", batches=7, items=19, saved_tokens=23_106, probes_passed=18, probes_asked=20)
@@ -140,9 +140,10 @@ def test_the_second_line_imports_next_to_nothing(home: Path) -> None:
     ours = {name for name in modules if name.startswith("palimpsest_mcp.")}
     assert ours <= {
         "palimpsest_mcp.cli",
-        "palimpsest_mcp.cli.status_text",
+        "palimpsest_mcp.cli.statusline",
         "palimpsest_mcp.hosts",
-        "palimpsest_mcp.hosts.claude_code_places",
+        "palimpsest_mcp.hosts.claude_code",
+        "palimpsest_mcp.hosts.claude_code.places",
     }
     assert modules.isdisjoint({"typing", "msgspec", "click", "pydantic", "asyncio", "pathlib", "platformdirs"})
 

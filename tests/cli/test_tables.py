@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.cli.entry import run
+from palimpsest_mcp.cli.main import run
 from palimpsest_mcp.cli.tables import LEAVES, Column, cell_count, laid_out
 
 Program = Callable[..., Any]

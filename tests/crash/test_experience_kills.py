@@ -19,15 +19,15 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.redaction import open_redactor
-from palimpsest_mcp.services import learn as learn_module
-from palimpsest_mcp.services.experience_log import LearningMeans
-from palimpsest_mcp.services.learn import Learn
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.experience import learn as learn_module
+from palimpsest_mcp.experience.disk import DiskExperience
+from palimpsest_mcp.experience.learn import Learn
+from palimpsest_mcp.experience.log import LearningMeans
 from palimpsest_mcp.settings.settings import Settings
-from palimpsest_mcp.store.experience_files import DiskExperience
 from palimpsest_mcp.testing.experience_values import NOW
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
+from palimpsest_mcp.text.redaction.redactor import open_redactor
 
 pytestmark = pytest.mark.crash
 
@@ -39,7 +39,7 @@ PATTERN = "use the api"
 RECORDER = """
 import asyncio, json, sys
 from pathlib import Path
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 
 async def main(home, root, name, number, notes):
@@ -58,7 +58,7 @@ asyncio.run(main(*sys.argv[1:]))
 COMPACTOR = """
 import asyncio, sys
 from pathlib import Path
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 
 async def main(home, root):

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.handoff.markdown import from_markdown, to_markdown
+from palimpsest_mcp.core.dependencies import Dependencies
+from palimpsest_mcp.core.handoff_files import clean_handoffs
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.memory.handoff.markdown import from_markdown, to_markdown
 from palimpsest_mcp.models.handoffs import Choice, TaskSummary
-from palimpsest_mcp.services.dependencies import Dependencies
-from palimpsest_mcp.services.handoff_cleanup import clean_handoffs
 from palimpsest_mcp.store import DiskStore, MemoryStore
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
@@ -109,7 +109,7 @@ def test_at_any_crash_point_nothing_is_lost_that_was_not_named(capsys: pytest.Ca
 
 WRITER = """
 import asyncio, sys
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 async def main():
     async with Palimpsest.open(sys.argv[1]) as p:
@@ -125,7 +125,7 @@ asyncio.run(main())
 
 CLEANER = """
 import asyncio, sys
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 async def main():
     async with Palimpsest.open(sys.argv[1]) as p:

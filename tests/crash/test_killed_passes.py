@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 pytestmark = [pytest.mark.anyio, pytest.mark.crash]
 
@@ -23,7 +23,7 @@ SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 
 WORKER = """
 import asyncio, json, sys
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 async def main():
     messages = json.load(open(sys.argv[2]))

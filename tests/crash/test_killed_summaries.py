@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 pytestmark = pytest.mark.crash
 
@@ -22,7 +22,7 @@ SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 
 WORKER = """
 import asyncio, sys
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 
 async def main():
     async with Palimpsest.open(sys.argv[1]) as p:

@@ -20,19 +20,19 @@ from random import Random
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.context.fold import Fold
+from palimpsest_mcp.context.tombstones import key_of
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import PalimpsestError
-from palimpsest_mcp.ledger.fold import Fold
-from palimpsest_mcp.ledger.tombstones import key_of
 from palimpsest_mcp.models.events import PurgedEvent, Seen, SessionKey
 from palimpsest_mcp.models.items import content_sha256
-from palimpsest_mcp.models.purges import Forgotten
+from palimpsest_mcp.models.maintenance import Forgotten
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.archive_files import ArchiveFiles
+from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
-from palimpsest_mcp.store.ledger_files import LedgerFiles
-from palimpsest_mcp.store.memory_disk import Node
-from palimpsest_mcp.store.other_files import texts_of
+from palimpsest_mcp.store.ledger import LedgerFiles
+from palimpsest_mcp.store.memory import Node
+from palimpsest_mcp.store.rewrite import texts_of
 from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 

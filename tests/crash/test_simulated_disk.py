@@ -21,9 +21,9 @@ import pytest
 
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.models.events import Applied, Decision, Pinned, Replaced, ReplacedBatch
-from palimpsest_mcp.store.archive_files import ArchiveFiles
+from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
-from palimpsest_mcp.store.ledger_files import LedgerFiles
+from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.models.digests import Digest, DigestRequest, DigestSource, Visible
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.records import Digest, DigestRequest, DigestSource, Visible
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 _TOKEN = re.compile(r"\w{1,4}|[^\w\s]|\s+")
 

@@ -6,12 +6,12 @@ import pytest
 
 from palimpsest_mcp.digest.coverage import Candidate, choose
 from palimpsest_mcp.digest.manifest import is_note
-from palimpsest_mcp.digest.plans import batch_of, tells_much
-from palimpsest_mcp.digest.ranking import muted
+from palimpsest_mcp.digest.plan import batch_of, tells_much
 from palimpsest_mcp.digest.surroundings import add_words, name_again
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.verify import shared
-from palimpsest_mcp.models.specifics import Specific
+from palimpsest_mcp.digest.worth import muted
+from palimpsest_mcp.models.items import Specific
 
 from .conftest import Bench
 

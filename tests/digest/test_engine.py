@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
+from palimpsest_mcp.digest.lines import plain
 from palimpsest_mcp.digest.manifest import is_note
-from palimpsest_mcp.digest.plain import plain
 from palimpsest_mcp.errors import DigestRefused
-from palimpsest_mcp.models.digests import Digest, DigestRequest, Visible
-from palimpsest_mcp.models.specifics import Specific
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.items import Specific
+from palimpsest_mcp.models.records import Digest, DigestRequest, Visible
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
 
@@ -247,8 +247,8 @@ def test_hostile_text_is_digested_or_refused_and_nothing_invisible_gets_through(
 def test_the_same_bytes_under_every_hash_seed() -> None:
     script = (
         "from palimpsest_mcp.digest.engine import ExtractiveDigester as E\n"
-        "from palimpsest_mcp.specifics.registry import DefaultRegistry as R\n"
-        "from palimpsest_mcp.models.digests import *\n"
+        "from palimpsest_mcp.text.specifics.registry import DefaultRegistry as R\n"
+        "from palimpsest_mcp.models.records import *\n"
         "class C:\n  name='c'\n  def count(self,t): return len(t)//3\n"
         't=\'\\n\'.join(f\'{{"id": {i}, "ref": "a{i:07x}", "at": "2026-01-{i%28+1:02d}"}}\' for i in range(200))\n'
         "u='\\n'.join(f'src/m{i%7}.py:{i}: raise KeyError({i*7919})' for i in range(300))\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-from palimpsest_mcp.digest.entries import SPEAKING, entry_groups, entry_lines
+from palimpsest_mcp.digest.ledger_lines import SPEAKING, entry_groups, entry_lines, label_of
+from palimpsest_mcp.digest.lines import Survey
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Survey
-from palimpsest_mcp.digest.words import label_of
-from palimpsest_mcp.models.digests import DigestSource
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.records import DigestSource
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
 

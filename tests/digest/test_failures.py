@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from palimpsest_mcp.digest.failures import looks_like_a_failure, says_nothing
+from palimpsest_mcp.digest.prose import looks_like_a_failure, says_nothing
 
 TRACE = 'The job ran.\nTraceback (most recent call last):\n  File "a.py", line 3, in run\nKeyError'
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.handed import HandedDigester
+from palimpsest_mcp.digest.lines import plain
 from palimpsest_mcp.digest.manifest import is_note, prose_lines, prose_note
-from palimpsest_mcp.digest.plain import plain
-from palimpsest_mcp.digest.shown import shown_in, without_prose
+from palimpsest_mcp.digest.prose import HandedDigester
+from palimpsest_mcp.digest.recount import shown_in, without_prose
 from palimpsest_mcp.errors import DigestRefused
-from palimpsest_mcp.models.digests import Digest, DigestRequest, Prose
+from palimpsest_mcp.models.records import Digest, DigestRequest, Prose
 
 from .conftest import Bench, PlainCounter
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.inside import inside_longer
+from palimpsest_mcp.digest.candidates import inside_longer
 
 from .conftest import Bench
 

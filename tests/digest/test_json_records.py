@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.json_records import leaf_text, parse_json, records_of
-from palimpsest_mcp.digest.plain import plain
+from palimpsest_mcp.digest.lines import plain
+from palimpsest_mcp.digest.reducers.json_records import leaf_text, parse_json, records_of
 
 _LEAF = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8))
 _JSON = st.recursive(

@@ -7,9 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.long_lines import CUT, shortened
-from palimpsest_mcp.digest.units import Line, Mark
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.digest.lines import CUT, Line, Mark, shortened
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 
 def line(text: str) -> Line:

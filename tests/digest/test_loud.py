@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.loud import LOUD, STEMS, loudest_first, raise_loud
+from palimpsest_mcp.digest.lines import Unit
+from palimpsest_mcp.digest.reducers.lines import LOUD, STEMS, loudest_first, raise_loud
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Unit
 
 from .conftest import Bench
 

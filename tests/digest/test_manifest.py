@@ -18,9 +18,8 @@ from palimpsest_mcp.digest.manifest import (
     prose_note,
     unit_of,
 )
-from palimpsest_mcp.models.digests import DigestRequest, DigestSource
 from palimpsest_mcp.models.items import Action
-from palimpsest_mcp.models.records import ClassCount, SpecificCounts
+from palimpsest_mcp.models.records import ClassCount, DigestRequest, DigestSource, SpecificCounts
 
 SOURCE = DigestSource(
     item_id="a",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palimpsest_mcp.digest.ranking import ranks_of, worth
 from palimpsest_mcp.digest.survey import survey
+from palimpsest_mcp.digest.worth import ranks_of, worth
 
 from .conftest import Bench
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
+from palimpsest_mcp.digest.lines import Unit
 from palimpsest_mcp.digest.manifest import is_note
-from palimpsest_mcp.digest.numbered import unnumbered
-from palimpsest_mcp.digest.plans import batch_of
+from palimpsest_mcp.digest.plan import batch_of
+from palimpsest_mcp.digest.reducers.code import unnumbered
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Unit
 from palimpsest_mcp.digest.verify import shared
 
 from .conftest import Bench

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from palimpsest_mcp.digest.recount import recount
-from palimpsest_mcp.models.digests import Digest, DigestRequest
+from palimpsest_mcp.models.records import Digest, DigestRequest
 
 from .conftest import Bench
 

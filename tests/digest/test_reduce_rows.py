@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.cells import shown_of
-from palimpsest_mcp.digest.reduce_rows import Family, families
+from palimpsest_mcp.digest.ledger_lines import names_of
+from palimpsest_mcp.digest.lines import Line, Mark
+from palimpsest_mcp.digest.reducers.rows import Family, families, shown_of
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Line, Mark
-from palimpsest_mcp.digest.words import names_of
-from palimpsest_mcp.models.digests import DigestSource
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.records import DigestSource
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 REGISTRY = DefaultRegistry()
 

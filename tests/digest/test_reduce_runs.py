@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from palimpsest_mcp.digest.reduce_logs import history_gists
-from palimpsest_mcp.digest.reduce_runs import test_gist as gist_of
-from palimpsest_mcp.digest.reduce_runs import trace_gists
-from palimpsest_mcp.digest.units import Line
+from palimpsest_mcp.digest.lines import Line
+from palimpsest_mcp.digest.reducers.runs import history_gists, trace_gists
+from palimpsest_mcp.digest.reducers.runs import test_gist as gist_of
 
 from .conftest import Bench
 

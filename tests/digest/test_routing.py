@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.routing import stretches
+from palimpsest_mcp.digest.reducers.routing import stretches
 
 LOG = [f"2026-11-20 08:{i:02d}:00 info step {i} finished" for i in range(20)]
 TRACE = [

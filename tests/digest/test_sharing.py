@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.sharing import need_of, share_out
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.digest.drafts import need_of, share_out
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 
 def test_a_batch_full_of_specifics_gets_more_than_an_empty_one() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
-from palimpsest_mcp.digest.mending import mended
+from palimpsest_mcp.digest.print import mended
 from palimpsest_mcp.digest.survey import survey
 from palimpsest_mcp.digest.verify import check_part
-from palimpsest_mcp.models.digests import DigestLine, DigestSource
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.records import DigestLine, DigestSource
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
 

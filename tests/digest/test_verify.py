@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from palimpsest_mcp.digest.lines import Survey
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Survey
 from palimpsest_mcp.digest.verify import PartCheck, check_part, counted, settle, shared, violations
-from palimpsest_mcp.models.digests import DigestLine, DigestPart, DigestSource
-from palimpsest_mcp.models.records import SpecificCounts
-from palimpsest_mcp.models.specifics import Span, Specific
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.models.items import Span, Specific
+from palimpsest_mcp.models.records import DigestLine, DigestPart, DigestSource, SpecificCounts
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 SOURCE = (
     "order=48213 was paid with total=51007\nsee https://example.org/runs/77123 for HAT069\ninvoice 99120 at 10.0.0.7"

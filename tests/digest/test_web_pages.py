@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.reduce_html import blocks_of, joined
+from palimpsest_mcp.digest.lines import Unit
+from palimpsest_mcp.digest.reducers.html import blocks_of, joined
 from palimpsest_mcp.digest.survey import survey
-from palimpsest_mcp.digest.units import Unit
 
 from .conftest import Bench
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.models.digests import DigestRequest, DigestSource, Visible
-from palimpsest_mcp.specifics.registry import DefaultRegistry
-from palimpsest_mcp.tokens.counting import open_counter
-from palimpsest_mcp.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.models.records import DigestRequest, DigestSource, Visible
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.tokens.count import open_counter
+from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "digesters.md"
 PAIR = re.compile(r"^```text before\n(.*?)^```\n.*?^```text after\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.handoff.templates import TEMPLATES
-from palimpsest_mcp.policy.presets import PHASED
+from palimpsest_mcp.context.presets import PHASED
+from palimpsest_mcp.memory.handoff.templates import TEMPLATES
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "handoffs.md"

@@ -36,6 +36,29 @@ def test_the_page_of_errors_is_what_its_script_writes() -> None:
     assert (DOCS / "errors.md").read_text("utf-8") == done.stdout, "run: python docs/make_errors.py"
 
 
+def test_the_picture_of_the_house_is_what_its_script_writes() -> None:
+    code = (
+        "import runpy, sys, pathlib; made = runpy.run_path(sys.argv[1], run_name='page')"
+        "; sys.stdout.write(made['page'](pathlib.Path(sys.argv[2]).read_text('utf-8')))"
+    )
+    page = CHECKOUT / "CONTRIBUTING.md"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(DOCS / "make_house.py"), str(page)],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    assert page.read_text("utf-8") == done.stdout, "run: python docs/make_house.py"
+
+
+def test_every_place_on_the_way_of_a_result_exists() -> None:
+    text = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
+    way = text.partition("The way of one result:")[2].partition("A change is one commit")[0]
+    places = re.findall(r"`([a-z_]+(?:/[a-z_]+)+(?:\.py)?)`", way)
+    assert len(places) > 20
+    assert [one for one in places if not (CHECKOUT / "src" / "palimpsest_mcp" / one).exists()] == []
+
+
 def coded(base: type[PalimpsestError] = PalimpsestError) -> set[type[PalimpsestError]]:
     """Every error with a code of its own."""
     below = {deeper for sub in base.__subclasses__() for deeper in coded(sub)}
@@ -49,7 +72,7 @@ def test_every_error_code_has_one_exit_status_and_the_other_way_round() -> None:
 
 
 def commands() -> dict[str, click.Command]:
-    from palimpsest_mcp.cli.entry import program
+    from palimpsest_mcp.cli.main import program
 
     context = click.Context(program)
     found = {name: program.get_command(context, name) for name in program.list_commands(context)}
@@ -88,8 +111,8 @@ def test_every_subcommand_is_in_the_section_of_its_group() -> None:
 async def test_every_tool_and_argument_is_on_the_page_of_tools() -> None:
     from mcp.client import Client
 
-    from palimpsest_mcp.app import Palimpsest
-    from palimpsest_mcp.server.build import build_server
+    from palimpsest_mcp.core.palimpsest import Palimpsest
+    from palimpsest_mcp.server.server import build_server
 
     server = build_server(lambda: Palimpsest.open(), warm=lambda: None)
     async with Client(server) as client:
@@ -106,13 +129,13 @@ def test_every_setting_is_on_the_page_of_settings() -> None:
 
 
 def test_every_field_of_a_policy_is_on_the_page_of_settings() -> None:
-    from palimpsest_mcp.models.policies import Policy
+    from palimpsest_mcp.models.plans import Policy
 
     assert first_cells(sections("settings.md")["Policies"]) == {field.name for field in msgspec.structs.fields(Policy)}
 
 
 def test_the_defaults_on_the_page_are_those_of_the_research_policy() -> None:
-    from palimpsest_mcp.models.policies import Policy
+    from palimpsest_mcp.models.plans import Policy
 
     policy = Policy()
     for name, default in re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", sections("settings.md")["Policies"], re.MULTILINE):

@@ -6,8 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from palimpsest_mcp.specifics.classes import CLASSES, UserClass
-from palimpsest_mcp.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.specifics.classes import CLASSES, UserClass
+from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 PAGE = (Path(__file__).parents[2] / "docs" / "specifics.md").read_text("utf-8")
 

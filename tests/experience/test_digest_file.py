@@ -10,11 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import HandWrittenTooLong
-from palimpsest_mcp.experience.document import empty_document, read_document
-from palimpsest_mcp.experience.layout import MAX_LINES, last_compacted_line, lay_out, rule_line, unified_diff
-from palimpsest_mcp.experience.safe_text import safe_line
+from palimpsest_mcp.experience.document import (
+    MAX_LINES,
+    empty_document,
+    last_compacted_line,
+    lay_out,
+    read_document,
+    rule_line,
+    unified_diff,
+)
+from palimpsest_mcp.experience.forms import safe_line
+from palimpsest_mcp.experience.models import Rule, RuleKind, Section
 from palimpsest_mcp.experience.standing import standing_of
-from palimpsest_mcp.models.experience import Rule, RuleKind, Section
 
 DAY = date(2026, 4, 22)
 LAST = last_compacted_line(DAY, 37, 3, "")

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp.experience.models import Rule, lower_bound
 from palimpsest_mcp.experience.promotion import Decision, Standing, decide, key_of_line
 from palimpsest_mcp.experience.tally import Tally
-from palimpsest_mcp.experience.wilson import lower_bound
-from palimpsest_mcp.models.experience import Rule
 from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
 
 TODAY = NOW.date()

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidEvent
-from palimpsest_mcp.experience.privacy import query_shape
-from palimpsest_mcp.experience.reading import read_line
-from palimpsest_mcp.experience.recording import Prepared, prepare
-from palimpsest_mcp.models.experience import ExperienceEvent
+from palimpsest_mcp.experience.events import Prepared, prepare, query_shape
+from palimpsest_mcp.experience.models import ExperienceEvent
+from palimpsest_mcp.experience.parse import read_line
 from palimpsest_mcp.testing.experience_values import NOW
 
 EIGHTEEN = [

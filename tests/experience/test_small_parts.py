@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.experience.safe_text import MAX_CHARS, reads_like_orders, safe_line
-from palimpsest_mcp.experience.side import (
+from palimpsest_mcp.experience.forms import MAX_CHARS, reads_like_orders, safe_line
+from palimpsest_mcp.experience.models import Rule
+from palimpsest_mcp.experience.ports import LIVE_LOG, LogPart, RuleDraft, WordedRule
+from palimpsest_mcp.experience.promotion import accepted, adds_nothing
+from palimpsest_mcp.experience.side_file import (
+    NEW_BYTES,
     ReadPart,
     Side,
     Snapshot,
@@ -18,11 +22,8 @@ from palimpsest_mcp.experience.side import (
     encode,
     still_counts,
     to_read,
+    triggers_met,
 )
-from palimpsest_mcp.experience.triggers import NEW_BYTES, triggers_met
-from palimpsest_mcp.experience.wordings import accepted, adds_nothing
-from palimpsest_mcp.models.experience import Rule
-from palimpsest_mcp.ports.experience import LIVE_LOG, LogPart, RuleDraft, WordedRule
 
 DAY = date(2026, 4, 22)
 

@@ -9,7 +9,7 @@ import pytest
 from anthropic.types import TextBlock, ToolUseBlock
 
 from palimpsest_mcp.errors import FileWrongShape, InvalidArgument
-from palimpsest_mcp.hosts.anthropic_messages import AnthropicMessages
+from palimpsest_mcp.hosts.anthropic import AnthropicMessages
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.ports.host import HostContext
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.errors import FileWrongShape
-from palimpsest_mcp.hosts.claude_code import ClaudeCodeTranscript
+from palimpsest_mcp.hosts.claude_code.transcript import ClaudeCodeTranscript
 from palimpsest_mcp.hosts.validity import check_messages
 
 READER = ClaudeCodeTranscript()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.hosts.claude_code_results import ToolResult, is_binary, result_of, spill_folder
+from palimpsest_mcp.hosts.claude_code.results import ToolResult, is_binary, result_of, spill_folder
 
 BASH = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.hosts.claude_code_places import config_folder, global_file
-from palimpsest_mcp.hosts.claude_code_settings import read_overrides
+from palimpsest_mcp.hosts.claude_code.places import config_folder, global_file
+from palimpsest_mcp.hosts.claude_code.settings import read_overrides
 
 
 def write(path: Path, value: object) -> None:

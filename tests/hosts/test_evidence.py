@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.hosts.anthropic_messages import AnthropicMessages
-from palimpsest_mcp.hosts.openai_messages import OpenAIMessages
+from palimpsest_mcp.hosts.anthropic import AnthropicMessages
+from palimpsest_mcp.hosts.openai import OpenAIMessages
 from palimpsest_mcp.models.items import Item
 
 TOOLS = {"run_channel": "evidence"}

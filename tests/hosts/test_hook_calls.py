@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.hook_calls import read_call, tool_response
-from palimpsest_mcp.hosts.own_calls import filled
+from palimpsest_mcp.hosts.claude_code.hooks import filled, read_call, tool_response
 
 
 @pytest.mark.parametrize("nothing", ["", "null", "undefined", "${agent_id}", None])

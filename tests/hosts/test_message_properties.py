@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.session_files import detect_form, parse_value, transcripts
+from palimpsest_mcp.hosts.detect import detect_form, parse_value, transcripts
 from palimpsest_mcp.hosts.validity import new_problems
 
 words = st.text(max_size=12)

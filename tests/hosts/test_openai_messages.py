@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.errors import FileWrongShape, InvalidArgument
-from palimpsest_mcp.hosts.openai_messages import OpenAIMessages
+from palimpsest_mcp.hosts.openai import OpenAIMessages
 
 READER = OpenAIMessages()
 

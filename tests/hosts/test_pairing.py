@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palimpsest_mcp.hosts.anthropic_messages import AnthropicMessages
-from palimpsest_mcp.hosts.openai_messages import OpenAIMessages
+from palimpsest_mcp.hosts.anthropic import AnthropicMessages
+from palimpsest_mcp.hosts.openai import OpenAIMessages
 from palimpsest_mcp.ports.host import HostContext
 
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.hosts.session_files import parse_value
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.ports.host import HostContext
 
 pytestmark = pytest.mark.shared

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.errors import FileEmpty, FileNotJson, FileWrongShape, InputError, InvalidArgument, LineNeeded
-from palimpsest_mcp.hosts.session_files import detect_form, open_session, parse_value, read_session, rewrap
+from palimpsest_mcp.hosts.detect import detect_form, open_session, parse_value, read_session, rewrap
 from palimpsest_mcp.models.advice import in_form
 
 CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.claude_code_wiring import (
+from palimpsest_mcp.hosts.claude_code.settings import (
     has_plugin,
     hooks,
     is_own_hook,

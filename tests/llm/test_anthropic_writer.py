@@ -13,9 +13,10 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from palimpsest_mcp.llm.anthropic_writer import NO_KEY, AnthropicWriter
-from palimpsest_mcp.models.digests import DigestSource
-from palimpsest_mcp.models.writing import Rate, Spent, WriteRequest, Written, dollars
+from palimpsest_mcp.llm.api import NO_KEY
+from palimpsest_mcp.llm.writer import AnthropicWriter
+from palimpsest_mcp.models.llm import Rate, Spent, WriteRequest, Written, dollars
+from palimpsest_mcp.models.records import DigestSource
 
 from .fake_api import FakeApi, Reply, failure, fake_api, message, one_line_each, summaries
 
@@ -230,8 +231,8 @@ def test_nothing_else_imports_the_sdk() -> None:
     """It costs a second; the server, the command line and a whole pass do without it."""
     script = """
 import asyncio, sys, tempfile
-import palimpsest_mcp.cli.entry, palimpsest_mcp.server.build, palimpsest_mcp.llm.anthropic_writer
-from palimpsest_mcp.app import Palimpsest
+import palimpsest_mcp.cli.main, palimpsest_mcp.server.server, palimpsest_mcp.llm.writer
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 messages = [{"role": "user", "content": "go"}]
 for n in range(16):
@@ -255,7 +256,7 @@ asyncio.run(main())
 
 
 def test_the_schema_is_one_that_structured_output_takes() -> None:
-    from palimpsest_mcp.llm.fencing import SCHEMA
+    from palimpsest_mcp.llm.api import SCHEMA
 
     def objects(node: Any) -> list[dict[str, Any]]:
         if not isinstance(node, dict):

@@ -9,7 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.probes import JudgedProbes, ProbeReport
 from palimpsest_mcp.settings.settings import Settings
 

@@ -9,11 +9,11 @@ from typing import Any
 import anthropic
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.messages import CompactedMessages
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.manifest import is_note
-from palimpsest_mcp.digest.shown import without_prose
+from palimpsest_mcp.digest.recount import without_prose
 from palimpsest_mcp.errors import PassInProgress
-from palimpsest_mcp.services.messages import CompactedMessages
 from palimpsest_mcp.settings.settings import Settings
 
 from .fake_api import FakeApi, Reply, failure, fake_api, message, one_line_each, summaries

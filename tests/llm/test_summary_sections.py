@@ -10,11 +10,11 @@ from typing import Any
 import anthropic
 import pytest
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.messages import CompactedMessages
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.memory.summary.markdown import from_markdown, to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
-from palimpsest_mcp.services.messages import CompactedMessages
 from palimpsest_mcp.settings.settings import Settings
-from palimpsest_mcp.summary.markdown import from_markdown, to_markdown
 
 from .fake_api import FakeApi, Reply, failure, fake_api, message, one_line_each
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest_mcp.core.install import Launch, planned
 from palimpsest_mcp.models.host_table import HOSTS, host_note, host_row
-from palimpsest_mcp.services.installing import Launch, planned
 
 
 @pytest.mark.parametrize("name", ["", "messages", "openai"])

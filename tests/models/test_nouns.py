@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import palimpsest_mcp
-from palimpsest_mcp.models.nouns import counted, verb
+from palimpsest_mcp.models.text import counted, verb
 
 
 @pytest.mark.parametrize(
@@ -43,17 +43,17 @@ SPOKEN = re.compile(
     r"|probes|questions|records|results|retries|rows|rules|sessions|specifics|steps)\b"
 )
 LEAST_TWO = {
-    ("digest/assembly.py", "table.rows"),
-    ("experience/layout.py", "lines"),
-    ("handoff/cleanup.py", "len(group)"),
-    ("hosts/session_files.py", "len(lines)"),
-    ("policy/presets.py", "floor"),
-    ("services/experience_views.py", "len(skills)"),
-    ("services/offloaded.py", "len(record.items)"),
+    ("digest/print.py", "table.rows"),
+    ("experience/document.py", "lines"),
+    ("memory/handoff/files.py", "len(group)"),
+    ("hosts/detect.py", "len(lines)"),
+    ("context/presets.py", "floor"),
+    ("experience/views.py", "len(skills)"),
+    ("core/offloaded.py", "len(record.items)"),
 }
 """Never fewer than two where they are said."""
-NO_NUMBERS = {("policy/forgetting.py", "message")}
-LINES_OF_A_FILE = {("experience/layout.py", "events"), ("experience/layout.py", "promoted")}
+NO_NUMBERS = {("context/forget.py", "message")}
+LINES_OF_A_FILE = {("experience/document.py", "events"), ("experience/document.py", "promoted")}
 """Written into `experience.md` and read back by its form."""
 
 

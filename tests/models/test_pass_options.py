@@ -7,9 +7,9 @@ import inspect
 import click
 import msgspec
 
-from palimpsest_mcp.cli.compacting import compact
+from palimpsest_mcp.cli.compact import compact
 from palimpsest_mcp.models.pass_options import PassOptions, SessionPassKeywords, offers
-from palimpsest_mcp.server.context_tools import compact_session
+from palimpsest_mcp.server.tools_context import compact_session
 
 OPTIONS = {field.name for field in msgspec.structs.fields(PassOptions)}
 

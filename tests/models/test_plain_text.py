@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.models.plain_text import plain, plain_line
+from palimpsest_mcp.models.text import plain, plain_line
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 

@@ -11,10 +11,10 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.answers import as_text
-from palimpsest_mcp.server.build import build_server
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import build_server
 from palimpsest_mcp.settings.settings import Settings
 
 pytestmark = pytest.mark.anyio

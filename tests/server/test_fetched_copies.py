@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, ImageContent, TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}

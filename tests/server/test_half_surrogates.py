@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 HIGH, LOW = "\ud83d", "\udc80"

@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, GetPromptResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.server.build import build_server
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 TASK = "Why the nightly job fails"

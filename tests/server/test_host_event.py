@@ -16,8 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 

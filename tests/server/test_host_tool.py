@@ -13,8 +13,8 @@ from mcp import Client
 from mcp.types import TextContent
 
 from palimpsest_mcp import Palimpsest
-from palimpsest_mcp.server.build import HOOKED_INSTRUCTIONS, INSTRUCTIONS, build_server
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import HOOKED_INSTRUCTIONS, INSTRUCTIONS, build_server
 
 LIMIT_CHARS = 50_000
 """Longer results the client writes to a file, unless the tool's definition says otherwise."""

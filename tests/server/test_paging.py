@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.lifespan import count_o200k
 from palimpsest_mcp.server.paging import (
     PAGE_TOKENS,
     PAGE_UNITS,

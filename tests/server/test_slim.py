@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import TextContent
 
-from palimpsest_mcp.app import Palimpsest
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
-from palimpsest_mcp.server.stdio import run_interruptible
+from palimpsest_mcp.server.server import run_interruptible
 
 SILENT_S = 60.0
 """A server that has not answered by then never will."""
@@ -195,7 +195,7 @@ def test_an_interrupt_ends_a_server_in_which_a_pass_works(tmp_path: Path, thread
     """Passes work in threads, which cannot be called off either; this one would never end."""
     code = f"""
 import anyio, asyncio, sys, threading
-from palimpsest_mcp.server.stdio import run_interruptible
+from palimpsest_mcp.server.server import run_interruptible
 
 def never_ends():
     print("at work", flush=True)

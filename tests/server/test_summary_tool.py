@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.tools import TOOLS
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from palimpsest_mcp.core.checkup import STANDING_TOKENS
 from palimpsest_mcp.models.tools import TOOLS
-from palimpsest_mcp.server.build import HOOKED_INSTRUCTIONS, INSTRUCTIONS, build_server
-from palimpsest_mcp.server.counting import count_o200k
-from palimpsest_mcp.services.checkup import STANDING_TOKENS
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import HOOKED_INSTRUCTIONS, INSTRUCTIONS, build_server
 
 GOLDEN = Path(__file__).parent / "golden" / "tools.json"
 SKILL = Path(__file__).resolve().parents[2] / "plugin" / "skills" / "palimpsest" / "SKILL.md"

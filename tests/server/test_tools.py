@@ -12,10 +12,10 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.answers import PAGE_TOKENS, SMALL_TOKENS, as_text
-from palimpsest_mcp.server.build import build_server
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import build_server
 
 pytestmark = pytest.mark.anyio
 

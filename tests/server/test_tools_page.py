@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from palimpsest_mcp.app import Palimpsest
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.tools import TOOLS
-from palimpsest_mcp.server.build import build_server
+from palimpsest_mcp.server.server import build_server
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import InvalidArgument
-from palimpsest_mcp.models.plain_text import shown
-from palimpsest_mcp.server.transcripts import checked_transcript
+from palimpsest_mcp.models.text import shown
+from palimpsest_mcp.server.arguments import checked_transcript
 
 
 @pytest.fixture

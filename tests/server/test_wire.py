@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 
-from palimpsest_mcp.server.wire import Refusal, read_line, sendable
+from palimpsest_mcp.server.transport import Refusal, read_line, sendable
 
 DEEP = 100_000
 SCALARS = st.one_of(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.settings.projects import project_root
+from palimpsest_mcp.settings.places import project_root
 
 
 def test_the_nearest_repository_upwards_counts_a_worktree_too(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.errors import InvalidPolicy, InvalidSettings
-from palimpsest_mcp.models.policies import ARCHIVE_PATH
-from palimpsest_mcp.settings.places import default_home, home_folder, settings_file
-from palimpsest_mcp.settings.quick import is_automatic
+from palimpsest_mcp.models.plans import ARCHIVE_PATH
+from palimpsest_mcp.settings.places import default_home, home_folder, is_automatic, settings_file
 from palimpsest_mcp.settings.settings import Settings
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import LockTimeout, SkillAmbiguous, SkillUnknown, StoreUnusable, WriteFailed
-from palimpsest_mcp.ports.experience import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
+from palimpsest_mcp.experience.disk import DiskExperience
+from palimpsest_mcp.experience.memory import MemoryExperience
+from palimpsest_mcp.experience.ports import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
 from palimpsest_mcp.store.disk import Found, RealDisk, Release
-from palimpsest_mcp.store.experience_files import DiskExperience
-from palimpsest_mcp.store.experience_memory import MemoryExperience
 from palimpsest_mcp.testing.experience_contract import ONE, TWO, experience_contract, whole_log
 
 pytestmark = pytest.mark.anyio

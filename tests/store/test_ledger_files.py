@@ -23,8 +23,8 @@ from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.appender import Appender, Shelf
 from palimpsest_mcp.store.disk import RealDisk
 from palimpsest_mcp.store.home import Home
-from palimpsest_mcp.store.ledger_files import LedgerFiles
-from palimpsest_mcp.store.lines import encode
+from palimpsest_mcp.store.ledger import LedgerFiles
+from palimpsest_mcp.store.segments import encode
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
 from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
 
@@ -375,7 +375,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from palimpsest_mcp.store.disk import RealDisk
 from palimpsest_mcp.store.home import Home
-from palimpsest_mcp.store.ledger_files import LedgerFiles
+from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.testing.contract_values import S1, applied
 import secrets
 

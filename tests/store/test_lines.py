@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import WriteFailed
 from palimpsest_mcp.models.events import Event, Seen
-from palimpsest_mcp.store.lines import Reader, encode, encode_all, is_whole, settled
+from palimpsest_mcp.store.segments import Reader, encode, encode_all, is_whole, settled
 from palimpsest_mcp.testing.contract_values import applied, pinned, seen
 
 EVENTS: Reader[Event] = Reader(Event)

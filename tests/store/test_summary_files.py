@@ -16,8 +16,8 @@ from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.home import Home
-from palimpsest_mcp.store.ledger_files import LedgerFiles
-from palimpsest_mcp.store.summary_files import SummaryFiles
+from palimpsest_mcp.store.ledger import LedgerFiles
+from palimpsest_mcp.store.summaries import SummaryFiles
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.testing.summaries_contract import full, small
 

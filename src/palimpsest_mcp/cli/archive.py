@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
-from ..models.nouns import counted
-from ..policy.gates import UNSURE
+from ..models.text import counted
 from .completion import BatchName, ItemName, SessionName
-from .face import PAGER, Face, pass_face, shared_options
-from .masking import masked
-from .out_file import free_name, json_bytes, out_file, out_options
+from .face import PAGER, Face, masked, pass_face, shared_options
+from .screen import free_name, json_bytes, out_file, out_options
 from .tables import Column
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
+    from ..core.palimpsest import Palimpsest
     from ..models.records import OffloadRecord
-    from ..models.reports import BatchView, ContextView, ItemView, Restored
-    from ..models.usage import Usage
+    from ..models.reports import BatchView, ContextView, ItemView, Restored, Usage
 
 
 SHOWN = (
@@ -75,9 +73,9 @@ def show(face: Face, session: str, top: int | None, state: str | None, no_pager:
 
 
 def _say_context(view: ContextView, items: Sequence[ItemView], face: Face) -> None:
-    from .numbers import fill, sources
-    from .report_view import say_meaning
+    from .compact import say_meaning
     from .screen import say, say_bar, say_fields, say_table
+    from .tables import fill, sources
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
     say_bar("window ", view.usage.ratio, f"{fill(view.usage)}, zone {view.usage.zone}: {view.usage.action}")
@@ -124,7 +122,7 @@ def list_batches(face: Face, session: str, full: bool, no_pager: bool) -> None:
     import msgspec
 
     from ..models.reports import counts_to_json
-    from .report_view import say_meaning
+    from .compact import say_meaning
     from .screen import paged, say_json
 
     if face.as_json and full:
@@ -265,7 +263,7 @@ async def _restored(
 
 
 def _lines(one: Restored) -> tuple[str, str]:
-    from ..models.plain_text import plain
+    from ..models.text import plain
 
     return plain(f"--- {masked(one.item_id)}, {counted(len(one.text), 'character')}, sha256 {one.sha256}"), plain(
         one.text
@@ -284,7 +282,7 @@ def _say_blocks(restored: Sequence[Restored]) -> None:
 
 
 def _say_texts(restored: Sequence[Restored]) -> None:
-    from ..models.plain_text import plain
+    from ..models.text import plain
     from .screen import say
 
     for one in restored:
@@ -294,7 +292,7 @@ def _say_texts(restored: Sequence[Restored]) -> None:
 
 
 def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool, alone: bool) -> None:
-    from ..hosts.marks import messages_of
+    from ..hosts.pieces import messages_of
     from .screen import say, say_json
 
     if not alone or out is None:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from .face import COMPLETE, Face
-from .masking import masked
+from .face import COMPLETE, Face, masked
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
+    from ..core.palimpsest import Palimpsest
     from ..models.reports import ItemView
 
 MOST = 200
@@ -83,7 +82,7 @@ class BatchName(_Name):
     """A batch of the session that stands before it."""
 
     def offers(self, ctx: click.Context) -> list[Offer]:
-        from ..models.nouns import counted
+        from ..models.text import counted
 
         found = _ask(ctx, lambda facade: facade.list_offloaded(_given(ctx, "session")))
         return [

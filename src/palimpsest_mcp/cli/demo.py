@@ -17,11 +17,11 @@ import click
 import msgspec
 
 from ..models.advice import command_line, step
-from ..models.nouns import counted
+from ..models.text import counted
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
+    from ..core.palimpsest import Palimpsest
     from ..models.reports import Hit, Report
 
 TARGET = 0.4
@@ -77,7 +77,7 @@ def demo(face: Face) -> int:
 
 
 def _play(face: Face, scene: Scene, *, kept: bool) -> Seen:
-    from .report_view import say_report
+    from .compact import say_report
     from .screen import say
 
     messages = json.loads((files("palimpsest_mcp") / "demo" / f"{scene.name}.json").read_bytes())
@@ -124,8 +124,7 @@ def _as_json(seen: Seen) -> dict[str, Any]:
 
 
 def _say_next(seen: list[Seen], kept: str | None) -> None:
-    from .out_file import free_name
-    from .screen import say
+    from .screen import free_name, say
 
     session = str(files("palimpsest_mcp.demo") / f"{SCENES[0].name}.json")
     say("next, with this session or a file of your own:")

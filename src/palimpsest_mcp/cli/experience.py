@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..errors import FileMissing, FileNotJson, InvalidArgument
-from ..models.nouns import counted, verb
+from ..models.text import counted, verb
 from .face import Face, pass_face, shared_options
 from .tables import Column
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
-    from ..models.experience import Compaction, EventRecorded, Explanation, RolledBack, SkillStatus
+    from ..core.palimpsest import Palimpsest
+    from ..experience.models import Compaction, EventRecorded, Explanation, RolledBack, SkillStatus
 
 _RULE_ID = re.compile(r"r[0-9a-f]{3,64}")
 

@@ -1,4 +1,4 @@
-"""What every command has: the options that all share, and a way to the store."""
+"""What the command line prints goes through here: by the store's key once one was open, before by none that lasts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,37 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 
 from ..models.advice import command_line, in_form, step
-from .masking import mask_by
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
+    from ..core.palimpsest import Palimpsest
+    from ..core.surface import Surface
+    from ..ports.text import Redactor
+
+_opened: Surface | None = None
+
+
+def mask_by(redactor: Redactor | None) -> None:
+    """Mask by a store's redactor from now on; None: by none, as a run begins."""
+    global _opened
+    if redactor is None:
+        _opened = None
+        return
+    from ..core.surface import Surface
+
+    _opened = Surface(redactor)
+
+
+def masked(value: Any) -> Any:
+    """A text, or every text in a JSON value, with its secrets masked."""
+    if _opened is not None:
+        return _opened.value(value)
+    from ..core.surface import storeless
+
+    return storeless().value(value)
+
+
+# What every command has: the options that all share, and a way to the store.
+
 
 COMPLETE = "_PALIMPSEST_MCP_COMPLETE"
 """Set by a shell's script: `bash_source` asks for that script, `bash_complete` for what fits."""
@@ -56,7 +83,7 @@ class Face:
         return in_form(text, "command", self.home or "")
 
     async def _with_store(self, use: Callable[[Palimpsest], Awaitable[Answer]], make: bool) -> Answer:
-        from ..app import Palimpsest
+        from ..core.palimpsest import Palimpsest
 
         async with Palimpsest.open(self.home, make=make) as facade:
             mask_by(facade.given.redactor)
@@ -92,3 +119,9 @@ def _set_home(context: click.Context, _option: click.Parameter, value: str | Non
 def _set_json(context: click.Context, _option: click.Parameter, value: bool) -> None:
     if value:
         context.ensure_object(Face).as_json = True
+
+
+__all__ = [
+    "mask_by",
+    "masked",
+]

@@ -11,7 +11,7 @@ import click
 
 from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.advice import Advice, step
-from ..models.nouns import counted
+from ..models.text import counted
 from .completion import SessionName
 from .face import Face, pass_face, shared_options
 from .tables import Column

@@ -10,7 +10,7 @@ from ..errors import InvalidArgument, RecordDamaged
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
-    from ..models.purges import PurgedSession, PurgeReport, RepairReport
+    from ..models.maintenance import PurgedSession, PurgeReport, RepairReport
 
 
 @click.command()
@@ -52,7 +52,7 @@ def purge(
 
 
 def _say_purge(report: PurgeReport) -> None:
-    from .numbers import counted
+    from ..models.text import counted
     from .screen import say
 
     for one in report.sessions:
@@ -74,7 +74,8 @@ def _say_purge(report: PurgeReport) -> None:
 
 
 def _purged(one: PurgedSession, *, dry_run: bool) -> str:
-    from .numbers import counted, size
+    from ..models.text import counted
+    from .tables import size
 
     what = f"{counted(len(one.items), 'item')} ({size(one.size_bytes)}), {counted(len(one.batches), 'batch')}"
     whole = "the whole session, " if one.whole else ""
@@ -106,7 +107,7 @@ def repair(face: Face, session: str | None, yes: bool) -> int:
 
 
 def _say_repair(report: RepairReport) -> None:
-    from .numbers import counted
+    from ..models.text import counted
     from .screen import say
 
     for one in report.repairs:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import FileEmpty, FileMissing
-from ..specifics.delimited import fields_apart
+from ..text.specifics.delimited import fields_apart
 from .face import Face, pass_face, shared_options
 from .tables import Column
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
-    from ..models.specifics import Span
+    from ..core.palimpsest import Palimpsest
+    from ..models.items import Span
     from ..ports.text import Redacted
 
 EXAMPLES = 6

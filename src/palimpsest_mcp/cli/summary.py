@@ -8,9 +8,12 @@ import click
 
 from .completion import SessionName
 from .face import Face, pass_face, shared_options
+from .tables import Column
 
 if TYPE_CHECKING:
-    from ..app import Palimpsest
+    from ..core.palimpsest import Palimpsest
+    from ..models.events import SessionInfo
+    from ..models.probes import ProbeReport
     from ..models.summaries import AnchoredSummary
 
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 @pass_face
 def summary(face: Face, session: str, full: bool) -> None:
     """The anchored summary of SESSION (id or handle): intent, files, decisions, state, blockers, errors, next steps."""
-    from ..summary.markdown import full_command, to_markdown
+    from ..memory.summary.markdown import full_command, to_markdown
     from .screen import say, say_json
 
     session_id, found = face.ask(lambda facade: _summary(facade, session, full=full), make=False)
@@ -35,3 +38,61 @@ def summary(face: Face, session: str, full: bool) -> None:
 
 async def _summary(facade: Palimpsest, session: str, *, full: bool) -> tuple[str, AnchoredSummary]:
     return (await facade.session(session)).session_id, await facade.summary(session, full=full)
+
+
+# `probe SESSION`: what the session's originals hold, and whether what stays of it still answers.
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@shared_options
+@pass_face
+def probe(face: Face, session: str) -> None:
+    """Ask SESSION (id or handle) for its files, decisions, errors, steps: do digests, summary and kept items answer?"""
+    import msgspec
+
+    from .screen import say_json
+
+    info, found = face.ask(lambda facade: _probed(facade, session), make=False)
+    if face.as_json:
+        data = {"session_id": info.session_id, "handle": info.handle, "score": found.score}
+        say_json({**data, **msgspec.to_builtins(found)})
+    else:
+        _say(face, info, found)
+
+
+async def _probed(facade: Palimpsest, session: str) -> tuple[SessionInfo, ProbeReport]:
+    return await facade.session(session), await facade.probe(session)
+
+
+def _say(face: Face, info: SessionInfo, found: ProbeReport) -> None:
+    from ..models.text import plain_line
+    from .screen import say, say_fields, say_table
+
+    share = "" if found.score is None else f" ({found.score:.1%})"
+    distractors = f"{found.distractors - found.distractors_taken} of {found.distractors} answered no"
+    say_fields(
+        [
+            ("session", f"{info.session_id} (handle {info.handle})"),
+            ("probes", f"{found.line}{share}"),
+            ("wrong ones", distractors if found.distractors else ""),
+            ("took", "" if found.elapsed_s is None else f"{found.elapsed_s:.2f} s"),
+        ]
+    )
+    rows = [(name, str(c.passed), str(c.total), str(c.critical_failed)) for name, c in found.by_type.items()]
+    say_table(
+        (Column("type"), Column("passed", "number"), Column("of", "number"), Column("critical failed", "number")), rows
+    )
+    for one in found.failed:
+        where = f", {one.batch_id}" if one.batch_id else ""
+        grave = "critical: " if one.critical else ""
+        say(plain_line(f"{grave}{one.type}: {one.question} ({one.item_id}{where})"))
+        say(f"    expected {plain_line(' and '.join(one.expected))}")
+    left = sum(one.total - one.passed for one in found.by_type.values()) - len(found.failed)
+    if left > 0:
+        say(f"… and {left} more")
+    for note in found.notes:
+        say(f"note: {note}")
+    if lost := next((one for one in found.failed if one.batch_id), None):
+        given = {"session_id": info.handle, "batch_id": lost.batch_id, "item_id": lost.item_id}
+        say(f"get it back: {face.command('restore_batch', **given)}")

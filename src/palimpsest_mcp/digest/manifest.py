@@ -19,11 +19,10 @@ import re
 
 import msgspec
 
-from ..models.digests import DigestRequest, DigestSource
-from ..models.nouns import counted
-from ..models.records import SpecificCounts
+from ..models.records import DigestRequest, DigestSource, SpecificCounts
+from ..models.text import counted
 from ..ports.text import TokenCounter
-from .plain import plain
+from .lines import plain
 
 ESCAPE = "» "
 SHORTENED = "[…]"

@@ -15,15 +15,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .bare_values import drop_inside, drop_lone_keys, forms, inside_chosen, rekey, says_little
-from .candidates import entries, label, lines, open_specs
+from .candidates import (
+    drop_inside,
+    drop_lone_keys,
+    entries,
+    forms,
+    inside_chosen,
+    inside_longer,
+    label,
+    lines,
+    open_specs,
+    rekey,
+    says_little,
+)
 from .coverage import Candidate, choose
-from .entries import SPEAKING
-from .inside import inside_longer
-from .plans import Batch, Plan
-from .ranking import BOUND
-from .surroundings import add_imports, add_places, add_words, give_back_lines, name_again, take_out
-from .telling import Allowances, tell
+from .ledger_lines import SPEAKING
+from .plan import Batch, Plan
+from .surroundings import Allowances, add_imports, add_places, add_words, give_back_lines, name_again, take_out, tell
+from .worth import BOUND
 
 _LEAST_LINES, _MORE_LINES, _MOST_LINES = 0.08, 0.07, 0.5
 """Of the budget, for lines that say what the result was, over what their specifics would cost in the ledger: the least,

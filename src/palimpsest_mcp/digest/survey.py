@@ -5,22 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..models.digests import DigestSource
-from ..models.specifics import Span, Specific
+from ..models.items import Span, Specific
+from ..models.records import DigestSource
 from ..ports.text import Registry
-from ..specifics.cues import DENIED
-from ..specifics.delimited import fields_apart
-from .entries import shown_key
-from .json_records import Cell, Record, parse_json, records_of
-from .loud import raise_loud
-from .numbered import unnumbered
-from .placing import fitted, placed_blocks
-from .plain import plain
-from .reduce_html import Block, Piece, blocks_of, is_page, joined
-from .reduce_records import Told, reduce_records
-from .reducers import reduce_lines
-from .routing import stretches
-from .units import FORCED, Line, Mark, Reduced, Route, Survey, Unit, mark_numbers
+from ..text.specifics.cues import DENIED
+from ..text.specifics.delimited import fields_apart
+from .ledger_lines import shown_key
+from .lines import FORCED, Line, Mark, Reduced, Route, Survey, Unit, mark_numbers, plain
+from .reducers.code import unnumbered
+from .reducers.html import Block, Piece, blocks_of, is_page, joined
+from .reducers.json import Told, reduce_records
+from .reducers.json_records import Cell, Record, parse_json, records_of
+from .reducers.lines import fitted, placed_blocks, raise_loud, reduce_lines
+from .reducers.routing import stretches
 
 _NAMED_BINARY = re.compile(r"\[\w+ \S+, \d+ base64 characters, sha256 [0-9a-f]{64}\]$")
 _PLAIN_KEY = re.compile(r"[A-Z]?[a-z]*")

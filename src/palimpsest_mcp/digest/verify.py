@@ -13,14 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..models import nouns
-from ..models.digests import DigestLine, DigestPart
-from ..models.records import ClassCount, SpecificCounts
-from ..models.specifics import Span, Specific
+from ..models import text as nouns
+from ..models.items import Span, Specific
+from ..models.records import ClassCount, DigestLine, DigestPart, SpecificCounts
 from ..ports.text import Registry
-from .entries import ALSO, entry_groups
-from .long_lines import CUT
-from .units import Judged, Survey
+from .ledger_lines import ALSO, entry_groups
+from .lines import CUT, Judged, Survey
 from .witness import Witness
 
 CHECKS = ("counts", "invented", "factored", "pairs", "elsewhere", "prose", "budget", "length", "smaller")

@@ -8,11 +8,10 @@ from datetime import date
 
 import msgspec
 
-from ..models.experience import Rule, RuleKind
 from .document import Document, Written
-from .forms import form_of
+from .forms import form_of, safe_line
+from .models import Rule, RuleKind
 from .promotion import ACTIVE_DAYS, PENDING_DAYS, Standing, key_of_line
-from .safe_text import safe_line
 
 _BULLET = re.compile(r"^\s*[-*+]\s+(?:\[pin(?:ned)?\]\s*)?", re.IGNORECASE)
 _FOOTER = re.compile(r"\s+(?:—|--)\s+seen=.*$")

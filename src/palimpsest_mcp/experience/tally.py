@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from .forms import form_of, key_hash, quick_form
-from .reading import Sighting, correction_of, day_of, is_after, is_wanted, outcome_of, read_line
+from .parse import Sighting, correction_of, day_of, is_after, is_wanted, outcome_of, read_line
 from .votes import FAILURE, NEW, SEEN, SUCCESS, Cause, Cluster, Group, Kind, ballot, joined
 
 WINDOW_DAYS = 30

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from .reading import Correction
+from .parse import Correction
 
 MAX_MEMBERS = 6
 _LINES_KEPT = 8

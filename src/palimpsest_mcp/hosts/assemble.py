@@ -3,17 +3,166 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
-from ..ledger.identity import ItemIds, json_key
-from ..models.items import Item, content_bytes
+from ..context.identity import ItemIds, json_key
+from ..models.items import Content, Item, content_bytes
 from .actions import action_of
-from .evidence import Evidence, evidence_of
-from .pairing import pair
-from .pieces import Piece, wrong_shape
+from .pieces import Piece, as_fields, text_of, wrong_shape
+
+# Which result belongs to which call, whatever the ids are.
+
+
+class Pairing(msgspec.Struct, frozen=True):
+    """Pairs as indexes into the list of pieces."""
+
+    call_of: dict[int, int]
+    """Result -> its call."""
+    open_calls: frozenset[int]
+    """Calls of the newest assistant turn, when one of them waits for its result and nothing came after it."""
+
+
+def pair(pieces: Sequence[Piece]) -> Pairing:
+    """Pair every result with the nearest earlier call of its id that has none yet.
+
+    Parallel calls of one id are answered in their own order. A further result of a call that was answered belongs to
+    the newest call of that id. No id (missing or empty) is an id of its own.
+    """
+    waiting: dict[str, list[int]] = {}
+    latest: dict[str, int] = {}
+    call_of: dict[int, int] = {}
+    for index, piece in enumerate(pieces):
+        if piece.sort == "call":
+            key = _key(piece)
+            waiting.setdefault(key, []).append(index)
+            latest[key] = index
+        elif piece.sort == "result" or (piece.sort == "host" and piece.call_id is not None):
+            key = _key(piece)
+            call = _take(pieces, waiting.get(key, []))
+            call = latest.get(key) if call is None else call
+            if call is not None:
+                call_of[index] = call
+    return Pairing(call_of, _open_calls(pieces, set(call_of.values())))
+
+
+def _key(piece: Piece) -> str:
+    call_id = None if piece.call_id == "" else piece.call_id
+    return f"{piece.server_side} {json_key(call_id)}"
+
+
+def _take(pieces: Sequence[Piece], waiting: list[int]) -> int | None:
+    """The first unanswered call of the newest message that has one."""
+    if not waiting:
+        return None
+    newest = pieces[waiting[-1]].place[0]
+    first = next(at for at, call in enumerate(waiting) if pieces[call].place[0] == newest)
+    return waiting.pop(first)
+
+
+def _open_calls(pieces: Sequence[Piece], answered: set[int]) -> frozenset[int]:
+    """Calls of the last assistant turn, unless something other than results came after it.
+
+    A turn is one message, or a run of calls that stand as messages of their own.
+    """
+    calls: list[int] = []
+    newest: tuple[int, bool] | None = None
+    for index in range(len(pieces) - 1, -1, -1):
+        piece = pieces[index]
+        if newest is None and piece.sort == "result" and piece.role == "tool":
+            continue
+        if piece.role != "assistant":
+            break
+        message, only_calls = newest or (piece.place[0], True)
+        if piece.place[0] != message and not (only_calls and piece.sort == "call"):
+            break
+        newest = (message, only_calls and piece.sort == "call")
+        if piece.sort == "call" and not piece.server_side:
+            calls.append(index)
+    return frozenset(calls) if any(call not in answered for call in calls) else frozenset()
+
+
+# What a tool result says of itself as evidence: title, URL, source channel; and whether it may be called evidence.
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """The first entry's fields, and what is wrong with any of them (empty: nothing)."""
+
+    title: str = ""
+    url: str = ""
+    source_channel: str = ""
+    problem: str = ""
+
+
+def evidence_of(piece: Piece, args: dict[str, Any] | None) -> Evidence:
+    """Read a result that stands for evidence (seed 000: non-empty title and URL, channel as in the call)."""
+    entries = _entries(piece.content) or [{}]
+    outer = {"title": piece.title, "url": piece.url, "source_channel": piece.source_channel}
+    found = [_one({**entry, **{k: v for k, v in outer.items() if v}}) for entry in entries]
+    wanted = _asked_channel(args or {})
+    problem = next((p for p in (_problem(each, wanted) for each in found) if p), "")
+    return msgspec.structs.replace(found[0], problem=problem)
+
+
+def _problem(one: Evidence, wanted: str) -> str:
+    if not one.title.strip():
+        return "evidence without title"
+    if not one.url.strip():
+        return "evidence without url"
+    if wanted and one.source_channel and one.source_channel != wanted:
+        return "evidence whose source_channel differs from the channel in its call's arguments"
+    return ""
+
+
+def _asked_channel(args: dict[str, Any]) -> str:
+    return next((text_of(args, key) for key in ("channel", "source_channel", "channel_name") if text_of(args, key)), "")
+
+
+def _one(entry: dict[str, Any]) -> Evidence:
+    return Evidence(
+        title=text_of(entry, "title"),
+        url=text_of(entry, "url") or text_of(entry, "source"),
+        source_channel=text_of(entry, "source_channel"),
+    )
+
+
+def _entries(content: Content) -> list[dict[str, Any]]:
+    """The objects that a result holds: itself, its blocks, its JSON text, or a list under `evidence` and its like."""
+    if isinstance(content, str):
+        return _from_text(content)
+    if isinstance(content, dict):
+        return _from_object(content)
+    entries: list[dict[str, Any]] = []
+    for block in content:
+        fields = as_fields(block)
+        if fields is None:
+            continue
+        entries += _from_text(text_of(fields, "text")) if fields.get("type") == "text" else [fields]
+    return entries
+
+
+def _from_text(text: str) -> list[dict[str, Any]]:
+    if text.lstrip()[:1] not in ("{", "["):
+        return []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(value, list):
+        return [cast("dict[str, Any]", each) for each in cast("list[Any]", value) if isinstance(each, dict)]
+    return _from_object(cast("dict[str, Any]", value))
+
+
+def _from_object(value: dict[str, Any]) -> list[dict[str, Any]]:
+    for key in ("evidence", "results", "items"):
+        inner = value.get(key)
+        if isinstance(inner, list):
+            return [cast("dict[str, Any]", each) for each in cast("list[Any]", inner) if isinstance(each, dict)]
+    return [value]
+
 
 _KINDS = {"call": "tool_call", "thinking": "thinking", "image": "image", "document": "document", "host": "host_block"}
 

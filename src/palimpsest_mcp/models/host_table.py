@@ -1,7 +1,4 @@
-"""The table of hosts: how each calls itself, where it compacts by itself, what makes a compaction real in it.
-
-Where a host compacts, in tokens, is worked out in `tokens/host_trigger.py`; an adapter acts in the host itself.
-"""
+"""What a user set about the host's own compaction."""
 
 from __future__ import annotations
 
@@ -11,6 +8,26 @@ from collections.abc import Mapping
 import msgspec
 
 from .advice import Advice, Either, step
+
+
+class HostOverrides(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the host, as it reads them itself."""
+
+    window_tokens: int | None = None
+    """The host compacts as if the window had this size, where the model's is larger."""
+    window_source: str = ""
+    """Name of the variable or setting that says so."""
+    percent: float | None = None
+    """It compacts at this percentage of its effective window, where that is earlier; above 0, at most 100."""
+    most_output: int | None = None
+    """Tokens that an answer may have at most."""
+    off: str = ""
+    """Name of what keeps it from compacting by itself; empty: nothing does."""
+
+
+# The table of hosts: how each calls itself, where it compacts by itself, what makes a compaction real in it.
+#
+# Where a host compacts, in tokens, is worked out in `text/tokens/windows.py`; an adapter acts in the host itself.
 
 
 class HostNote(msgspec.Struct, frozen=True, kw_only=True):

@@ -128,3 +128,27 @@ def _block_text(block: Any) -> str:
         digest = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
         return f"[{kind} {media_type}, {len(data)} base64 characters, sha256 {digest}]"
     return json.dumps(fields, ensure_ascii=False, default=str)
+
+
+# A specific: a string that must survive verbatim.
+
+
+class Specific(msgspec.Struct, frozen=True, order=True, gc=False, cache_hash=True):
+    """One thing that must survive, as found in one piece of text."""
+
+    cls: str
+    """Class name in the registry: `url`, `path`, `number`, `error` …"""
+    text: str
+    """Verbatim."""
+    key: str = ""
+    """The words that say what it is: the key of `key=value`, a JSON key, a column's name. Empty where there is none."""
+
+
+class Span(msgspec.Struct, frozen=True, gc=False):
+    """Where a specific stands in a text: characters from `start` up to `end`."""
+
+    start: int
+    end: int
+    cls: str
+    text: str
+    key: str = ""

@@ -91,3 +91,86 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def lone(self) -> bool:
         """Whether one result is all there is to digest."""
         return sum(len(slot.item_ids) for slot in self.slots if not slot.copies) == 1
+
+
+# Policies as data: when to compact, what to keep. Field names and values of the seed stay as they are.
+
+
+NEVER_COMPACT = ("clarify_result", "reflective_loop_state", "graph_plan", "citation_index", "rubrics")
+ARCHIVE_PATH = "session/<id>/offloaded/<ts>.jsonl"
+HARD_FLOOR_TOOL_RESULTS = 3
+"""Newest tool results that no policy gives up (seed 000)."""
+
+
+class Zone(msgspec.Struct, frozen=True):
+    """A band of the ratio, lower bound inclusive, and what to do in it."""
+
+    name: str
+    start: float
+    """0.0-1.0 of the effective window; the zone reaches to the next one's start."""
+    action: str
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a pass runs and what it may take. Shares are 0.0-1.0 of the effective window unless said otherwise."""
+
+    name: str = "research"
+    # The seed's block, by its names.
+    keep_last_k_tool_results: int = 12
+    """Newest tool results kept whole; soft, shrinks toward the floor. -1 keeps all; below the floor is raised to it."""
+    keep_all_citations_index: bool = True
+    keep_all_rubrics: bool = True
+    offload_trigger_token_ratio: float = 0.7
+    offload_target_token_ratio: float = 0.4
+    offload_archive_path: str = ARCHIVE_PATH
+    """Fixed; here so that the seed's own block is a valid policy."""
+    prefer_compact_over_drop: bool = True
+    """False leaves a pointer in the place of a digest; the original is archived all the same."""
+    never_compact: tuple[str, ...] = NEVER_COMPACT
+    floor_tool_results: int = HARD_FLOOR_TOOL_RESULTS
+    """Newest tool results, and pieces of evidence, that never leave, whatever K; settings may raise it."""
+    # Ours.
+    keep_last_messages: int = 0
+    """Newest messages that stay whole whatever their kind."""
+    min_messages: int = 0
+    """Fewer messages since the last pass: nothing to do."""
+    min_tool_calls: int = 10
+    """A session shorter than this is left alone below the critical zone."""
+    batch_items: int = 3
+    min_item_tokens: int = 200
+    """A smaller item is left alone: replacing it would not pay."""
+    budget_share: float = 0.2
+    """Tokens of a digest, as a share of its batch."""
+    min_budget_share: float = 0.05
+    """How far an explicit target may press the share; a target below that is missed."""
+    max_digest_tokens: int = 2_000
+    """Of one digest, all its parts with header and manifest, by the session's own counter (D20)."""
+    min_shown: float = 0.5
+    """Least share of an item's specifics in view (D11)."""
+    max_break_even_turns: float = 20.0
+    """A pass that is asked for below the trigger is refused when the cache pays back only after more model requests."""
+    min_gain_share: float = 0.1
+    """Of the window: a later pass that misses the policy's target waits until it frees so much; half of it in the
+    critical zone, a quarter where the window is full."""
+    restored_protection: int = 5
+    """Assistant messages for which a restored item is left alone."""
+    level2_share: float = 0.25
+    """Digests above this share of the window may become level 2 (L16)."""
+    expected_compression: tuple[float, float] | None = None
+    """Usual range of 1 - after/before over the replaced items; outside it the report has a note."""
+    refuse_compression_above: float | None = None
+    """A pass that would compress more than this is refused, unless the strategy is `opaque`."""
+    kind_by_tool: dict[str, str] = msgspec.field(default_factory=lambda: {"run_clarify": "clarify_result"})
+    """Tool name -> kind of its results, where an item does not say."""
+    zones: tuple[Zone, ...] = (
+        Zone("ok", 0.0, "no action"),
+        Zone("compact", 0.7, "compact"),
+        Zone("critical", 0.9, "compact now"),
+    )
+    critical_ratio: float = 0.9
+    window_kind: Literal["effective", "static"] = "effective"
+    """`static` divides by the whole window, as the seeds' formulas do."""
+    strategy: str = "anchored"
+    """How a pass goes about it, where the call does not say (seed 003)."""
+    gates: bool = False
+    """Forget/preserve/verbatim gates of seed 004 (anchored, phased)."""

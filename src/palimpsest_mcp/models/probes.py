@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from .nouns import counted
+from .text import counted
 
 ProbeType: TypeAlias = Literal[
     "intent",

@@ -1,0 +1,1 @@
+"""Protocols between the rooms: stores, texts, hosts. Who implements one runs its contract (`testing`)."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol, TypeAlias
 
 import msgspec
 
-from ..models.digests import Digest, DigestRequest
-from ..models.specifics import Span
-from ..models.writing import WriteRequest, Written
+from ..models.items import Span
+from ..models.llm import Judged, JudgeQuestion, SummaryDraft, SummaryRequest, WriteRequest, Written
+from ..models.records import Digest, DigestRequest
 
 
 class TokenCounter(Protocol):
@@ -109,4 +110,42 @@ class Writer(Protocol):
         Returns within about `within_s` seconds; what is not there by then is late. Raises nothing but cancellation: a
         batch without an answer says why in `failure`.
         """
+        ...
+
+
+# Time and chance come in from outside, so that rules stay pure and checks need no waiting.
+
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Now, with its offset from UTC."""
+
+RandomHex: TypeAlias = Callable[[int], str]
+"""`n` random bytes as lower-case hex."""
+
+# Seams for a model that is asked about a session: to word what a summary lacks, and to judge probes.
+
+
+class SummaryAuthor(Protocol):
+    """Words sections of an anchored summary. What it answers is checked before anything of it is used."""
+
+    @property
+    def author(self) -> str:
+        """As labels name it: `claude-haiku-5-5`."""
+        ...
+
+    async def draft(self, request: SummaryRequest) -> SummaryDraft:
+        """Sections for one session, within a time limit of its own. Never raises: a failure is a reason."""
+        ...
+
+
+class Judge(Protocol):
+    """A second opinion on probes, beside the one by code."""
+
+    @property
+    def author(self) -> str:
+        """As reports name it."""
+        ...
+
+    async def judge(self, questions: Sequence[JudgeQuestion]) -> Judged:
+        """Whether each passage still answers its question. Never raises; late or broken answers are failures."""
         ...

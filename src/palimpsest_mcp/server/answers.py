@@ -11,11 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..digest.verify import PROSE_SHARE
 from ..models.advice import in_form
-from ..models.nouns import counted
-from ..models.plain_text import plain_line
 from ..models.records import SpecificCounts
-from ..models.reports import BatchReport, Recorded, Report
-from ..models.usage import Usage
+from ..models.reports import BatchReport, Recorded, Report, Usage
+from ..models.text import counted, plain_line
 
 SMALL_TOKENS = 600
 """Ceiling of a small answer, in each channel."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from ..errors import InvalidArgument
-from ..models.plain_text import shown
+from ..models.text import shown
 
 PAGE_UNITS = 40_000
 """Characters of a page as JavaScript hosts count them (UTF-16 units); Claude Code spills above 50,000."""

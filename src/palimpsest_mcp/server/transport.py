@@ -3,18 +3,179 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any, cast
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal, TypeAlias, cast
 
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
-from .wire import Refusal, SendableMessages, read_line
+# One line of the wire as a message, or as the error that answers it: no request is left without an answer.
+#
+# The SDK's reader drops a line that it cannot read, and whoever sent it waits for ever. Among such lines are messages
+# that JSON allows: clients written in JavaScript cut texts in the middle of a surrogate pair and send `\ud83d`. Those
+# are read by the standard library, and the half stays what it is; in what is sent it stands as U+FFFD.
+
+
+Id: TypeAlias = str | int | float | None
+
+
+class Refusal(BaseModel):
+    """The error that answers a line. Unlike the SDK's, it gives back any id that JSON-RPC knows, fractions too."""
+
+    jsonrpc: Literal["2.0"]
+    id: Id
+    error: ErrorData
+
+    def as_message(self) -> SessionMessage:
+        """In the wrapper that the transport takes."""
+        return SessionMessage(cast("Any", self))
+
+
+def read_line(line: str) -> SessionMessage | Refusal | None:
+    """What a line holds; None for a blank one, and for what is answered by nothing: notifications and answers."""
+    if not line.strip():
+        return None
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except (ValidationError, RecursionError):
+        return _read_again(line)
+    if isinstance(message, JSONRPCNotification) and '"id"' in line:
+        # The SDK takes a request whose id it cannot read for a notification.
+        return _refused(json.loads(line)) or SessionMessage(message)
+    return SessionMessage(message)
+
+
+def _read_again(line: str) -> SessionMessage | Refusal | None:
+    try:
+        value = json.loads(line, parse_constant=_no_constant)
+    except RecursionError:
+        return _refusal(_id_in(line), PARSE_ERROR, "The message is nested too deeply to be read.")
+    except ValueError as error:
+        where = f" ({error.msg}, at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
+        return _refusal(_id_in(line), PARSE_ERROR, f"The line is no JSON{where}. Send one message a line.")
+    if (refused := _refused(value)) is not None or _needs_no_answer(value):
+        return refused
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(value, by_name=False))
+    except (ValueError, RecursionError):
+        return _refusal(_id_of(value), INVALID_REQUEST, "The message is no request of JSON-RPC 2.0.")
+
+
+def _refused(value: Any) -> Refusal | None:
+    """Why something that is JSON is no request; None where it is one, or needs no answer."""
+    if isinstance(value, list):
+        return _refusal(None, INVALID_REQUEST, "Batches are not supported. Send one message a line.")
+    if not isinstance(value, dict):
+        return _refusal(None, INVALID_REQUEST, "A message is a JSON object.")
+    fields = cast("dict[str, Any]", value)
+    if _needs_no_answer(fields):
+        return None
+    known, id = "id" in fields, _id_of(fields)
+    if fields.get("jsonrpc") != "2.0":
+        return _refusal(id, INVALID_REQUEST, 'A message has "jsonrpc": "2.0".')
+    if not isinstance(fields.get("method"), str):
+        return _refusal(id, INVALID_REQUEST, "The method of a request is a string.")
+    if known and (isinstance(fields["id"], bool) or not isinstance(fields["id"], (str, int))):
+        return _refusal(id, INVALID_REQUEST, "The id of a request is a string or a whole number.")
+    if known and not isinstance(fields.get("params"), (dict, type(None))):
+        return _refusal(id, INVALID_PARAMS, "The params of a request are an object.")
+    return None
+
+
+def _needs_no_answer(value: Any) -> bool:
+    """A notification, or somebody's answer: an error about either would be a message that nobody asked for."""
+    if not isinstance(value, dict):
+        return False
+    fields = cast("dict[str, Any]", value)
+    if "method" not in fields:
+        return "result" in fields or "error" in fields
+    return "id" not in fields and fields.get("jsonrpc") == "2.0" and isinstance(fields["method"], str)
+
+
+def _refusal(id: Id, code: int, message: str) -> Refusal:
+    return Refusal(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=message))
+
+
+def _id_of(value: Any) -> Id:
+    found = cast("dict[str, Any]", value).get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, (str, int, float)) and not isinstance(found, bool) else None
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\]]', re.DOTALL)  # a string that never ends is one token too: linear
+_ID = re.compile(r'\s*:\s*(?:("(?:[^"\\]|\\.){0,200}")|(-?\d{1,18})(?![\d.eE]))\s*[,}]')
+
+
+def _id_in(line: str) -> Id:
+    """The id of a request that cannot be read as a whole, however deep it is; None where none stands on its top."""
+    depth = 0
+    for token in _TOKEN.finditer(line):
+        text = token[0]
+        if text in "{[":
+            depth += 1
+        elif text in "]}":
+            depth -= 1
+        elif depth == 1 and text == '"id"' and (found := _ID.match(line, token.end())):
+            try:
+                return cast("Id", json.loads(found[1] or found[2]))
+            except ValueError:
+                return None
+    return None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+class SendableMessages:
+    """A transport's stream of answers that never meets a text without a form in UTF-8."""
+
+    def __init__(self, sent: Any) -> None:
+        self._sent = sent
+
+    async def send(self, item: SessionMessage, /) -> None:
+        await self._sent.send(sendable(item))
+
+    async def aclose(self) -> None:
+        await self._sent.aclose()
+
+    async def __aenter__(self) -> SendableMessages:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def sendable(item: SessionMessage) -> SessionMessage:
+    """The message itself; where it holds half of a surrogate pair, the same with U+FFFD in its place."""
+    try:
+        item.message.model_dump_json(by_alias=True, exclude_unset=True)
+    except (UnicodeEncodeError, PydanticSerializationError):
+        whole = json.dumps(item.message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
+        value = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return replace(item, message=jsonrpc_message_adapter.validate_python(value, by_name=False))
+    return item
+
 
 _CHUNK = 1 << 16
 _LINES_AHEAD = 64
@@ -111,4 +272,9 @@ class _Stdin:
         self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
 
 
-__all__ = ["stdio_transport"]
+__all__ = [
+    "Refusal",
+    "read_line",
+    "sendable",
+    "stdio_transport",
+]

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import msgspec
 
+from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
 from ..errors import InvalidPolicy, PalimpsestError
-from ..models.policies import Policy
-from ..policy.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
+from ..models.plans import Policy
 
 FIELD_PREFIX = "PALIMPSEST_POLICY__"
 _CHOICE = "default"

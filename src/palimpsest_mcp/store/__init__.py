@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .disk_store import DiskStore as DiskStore
-    from .memory import MemoryStore as MemoryStore
+    from .disk_store import DiskStore
+    from .memory import MemoryStore
 
 __all__ = ["DiskStore", "MemoryStore"]
 

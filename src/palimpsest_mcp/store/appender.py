@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
-from ..ports.clock import Clock, RandomHex
+from ..ports.text import Clock, RandomHex
 from .home import Home
 from .names import segment_name
 from .whole_files import write_all

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
 import sys
 import time
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from .platforms import Flush, Replace, flush_for, replace_for
 
@@ -255,3 +256,29 @@ def _found(status: os.stat_result) -> Found:
     mode = status.st_mode
     kind = "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
     return Found(kind, status.st_size, (status.st_dev, status.st_ino), stat.S_IMODE(mode))
+
+
+# One hop to a thread and back, for a whole operation of many steps.
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def hop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run `work` in a thread, to its end.
+
+    A cancelled caller stops waiting, the work does not stop in the middle: what it wrote is whole, only unacknowledged.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        running.add_done_callback(_take_outcome)
+        raise
+
+
+def _take_outcome(done: asyncio.Future[Any]) -> None:
+    """Nobody waits any more: look at the outcome, so that it is not reported as forgotten."""
+    if not done.cancelled():
+        done.exception()

@@ -12,25 +12,21 @@ from pathlib import Path
 
 from ..errors import RecordDamaged
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
-from ..models.purges import Forgotten
+from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
-from ..models.status import StatusNote
-from ..ports.clock import Clock, RandomHex
+from ..models.reports import StatusNote
 from ..ports.store import Broken, Damage, DiskUse, LedgerPage, Tombstones
-from .archive_files import ArchiveFiles
-from .disk import Disk, RealDisk
-from .failures import unreadable, write_failed
-from .fts_index import INDEX_NAME, FtsIndex
-from .handoff_files import DiskHandoffs, HandoffFiles
-from .home import ARCHIVE, LEDGER, SESSIONS, Home
-from .hop import hop
-from .host_files import HostFiles
-from .index_search import IndexSearch
-from .ledger_files import LedgerFiles
-from .other_files import forget_beside, forget_notes, traces
-from .secret import Secret
-from .status_file import StatusFiles
-from .summary_files import DiskSummaries, SummaryFiles
+from ..ports.text import Clock, RandomHex
+from .archive import ArchiveFiles
+from .disk import Disk, RealDisk, hop
+from .handoffs import DiskHandoffs, HandoffFiles
+from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret
+from .host_files import HostFiles, StatusFiles
+from .ledger import LedgerFiles
+from .rewrite import forget_beside, forget_notes, traces
+from .search import INDEX_NAME, FtsIndex, IndexSearch
+from .summaries import DiskSummaries, SummaryFiles
+from .whole_files import unreadable, write_failed
 
 
 class DiskLedger:

@@ -2,12 +2,204 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
+import os
 import secrets
+import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Literal
 
-from ..ports.clock import RandomHex
+from ..ports.text import RandomHex
+from .disk import Found, Release
 from .disk_store import DiskStore
-from .memory_disk import MemoryDisk
+
+# A disk in memory: as much of an operating system as a store needs, for one process.
+
+
+class Node:
+    """A file or folder. What a flush made safe is noted only by `testing.simulated_disk`, which can lose the rest."""
+
+    numbers = itertools.count(1)
+
+    def __init__(self, kind: Literal["file", "folder"]) -> None:
+        self.kind: Literal["file", "folder"] = kind
+        self.number = next(self.numbers)
+        self.data = bytearray()
+        self.safe = b""
+        self.doubtful = False
+        """A flush failed: the bytes that were not safe then may be anything, for good."""
+        self.names: dict[str, Node] = {}
+        self.safe_names: dict[str, Node] = {}
+
+
+class MemoryDisk:
+    """Implements `disk.Disk`, safe over threads. There are no links, and nothing outlives the object.
+
+    Args:
+        root: what is on the disk; None for an empty one.
+    """
+
+    def __init__(self, root: Node | None = None) -> None:
+        self.root = root or Node("folder")
+        self._open: dict[int, Node] = {}
+        self._fds = itertools.count(3)
+        self._locked: set[str] = set()
+        self._held: dict[int, int] = {}
+        """Number of a file -> descriptor that holds it."""
+        self._turn = threading.Condition()
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def real(self, path: str) -> str:
+        return path
+
+    def database(self, path: str) -> str:
+        return ":memory:"
+
+    def look(self, path: str) -> Found | None:
+        with self._call("look"):
+            node = self._node(path)
+            return None if node is None else _found(node)
+
+    def scan(self, folder: str) -> list[tuple[str, Found]]:
+        with self._call("scan"):
+            node = self._node(folder)
+            if node is None:
+                return []
+            if node.kind != "folder":
+                raise NotADirectoryError(errno.ENOTDIR, "not a folder")
+            return sorted((name, _found(child)) for name, child in node.names.items())
+
+    def mkdir(self, path: str) -> None:
+        with self._call("mkdir"):
+            self._add(path, Node("folder"))
+
+    def create(self, path: str) -> int:
+        with self._call("create"):
+            return self._opened(self._add(path, Node("file")))
+
+    def extend(self, path: str) -> int:
+        with self._call("extend"):
+            return self._opened(self._existing(path))
+
+    def open(self, path: str) -> int:
+        with self._call("open"):
+            return self._opened(self._existing(path))
+
+    def found(self, fd: int) -> Found:
+        with self._call("found"):
+            return _found(self._open[fd])
+
+    def write(self, fd: int, data: memoryview) -> int:
+        with self._call("write"):
+            self._open[fd].data += data
+            return len(data)
+
+    def read(self, fd: int, size: int, offset: int) -> bytes:
+        with self._call("read"):
+            return bytes(self._open[fd].data[offset : offset + size])
+
+    def truncate(self, fd: int, size: int) -> None:
+        with self._call("truncate"):
+            del self._open[fd].data[size:]
+
+    def flush(self, fd: int) -> None:
+        """Nothing: no power cut leaves anything of it."""
+
+    def flush_others(self, path: str) -> None:
+        self._existing(path)
+
+    def flush_folder(self, path: str) -> None:
+        self._existing(path)
+
+    def close(self, fd: int) -> None:
+        self.let_go(fd)
+        del self._open[fd]
+
+    def replace(self, source: str, target: str) -> None:
+        with self._call("replace"):
+            node = self._taken(source)
+            parent, name = self._parent(target)
+            parent.names[name] = node
+
+    def remove(self, path: str) -> None:
+        with self._call("remove"):
+            self._taken(path)
+
+    def lock(self, path: str, timeout_s: float) -> Release | None:
+        with self._call("lock"):
+            if not self._turn.wait_for(lambda: path not in self._locked, timeout_s):
+                return None
+            if self._node(path) is None:
+                self._add(path, Node("file"))
+            self._locked.add(path)
+            return lambda: self._unlock(path)
+
+    def hold(self, fd: int, timeout_s: float) -> bool:
+        with self._call("hold"):
+            number = self._open[fd].number
+            free = self._turn.wait_for(lambda: self._held.get(number, fd) == fd, timeout_s)
+            if free:
+                self._held[number] = fd
+            return free
+
+    def let_go(self, fd: int) -> None:
+        with self._turn:
+            self._held = {number: holder for number, holder in self._held.items() if holder != fd}
+            self._turn.notify_all()
+
+    def _unlock(self, path: str) -> None:
+        with self._turn:
+            self._locked.discard(path)
+            self._turn.notify_all()
+
+    def _call(self, name: str) -> AbstractContextManager[object]:
+        """Where every call that could fail on a real disk begins."""
+        return self._turn
+
+    def _opened(self, node: Node) -> int:
+        fd = next(self._fds)
+        self._open[fd] = node
+        return fd
+
+    def _node(self, path: str) -> Node | None:
+        node: Node | None = self.root
+        for part in os.path.splitdrive(path)[1].split(os.sep):
+            node = node.names.get(part) if node is not None and part else node
+        return node
+
+    def _existing(self, path: str) -> Node:
+        node = self._node(path)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file")
+        return node
+
+    def _parent(self, path: str) -> tuple[Node, str]:
+        parent = self._existing(os.path.dirname(path))
+        if parent.kind != "folder":
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder")
+        return parent, os.path.basename(path)
+
+    def _add(self, path: str, node: Node) -> Node:
+        parent, name = self._parent(path)
+        if name in parent.names:
+            raise FileExistsError(errno.EEXIST, "it is there already")
+        parent.names[name] = node
+        return node
+
+    def _taken(self, path: str) -> Node:
+        """What stood at a path, which is free now."""
+        parent, name = self._parent(path)
+        self._existing(path)
+        return parent.names.pop(name)
+
+
+def _found(node: Node) -> Found:
+    return Found(node.kind, len(node.data), (1, node.number), 0o700 if node.kind == "folder" else 0o600)
+
 
 _ROOT, _TEMP = Path("memory:"), Path("memory:temp")
 """Named in what people read, such as a handoff's path."""
@@ -26,4 +218,8 @@ class MemoryStore(DiskStore):
         return "memory"
 
 
-__all__ = ["MemoryStore"]
+__all__ = [
+    "MemoryDisk",
+    "MemoryStore",
+    "Node",
+]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..context.tombstones import holds_gone
 from ..errors import Purged
-from ..ledger.tombstones import holds_gone
 from ..models.events import SessionKey
 from ..models.items import content_sha256
 from ..models.records import RECORD_SCHEMA, OffloadRecord

@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
-from ..models.purges import Forgotten
+from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
-from ..ports.clock import RandomHex
 from ..ports.store import Archive, Broken, Damage, DiskUse, Ledger, LedgerPage, Store, Tombstones
-from .archive_files import ArchiveFiles
+from ..ports.text import RandomHex
+from .archive import ArchiveFiles
 from .disk_store import DiskArchive, DiskLedger
-from .ledger_files import LedgerFiles
+from .ledger import LedgerFiles
 from .memory import MemoryStore
 from .names import folder_name
 from .records import batch_order

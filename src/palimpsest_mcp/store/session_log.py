@@ -9,20 +9,19 @@ from typing import TypeVar
 
 import msgspec
 
+from ..context.tombstones import event_without
 from ..errors import RevConflict
-from ..ledger.tombstones import event_without
 from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, SessionKey
-from ..models.purges import Forgotten
-from ..ports.clock import Clock, RandomHex
+from ..models.maintenance import Forgotten
 from ..ports.store import Broken, Damage
+from ..ports.text import Clock, RandomHex
 from .appender import Appender
-from .failures import unreadable, write_failed
 from .home import ARCHIVE, LEDGER, Home
-from .lines import Line, Reader, encode, encode_all, is_more
-from .rewriting import Change, rewrite, spoilt
-from .segments import Place, Places, SegmentFolder
+from .rewrite import Change, rewrite, spoilt
+from .segments import Line, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more
 from .sessions import not_empty
-from .tombstone_file import TombstoneFile
+from .tombstones import TombstoneFile
+from .whole_files import unreadable, write_failed
 
 E = TypeVar("E", bound=Event)
 

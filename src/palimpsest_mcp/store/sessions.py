@@ -12,9 +12,8 @@ from ..errors import InvalidArgument, RevConflict, WriteFailed
 from ..models.events import Event, Opened, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
 from .home import ARCHIVE, LEDGER, Home
-from .lines import Line, Reader, encode, is_whole
 from .names import folder_name, spare_handle
-from .segments import SegmentFolder
+from .segments import Line, Reader, SegmentFolder, encode, is_whole
 from .whole_files import read_from
 
 CACHE_NAME = "session.json"

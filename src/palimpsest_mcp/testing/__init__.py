@@ -1,1 +1,1 @@
-"""For authors of backends: what a store must do, as tests, and a simulated disk. The tests need pytest."""
+"""Contract suites and values for whoever writes a backend (docs/backends.md)."""

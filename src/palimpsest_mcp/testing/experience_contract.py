@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ..errors import InvalidArgument, LockTimeout, SkillUnknown
-from ..ports.experience import LIVE_LOG, Experience, LogPart, SkillPlace
+from ..experience.ports import LIVE_LOG, Experience, LogPart, SkillPlace
 
 ODD_NAMES = [
     *("", ".", "..", "../x", "a/../b", "/abs", "C:\\x", "a\\b", "x\0y", "~root", "-rf", "CON", "nul.txt", "x.", "x "),

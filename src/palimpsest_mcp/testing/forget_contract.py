@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ..context.tombstones import key_of
 from ..errors import Purged, RevConflict
-from ..ledger.tombstones import key_of
 from ..models.events import Envelope, Event, HostCompacted, Opened, Seen
 from ..models.items import content_sha256
-from ..models.purges import Forgotten
+from ..models.maintenance import Forgotten
 from ..models.summaries import AnchoredSummary
 from .contract_values import S1, OneStore, applied, entry, info_of, pinned, record, seen
 

@@ -13,7 +13,7 @@ from random import Random
 from typing import Literal
 
 from ..store.disk import Release
-from ..store.memory_disk import MemoryDisk, Node
+from ..store.memory import MemoryDisk, Node
 
 BLOCK = 64
 """Bytes that stay or vanish together; small, so that short lines tear too."""

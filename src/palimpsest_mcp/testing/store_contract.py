@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..models.status import StatusNote
+from ..models.reports import StatusNote
 from ..ports.store import Store
 from .archive_contract import ArchiveContract
 from .contract_values import S1, applied, info_of, record

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from palimpsest_mcp.server.counting import count_o200k
+from palimpsest_mcp.server.lifespan import count_o200k
 
 from .driver import CHECKOUT, OUR_TOOLS, PLUGIN, Client, Run
 from .fake_messages import say

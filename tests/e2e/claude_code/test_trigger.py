@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.hosts.claude_code_settings import read_overrides
-from palimpsest_mcp.tokens.host_trigger import host_trigger
+from palimpsest_mcp.hosts.claude_code.settings import read_overrides
+from palimpsest_mcp.text.tokens.windows import host_trigger
 
 from .driver import Client
 from .fake_messages import Reply, bash, say

@@ -1,5 +1,0 @@
-"""The library: one `Palimpsest` a store."""
-
-from .palimpsest import Palimpsest
-
-__all__ = ["Palimpsest"]

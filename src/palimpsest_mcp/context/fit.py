@@ -1,0 +1,184 @@
+"""Slots that meet a goal: K shrinks first, then the budgets, and either only as far as the goal needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..models.plans import ContextItem, Gate, Policy, Slot, Verdict
+from .budgets import Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
+from .judge import gates_of, judge, newest_kept
+from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
+
+PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
+"""Items a batch, where an explicit target gives digests less than the policy's share, and more of small ones up to so
+many tokens: one header for more of them, and what little there is goes to the best of more results. One restore brings
+more back, too."""
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What slots are looked for."""
+
+    used: int
+    """Tokens now."""
+    goal: int
+    """Tokens to get down to."""
+    explicit_target: bool = False
+    """The goal was given with the call: budgets may not grow, and may shrink."""
+    keep_last: int | None = None
+    """K as given with the call: then it does not shrink."""
+    force: bool = False
+    taken: frozenset[str] = frozenset()
+    """Ids of items that are not to be offered (again)."""
+    result_overhead: int = 0
+    """Tokens that a tool result takes beside its text, its digest too."""
+    share_by: Share | None = None
+    """How an explicit target is shared out; None gives every batch the same part of its tokens."""
+    strategy: Strategy = STRATEGIES[DEFAULT]
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What is found out once about a context, whatever K and budgets are tried."""
+
+    gates: Mapping[str, Gate]
+    scores: Mapping[str, float] | None
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """Slots that were found."""
+
+    slots: tuple[Slot, ...]
+    verdicts: tuple[Verdict, ...]
+    keep_last: int
+    """K; -1 where all stay."""
+    predicted: int
+    """Tokens after the slots, if every digest takes its whole budget."""
+    notes: tuple[str, ...] = ()
+
+
+def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
+    """The slots with the largest K, and then the largest budgets, whose prediction meets the goal.
+
+    When none does: everything that may leave, at the floor of K (or the K that was given). K is found with budgets of
+    the policy's share; an explicit target is then shared out by need, where somebody says what that is.
+    """
+    wanted = newest_kept(policy, wish.keep_last)
+    sizing = Sizing(
+        share=policy.budget_share,
+        grows=not wish.explicit_target,
+        pointers=not policy.prefer_compact_over_drop,
+        batch_items=policy.batch_items,
+        most_tokens=policy.max_digest_tokens,
+    )
+    scorer = wish.strategy.scorer
+    known = _Known(gates_of(items, policy), None if scorer is None else scores(items, policy, scorer))
+    best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing, known)
+    if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
+        best = _shrink_k(items, policy, wish, wanted, sizing, known)
+    if not wish.explicit_target or sizing.pointers or not best.slots:
+        return best
+    if wish.share_by is not None:
+        return _spread(items, policy, wish, wish.share_by, best, sizing, known)
+    return best if best.predicted <= wish.goal else _shrink_share(items, policy, wish, best, sizing, known)
+
+
+def _at(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    newest: int,
+    sizing: Sizing,
+    known: _Known,
+) -> Fit:
+    # The last messages give way only to a K that the caller named, not to one that was found here.
+    loose = wish.force and wish.keep_last is not None
+    verdicts = judge(items, policy, keep_last=newest, force=loose, known_gates=known.gates)
+    units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
+    excess = None if wish.strategy.takes_all else wish.used - wish.goal
+    slots = batches(units, excess=excess, sizing=sizing)
+    return Fit(slots=tuple(slots), verdicts=verdicts, keep_last=newest, predicted=_predicted(wish, slots))
+
+
+def _predicted(wish: Wish, slots: Sequence[Slot]) -> int:
+    return max(0, wish.used - sum(map(gain_of, slots)))
+
+
+def _shrink_k(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int, sizing: Sizing, known: _Known
+) -> Fit:
+    """Halve the range between the floor, which may meet the goal, and K as wanted, which does not."""
+    low, high = policy.floor_tool_results, min(wanted, len(items))
+    best = _at(items, policy, wish, low, sizing, known)
+    while best.predicted <= wish.goal and high - low > 1:
+        middle = (low + high) // 2
+        found = _at(items, policy, wish, middle, sizing, known)
+        if found.predicted <= wish.goal:
+            best, low = found, middle
+        else:
+            high = middle
+    if best.keep_last == wanted:
+        return best
+    return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
+
+
+def _spread(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    share: Share,
+    best: Fit,
+    sizing: Sizing,
+    known: _Known,
+) -> Fit:
+    """All that may leave, with what the target leaves its digests; or the first that suffice with what they need.
+
+    A target below the least that digests must have is missed rather than met by pointers: these would show nothing.
+    """
+
+    units = units_of(items, best.verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
+    excess, most = wish.used - wish.goal, policy.max_digest_tokens
+    every = batches(units, excess=None, sizing=sizing)
+    leaving = sum(slot.tokens for slot in every if not (slot.pointer or slot.copies))
+    room = room_of(every, excess=excess)
+    if room < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
+        pressed = max(policy.min_budget_share, room / leaving)
+        sizing = msgspec.structs.replace(sizing, share=pressed, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
+        every = batches(units, excess=None, sizing=sizing)
+    if not wish.strategy.takes_all and suffices(every, share, excess=excess, most_tokens=most):
+        every = _fewest(units, every, sizing, share, excess)
+    limit = limit_of(policy, wish.strategy)
+    least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
+    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=wish.strategy.takes_all)
+    predicted, notes = _predicted(wish, slots), best.notes
+    if predicted > wish.goal:
+        notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
+    return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)
+
+
+def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share: Share, excess: int) -> list[Slot]:
+    """The slots of the first units whose digests suffice with all they need, as many as it takes: all of them do."""
+    low, high = 0, len(units)
+    found = list(every)
+    while high - low > 1:
+        middle = (low + high) // 2
+        fewer = batches(units[:middle], excess=None, sizing=sizing)
+        if suffices(fewer, share, excess=excess, most_tokens=sizing.most_tokens):
+            found, high = fewer, middle
+        else:
+            low = middle
+    return found
+
+
+def _shrink_share(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
+) -> Fit:
+    leaving = sum(slot.tokens for slot in best.slots)
+    if not leaving:
+        return best
+    # One token a slot goes to rounding up.
+    room = wish.goal - (wish.used - leaving) - len(best.slots) - sum(slot.overhead_tokens for slot in best.slots)
+    share = max(policy.min_budget_share, min(sizing.share, room / leaving))
+    tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share), known)
+    note = f"budgets were lowered from {sizing.share:.0%} to {share:.1%} of their batches"
+    return msgspec.structs.replace(tighter, notes=(*best.notes, note))

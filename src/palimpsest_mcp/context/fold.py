@@ -1,0 +1,391 @@
+"""The fold: from a set of ledger events to what is in context. It depends on the set only, not on their order (L1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+
+from ..models.events import (
+    Applied,
+    Decision,
+    Envelope,
+    Event,
+    Fetched,
+    Gone,
+    HostCompacted,
+    LossTold,
+    Pinned,
+    PolicySet,
+    PurgedEvent,
+    Reinstated,
+    Replaced,
+    ReplacedBatch,
+    ReplacedItem,
+    Reserved,
+    Seen,
+    Unpinned,
+    Unshrinkable,
+    UsageSeen,
+)
+from ..models.items import Content, Item, content_text
+from ..models.probes import ProbeReport
+from .tombstones import is_gone, item_without
+
+# Texts that hosts put in the place of a result they cleared or cut: never a fuller version of it (L4).
+
+
+MARKERS = (
+    "[Old tool result content cleared]",
+    "[cleared]",
+    "[cleared to save context]",
+    "<persisted-output>",
+    "[Tool result omitted]",
+    "[tool output truncated]",
+)
+"""First words of known placeholders (Claude Code, Anthropic context editing, LangChain), compared without case."""
+MAX_CHARACTERS = 4_000
+"""A longer text is a result that happens to begin like one. Claude Code's preview of a spilled result has 2 KB."""
+
+_TOO_LONG = ("error: result (", "exceeds maximum allowed tokens", 200)
+"""Claude Code's words in the place of an MCP result that it put into a file: how they begin, and what soon follows."""
+_LOWERED = tuple(marker.lower() for marker in MARKERS)
+
+
+def is_placeholder(content: Content | None) -> bool:
+    """Whether a host's text only stands for a result."""
+    if content is None:
+        return True
+    if isinstance(content, str) and (len(content) > MAX_CHARACTERS or content[:1] not in "[<E \n"):
+        return False
+    text = content_text(content)
+    if len(text) > MAX_CHARACTERS:
+        return False
+    text = text.lstrip().lower()
+    begins, follows, within = _TOO_LONG
+    return text.startswith(_LOWERED) or (text.startswith(begins) and follows in text[:within])
+
+
+Stamp: TypeAlias = tuple[int, str, int]
+"""(clock, writer, n): a total order in which a later import stands after all that it had read."""
+
+_E = TypeVar("_E", bound=Event)
+
+
+def stamp(event: Event) -> Stamp:
+    """Where an observation stands among the others, whatever the wall clock said."""
+    return event.clock, event.w, event.n
+
+
+Parts: TypeAlias = dict[str, dict[str, str]]
+"""Hash of a digest part -> item id -> batch id. Two short results may well have parts with equal text."""
+
+
+def part_owner(
+    parts: Mapping[str, Mapping[str, str]], part_sha256: str, item_id: str, taken: Collection[str] = ()
+) -> tuple[str, str] | None:
+    """(batch id, item id) that a part's text stands for: the item of this id, else the first that is not taken."""
+    owners = parts.get(part_sha256, {})
+    if item_id in owners:
+        return owners[item_id], item_id
+    return next(((batch, name) for name, batch in owners.items() if name not in taken), None)
+
+
+class Replacement(msgspec.Struct, frozen=True):
+    """What stands for an item by our latest decision."""
+
+    batch: ReplacedBatch
+    item: ReplacedItem
+    rev: int
+
+
+class Batch(msgspec.Struct):
+    """A committed batch as later decisions left it."""
+
+    info: ReplacedBatch
+    rev: int
+    ts: str
+    agent: str
+    reason: str = ""
+    state: str = "replaced"
+    """`replaced`, `superseded`, `reinstated` or `purged`."""
+    purged_items: tuple[str, ...] = ()
+
+
+class ItemState(msgspec.Struct):
+    """Everything observed of one item."""
+
+    versions: dict[str, Seen] = {}
+    """Hash -> newest sighting of those bytes."""
+    present: tuple[Stamp, bool, str] = ((-1, "", 0), False, "")
+    """Newest of seen and gone: when, whether it is in the host's list, why it went."""
+    applied: Applied | None = None
+    fetched_at: int | None = None
+    """Assistant messages in the context when it was last handed out."""
+
+    @property
+    def current(self) -> Item:
+        """The bytes that count: the newest fuller version; a placeholder only when there is nothing else (L4)."""
+        versions = self.versions.values()
+        if len(versions) == 1:
+            return next(iter(versions)).item
+        full = [seen for seen in versions if not is_placeholder(seen.item.content)]
+        return max(full or versions, key=stamp).item
+
+
+class UsageFields(msgspec.Struct):
+    """The newest known value of each number that was reported, each on its own."""
+
+    used: UsageSeen | None = None
+    window: UsageSeen | None = None
+    model: UsageSeen | None = None
+    host: UsageSeen | None = None
+    notice: UsageSeen | None = None
+
+
+class Rows(msgspec.Struct):
+    """The newest known messages around the items of one agent."""
+
+    newest: Envelope
+    by_row: dict[int, tuple[Stamp, str]] = {}
+
+    def messages(self) -> list[str] | None:
+        """JSON text of every message in order; None when one is missing."""
+        rows = [self.by_row.get(row) for row in range(self.newest.total_rows)]
+        return None if None in rows else [row[1] for row in rows if row is not None]
+
+
+class Fold:
+    """Accumulates events of one session; adding one twice changes nothing."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self._ids: set[tuple[str, int]] = set()
+        self._by_rev: dict[int, Decision] = {}
+        self.conflicts: dict[int, list[Decision]] = {}
+        """Revision -> decisions that lost it to a lower (writer, n)."""
+        self.states: dict[str, ItemState] = {}
+        self.usage: dict[str, UsageFields] = {}
+        """By agent."""
+        self.fetched: dict[str, tuple[str, str]] = {}
+        """Hash of a handed-out text -> (batch id, item id)."""
+        self.envelopes: dict[str, Rows] = {}
+        """By agent."""
+        self.host_compacted: HostCompacted | None = None
+        """The newest compaction of the host's own."""
+        self._loss_told: LossTold | None = None
+        self.restored_tokens = 0
+        self.unshrinkable: dict[str, set[str]] = {}
+        """Digester -> item ids."""
+        self.purged: set[str] = set()
+        """Keys of contents that the user had removed: none of them stays in here either."""
+        self.generation = 0
+        """Grows with every event that changes the view; usage does not."""
+        self._decided: Decided | None = None
+        self.add(events)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in events, in any order, known ones among them."""
+        for event in events:
+            identity = (event.w, event.n)
+            if identity in self._ids:
+                continue
+            self._ids.add(identity)
+            if isinstance(event, Decision):
+                self._decide(event)
+            else:
+                self._observe(event)
+
+    @property
+    def rev(self) -> int:
+        """Highest revision decided; 0 for none."""
+        return max(self._by_rev, default=0)
+
+    @property
+    def untold_loss(self) -> HostCompacted | None:
+        """The newest compaction of the host's own, until what it lost was named to the model."""
+        last, told = self.host_compacted, self._loss_told
+        return None if last is None or (told is not None and stamp(told) > stamp(last)) else last
+
+    def _decide(self, event: Decision) -> None:
+        self.generation += 1
+        self._decided = None
+        if isinstance(event, PurgedEvent):
+            self._purge(event)
+        other = self._by_rev.setdefault(event.rev, event)
+        if other is not event:
+            first, second = sorted((other, event), key=lambda e: (e.w, e.n))
+            self._by_rev[event.rev] = first
+            self.conflicts.setdefault(event.rev, []).append(second)
+
+    def _purge(self, event: PurgedEvent) -> None:
+        self.purged.update(event.keys)
+        for state in self.states.values():
+            for sha256, known in state.versions.items():
+                if is_gone(known.item, self.purged):
+                    state.versions[sha256] = msgspec.structs.replace(known, item=item_without(known.item))
+
+    def _observe(self, event: Event) -> None:
+        if isinstance(event, UsageSeen):
+            self._use(event)
+            return
+        if isinstance(event, Envelope):
+            self._envelop(event)
+            return
+        if isinstance(event, HostCompacted):
+            self.host_compacted = _newest(self.host_compacted, event)
+            return
+        if isinstance(event, LossTold):
+            self._loss_told = _newest(self._loss_told, event)
+            return
+        self.generation += 1
+        if isinstance(event, Seen):
+            if is_gone(event.item, self.purged):
+                event = msgspec.structs.replace(event, item=item_without(event.item))
+            state = self.states.setdefault(event.item.id, ItemState())
+            known = state.versions.get(event.item.sha256)
+            if known is None or stamp(known) < stamp(event):
+                state.versions[event.item.sha256] = event
+            state.present = max(state.present, (stamp(event), True, ""))
+        elif isinstance(event, Gone):
+            for item_id in event.item_ids:
+                state = self.states.setdefault(item_id, ItemState())
+                state.present = max(state.present, (stamp(event), False, event.why))
+        elif isinstance(event, Applied):
+            state = self.states.setdefault(event.item_id, ItemState())
+            state.applied = _newest(state.applied, event)
+            state.present = max(state.present, (stamp(event), True, ""))
+        elif isinstance(event, Fetched):
+            self._fetch(event)
+        elif isinstance(event, Unshrinkable):
+            self.unshrinkable.setdefault(event.digester, set()).update(event.item_ids)
+
+    def _fetch(self, event: Fetched) -> None:
+        self.restored_tokens += event.tokens
+        one_each = len(event.item_ids) == len(event.text_sha256)
+        for place, text_hash in enumerate(event.text_sha256):
+            new = (event.batch_id, "".join(event.item_ids[place if one_each else 0 :][:1]))
+            self.fetched[text_hash] = min(self.fetched.get(text_hash, new), new)
+        for item_id in event.item_ids:
+            state = self.states.setdefault(item_id, ItemState())
+            state.fetched_at = max(state.fetched_at or 0, event.assistant_messages)
+
+    def _envelop(self, event: Envelope) -> None:
+        rows = self.envelopes.setdefault(event.agent, Rows(event))
+        rows.newest = _newest(rows.newest, event)
+        for row, text in enumerate(event.rows, event.first_row):
+            rows.by_row[row] = max(rows.by_row.get(row, ((-1, "", 0), "")), (stamp(event), text))
+
+    def _use(self, event: UsageSeen) -> None:
+        fields = self.usage.setdefault(event.agent, UsageFields())
+        if event.used_tokens is not None:
+            fields.used = _newest(fields.used, event)
+        if event.window_tokens is not None:
+            fields.window = _newest(fields.window, event)
+        if event.model:
+            fields.model = _newest(fields.model, event)
+        if event.host:
+            fields.host = _newest(fields.host, event)
+        if event.notice:
+            fields.notice = _newest(fields.notice, event)
+
+    @property
+    def decided(self) -> Decided:
+        """What the decisions add up to, in order of revision."""
+        if self._decided is None:
+            self._decided = Decided(self._by_rev[rev] for rev in sorted(self._by_rev))
+        return self._decided
+
+
+class Decided:
+    """Decisions, replayed one after the other."""
+
+    def __init__(self, decisions: Iterable[Decision]) -> None:
+        self.replacements: dict[str, Replacement] = {}
+        self.batches: dict[str, Batch] = {}
+        self.parts: Parts = {}
+        """Every part ever committed (L7)."""
+        self.pinned: set[str] = set()
+        self.policy: dict[str, Any] | None = None
+        self.last_number = 0
+        """Highest batch number reserved or used (L11)."""
+        self.last_pass_rev = 0
+        self.last_pass_row = -1
+        """Newest message at the last pass; -1 unknown."""
+        self.last_probes: ProbeReport | None = None
+        """Of the last pass that asked any."""
+        self.purged_batches: set[str] = set()
+        """Batches of which nothing can be given back."""
+        self.purged: bool = False
+        """The whole session."""
+        self.reinstated_at: dict[str, int] = {}
+        """Item id -> assistant messages in the context when it came back."""
+        for decision in decisions:
+            self._apply(decision)
+
+    def _apply(self, decision: Decision) -> None:
+        if isinstance(decision, Replaced):
+            self._replace(decision)
+        elif isinstance(decision, Reinstated):
+            self._reinstate(decision)
+        elif isinstance(decision, Pinned):
+            self.pinned.update(decision.item_ids)
+        elif isinstance(decision, Unpinned):
+            self.pinned.difference_update(decision.item_ids)
+        elif isinstance(decision, PolicySet):
+            self.policy = decision.policy
+        elif isinstance(decision, Reserved):
+            self.last_number = max(self.last_number, decision.first + decision.count - 1)
+        else:
+            self._purge(decision)
+
+    def _purge(self, decision: PurgedEvent) -> None:
+        self.purged = self.purged or decision.whole
+        for batch_id in decision.batch_ids:
+            if not decision.item_ids:
+                self.purged_batches.add(batch_id)
+            if batch := self.batches.get(batch_id):
+                batch.purged_items += decision.item_ids
+                if not decision.item_ids or {item.id for item in batch.info.items} <= {*batch.purged_items}:
+                    batch.state = "purged"
+                    self.purged_batches.add(batch_id)
+
+    def _replace(self, decision: Replaced) -> None:
+        if decision.reason != "at_birth":  # one result on its way in is no pass over the context
+            self.last_pass_rev, self.last_pass_row = decision.rev, decision.last_row
+        if decision.probes is not None and decision.probes.total:
+            self.last_probes = decision.probes
+        for info in decision.batches:
+            if info.mode != "copy":
+                self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent, decision.reason)
+                self.last_number = max(self.last_number, batch_number(info.batch_id))
+            for item in info.items:
+                self.replacements[item.id] = Replacement(info, item, decision.rev)
+                self.parts.setdefault(item.part_sha256, {})[item.id] = info.batch_id
+            for old in info.replaces:
+                if batch := self.batches.get(old):
+                    batch.state = "superseded"
+
+    def _reinstate(self, decision: Reinstated) -> None:
+        for item_id in decision.item_ids:
+            self.replacements.pop(item_id, None)
+            self.reinstated_at[item_id] = decision.assistant_messages
+        for batch in self.batches.values():
+            ids = {item.id for item in batch.info.items}
+            if batch.state == "replaced" and ids and not ids & self.replacements.keys():
+                batch.state = "reinstated"
+
+
+def batch_number(batch_id: str) -> int:
+    """7 for `offload_0007`; 0 for anything else."""
+    digits = batch_id.removeprefix("offload_")
+    return int(digits) if digits != batch_id and digits.isascii() and digits.isdigit() else 0
+
+
+def batch_id(number: int) -> str:
+    """`offload_0007` for 7."""
+    return f"offload_{number:04d}"
+
+
+def _newest(one: _E | None, other: _E) -> _E:
+    return other if one is None or stamp(one) < stamp(other) else one

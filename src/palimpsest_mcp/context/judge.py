@@ -1,0 +1,246 @@
+"""A verdict with its reason for every item: the first rule that fits decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..models.items import Item
+from ..models.plans import ContextItem, Gate, Policy, Verdict
+from .gates import gates
+from .kinds import CONVERSATION, is_result, kind_under, may_leave, never_leaves
+
+Grade: TypeAlias = Literal["protected", "keep", "free"]
+
+
+class Ruling(NamedTuple):
+    """What the first rule that fits says of one item."""
+
+    grade: Grade
+    reason: str
+    holds_unit: bool = False
+    """It holds the whole unit of the item. The other rules speak of one item only: what carries the conversation
+    (`message`, `tool_call`, `thinking` …), and what cannot or need not be replaced (`already_replaced`,
+    `not_restorable`, `unshrinkable`, `small`, `gone`)."""
+
+
+class Marks(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rules need to know of the whole context before they judge one item."""
+
+    kinds: Mapping[str, str]
+    named: Mapping[str, str]
+    """Item id -> `original_query`, `clarify_verification` or `newest_user_request`."""
+    rank: Mapping[str, int]
+    """Item id -> place among the tool results (or the evidence), 1 is the newest."""
+    last_rows: frozenset[int]
+    gates: Mapping[str, Gate] = {}
+    loose: bool = False
+    """Nothing is held word for word: a `keep_last` that was given and forced wins over that gate."""
+
+
+def judge(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    keep_last: int | None = None,
+    force: bool = False,
+    known_gates: Mapping[str, Gate] | None = None,
+) -> tuple[Verdict, ...]:
+    """Judge every item of one agent's context; one verdict an item, in the order given.
+
+    Rules in order: gone; kinds that never leave; system prompt, original query, clarify verification, newest user
+    request; pinned; restored a short while ago; the newest tool results (and pieces of evidence) of the policy's floor,
+    whatever K; its last messages; units with an open call; what is replaced already; what carries the conversation;
+    what has no text to restore; what was found unshrinkable; the gates, where the policy has them (`verbatim` stays;
+    what may be forgotten is `forget`); newest K (`keep`); small. The rest is `free`.
+
+    Units are whole: when a rule that `holds_unit` fits one item of a unit, its other items that could leave get the
+    same verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
+    answer would hold every long one of the same unit.
+
+    Args:
+        keep_last: K for this call, instead of the policy's; -1 keeps all, below the floor counts as it.
+        force: with `keep_last`, neither the policy's last messages nor the verbatim gate protect any more.
+        known_gates: what `gates` says of these items, where it was asked before; None asks it.
+
+    Raises:
+        InvalidArgument: `keep_last` is below -1.
+    """
+    newest = newest_kept(policy, keep_last)
+    loose = force and keep_last is not None
+    found = gates_of(items, policy) if known_gates is None else known_gates
+    marks = survey(items, policy, rows=0 if loose else policy.keep_last_messages, gates=found, loose=loose)
+    single = [_first_rule(entry, marks, policy, newest) for entry in items]
+    return _whole_units(items, single, found)
+
+
+def gates_of(items: Sequence[ContextItem], policy: Policy) -> Mapping[str, Gate]:
+    """Item id -> its gate; empty under a policy without gates."""
+    return gates(items, policy) if policy.gates else {}
+
+
+def newest_kept(policy: Policy, keep_last: int | None) -> int | None:
+    """K in effect; None keeps all.
+
+    Raises:
+        InvalidArgument: `keep_last` is below -1.
+    """
+    wanted = policy.keep_last_k_tool_results if keep_last is None else keep_last
+    if wanted < -1:
+        raise InvalidArgument(
+            f"keep_last must be -1 or more, not {wanted}.",
+            next="Give the number of newest tool results to keep; -1 keeps all.",
+        )
+    return None if wanted == -1 else max(wanted, policy.floor_tool_results)
+
+
+def survey(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    rows: int,
+    gates: Mapping[str, Gate] | None = None,
+    loose: bool = False,
+) -> Marks:
+    """Find the items that are special by their place.
+
+    Args:
+        rows: how many of the newest messages stay whole.
+    """
+    present = [entry.item for entry in items if entry.state != "gone"]
+    kinds = {item.id: kind_under(item, policy) for item in present}
+    messages = sorted({item.position[0] for item in present if item.role != "system"}, reverse=True)
+    return Marks(
+        kinds=kinds,
+        named=_named(present, kinds),
+        rank=_ranks(present),
+        last_rows=frozenset(messages[:rows]),
+        gates=gates or {},
+        loose=loose,
+    )
+
+
+def _ranks(present: Sequence[Item]) -> dict[str, int]:
+    """Tool results count among themselves, and so does evidence: nothing else may push them off the floor. Other
+    results of calls, such as fetched copies, count among all of them."""
+    ranks: dict[str, int] = {}
+    seen: Counter[str] = Counter()
+    for item in reversed(present):
+        sort = item.kind if item.kind in ("tool_result", "evidence") else "other"
+        if sort == "other" and not is_result(item):
+            continue
+        seen[sort] += 1
+        ranks[item.id] = seen[sort] + (seen["tool_result"] if sort == "other" else 0)
+    return ranks
+
+
+def _named(present: Sequence[Item], kinds: Mapping[str, str]) -> dict[str, str]:
+    """The newest request first, so that the older names win where one item is both."""
+    asked = [item for item in present if item.role == "user" and kinds[item.id] in ("message", "original_query")]
+    named = {item.id: "newest_user_request" for item in asked if item.position[0] == asked[-1].position[0]}
+    for item in present:
+        if kinds[item.id] == "clarify_verification":
+            named[item.id] = "clarify_verification"
+    if (verification := _verification(present, kinds)) is not None:
+        named[verification.id] = "clarify_verification"
+    queries = [item.id for item in present if kinds[item.id] == "original_query"] or [item.id for item in asked[:1]]
+    return named | dict.fromkeys(queries, "original_query")
+
+
+def _verification(present: Sequence[Item], kinds: Mapping[str, str]) -> Item | None:
+    """The message in which the assistant tells the user what it understood: its first one after clarifying."""
+    clarified = False
+    for item in present:
+        clarified = clarified or kinds[item.id] == "clarify_result"
+        if clarified and item.role == "assistant" and kinds[item.id] == "message":
+            return item
+    return None
+
+
+def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | None) -> Ruling:
+    item = entry.item
+    if entry.state == "gone":
+        return Ruling("protected", "gone")
+    kind, rank = marks.kinds[item.id], marks.rank.get(item.id, 0)
+    sort = "evidence" if item.kind == "evidence" else "tool_results"
+    if (reason := _never(entry, kind, marks, policy)) is not None:
+        return Ruling("protected", reason, holds_unit=True)
+    if 0 < rank <= policy.floor_tool_results:
+        return Ruling("protected", f"newest_{policy.floor_tool_results}_{sort}", holds_unit=True)
+    if item.position[0] in marks.last_rows:
+        return Ruling("protected", "last_messages", holds_unit=True)
+    if entry.call_open:
+        return Ruling("protected", "call_open", holds_unit=True)
+    if (reason := _stays(entry, kind)) is not None:
+        return Ruling("protected", reason)
+    gate = marks.gates.get(item.id)
+    if gate is not None and gate.name == "verbatim" and not marks.loose:
+        return Ruling("protected", "verbatim", holds_unit=True)
+    forgotten = gate is not None and gate.name == "forget"
+    if rank and (newest is None or rank <= newest) and not forgotten:
+        return Ruling("keep", f"newest_k_{sort}", holds_unit=True)
+    if entry.tokens < policy.min_item_tokens:
+        return Ruling("protected", "small")
+    return Ruling("free", "forget" if forgotten else "older")
+
+
+def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str | None:
+    item = entry.item
+    if never_leaves(kind, policy):
+        return "never_kind"
+    if kind == "system_prompt" or (item.role == "system" and kind == "message"):
+        return "system_prompt"
+    if item.id in marks.named:
+        return marks.named[item.id]
+    if entry.pinned:
+        return "pinned"
+    if entry.restored_ago is not None and entry.restored_ago < policy.restored_protection:
+        return "restored"
+    return None
+
+
+def _stays(entry: ContextItem, kind: str) -> str | None:
+    """What cannot be replaced, or has been. A digest is never digested again at its own level."""
+    if entry.state == "replaced":
+        return "already_replaced"
+    if not may_leave(entry.item, kind):
+        return kind if kind in CONVERSATION else "kind_stays"
+    if entry.item.content is None:
+        return "not_restorable"
+    return "unshrinkable" if entry.unshrinkable else None
+
+
+def _whole_units(
+    items: Sequence[ContextItem], single: Sequence[Ruling], gates: Mapping[str, Gate]
+) -> tuple[Verdict, ...]:
+    """Give every item of a unit that could leave the strictest verdict that binds one of the unit's items."""
+    held: dict[str, Ruling] = {}
+    for entry, ruling in zip(items, single, strict=True):
+        unit = unit_of(entry)
+        if ruling.holds_unit and (unit not in held or (ruling.grade, held[unit].grade) == ("protected", "keep")):
+            held[unit] = ruling
+    verdicts: list[Verdict] = []
+    for entry, own in zip(items, single, strict=True):
+        unit = unit_of(entry)
+        ruling = own if own.grade == "protected" else held.get(unit, own)
+        name = entry.item.id
+        verdicts.append(
+            Verdict(
+                item_id=name,
+                unit=unit,
+                tokens=entry.tokens,
+                verdict=ruling.grade,
+                reason=ruling.reason,
+                gate=gates.get(name),
+            )
+        )
+    return tuple(verdicts)
+
+
+def unit_of(entry: ContextItem) -> str:
+    """The item's unit; an item outside any is a unit by itself."""
+    return entry.item.unit or entry.item.id

@@ -1,0 +1,435 @@
+"""What a pass would take: oldest first, whole units, no more than the target needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from ..errors import InvalidArgument
+from ..models.plans import ContextItem, Plan, Policy, Slot, Verdict
+from ..models.reports import DEFAULT_PRICES, Prices
+from ..models.text import counted, verb
+from .budgets import Group, Share, crowded, level2_groups
+from .fit import Fit, Wish, fit
+from .fullness import breakdown, in_words, stays
+from .judge import judge
+from .meter import cache_cost, is_critical, ratio_of, triggers
+from .strategies import DEFAULT, STRATEGIES, Strategy
+
+# Whether a pass should run at all, before anything is chosen.
+
+
+class Occasion(msgspec.Struct, frozen=True, kw_only=True):
+    """Under what circumstances a pass is considered."""
+
+    used: int
+    window: int
+    """The effective one."""
+    force: bool = False
+    requested: bool = False
+    """Somebody asked for this pass; otherwise only the trigger starts one."""
+    host_compacts: str = ""
+    """Where the host compacts by itself, in words, where no adapter of ours acts in or before it; else empty."""
+    messages_since_pass: int = 0
+    measured_ratio: float | None = None
+    """As the host's numbers give it, where used and window were converted into the items' unit and so were rounded."""
+
+    @property
+    def ratio(self) -> float:
+        """used / window."""
+        return (ratio_of(self.used, self.window) or 0.0) if self.measured_ratio is None else self.measured_ratio
+
+
+def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion) -> str | None:
+    """Why nothing is to do, as one sentence; None when a pass may go on. A forced pass always may."""
+    if occasion.force:
+        return None
+    if not occasion.window:
+        return "The window is unknown; give window_tokens, or force to take the session's own tokens as the window."
+    ratio = occasion.ratio
+    if occasion.host_compacts:
+        return (
+            f"The host compacts by itself ({occasion.host_compacts}) and no adapter of ours acts in it, so this stands "
+            "aside; force overrides."
+        )
+    if not triggers(ratio, policy) and not occasion.requested:
+        return f"The window is {ratio:.1%} full, below the trigger of {policy.offload_trigger_token_ratio:.0%}."
+    calls = tool_calls(items)
+    if calls < policy.min_tool_calls and not is_critical(ratio, policy):
+        return (
+            f"A short session: {counted(calls, 'tool call')}, under the policy's {policy.min_tool_calls}, and "
+            f"{ratio:.1%} full, below the critical {policy.critical_ratio:.0%}; force overrides."
+        )
+    if occasion.messages_since_pass < policy.min_messages and not is_critical(ratio, policy):
+        return (
+            f"Only {counted(occasion.messages_since_pass, 'message')} since the last pass, under the policy's "
+            f"{policy.min_messages}; force overrides."
+        )
+    return None
+
+
+def tool_calls(items: Sequence[ContextItem]) -> int:
+    """Calls over the whole session, whether their results are still in the context or not."""
+    return len({entry.item.unit or entry.item.id for entry in items if _is_call(entry)})
+
+
+def messages_since(items: Sequence[ContextItem]) -> int:
+    """Messages behind the newest replaced item: an upper bound of those since the last pass."""
+    rows = {entry.item.position[0] for entry in items if entry.state != "gone" and entry.item.role != "system"}
+    last = max((entry.item.position[0] for entry in items if entry.state == "replaced"), default=-1)
+    return sum(row > last for row in rows)
+
+
+def _is_call(entry: ContextItem) -> bool:
+    item = entry.item
+    return item.kind in ("tool_call", "tool_result", "evidence", "restored_copy") or item.role == "tool"
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """In which unit a plan's sentence gives its numbers: the host's, so that they equal those of every other answer."""
+
+    scale: float = 1.0
+    """Tokens of the host for one of the items."""
+    window: int | None = None
+    """The host's window, which shares are of; None takes the plan's own."""
+
+    def tokens(self, ours: int) -> int:
+        """The host's tokens for so many of ours."""
+        return round(ours * self.scale)
+
+
+AS_COUNTED = Said()
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a slot."""
+
+    item_ids: tuple[str, ...]
+    digest_tokens: int | None
+    """What really stands in its place; None when no digest was smaller, so that its items stay."""
+
+
+def plan(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    *,
+    used_tokens: int | None = None,
+    window_tokens: int | None = None,
+    target: float | None = None,
+    force: bool = False,
+    keep_last: int | None = None,
+    requested: bool = False,
+    host_compacts: str = "",
+    messages_since_pass: int | None = None,
+    ratio: float | None = None,
+    prices: Prices = DEFAULT_PRICES,
+    strategy: Strategy = STRATEGIES[DEFAULT],
+    result_overhead: int = 0,
+    share_by: Share | None = None,
+    said: Said = AS_COUNTED,
+    stuck: Collection[str] = (),
+) -> Plan:
+    """Judge a context and choose what leaves it. Deterministic.
+
+    Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
+    prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
+    policy's value toward the floor, only as far as needed; a `keep_last` that was given does not shrink. When that does
+    not suffice either and a target was given, the budgets shrink down to `min_budget_share`; with `share_by` such a
+    target is shared out by need (`spreading.py`).
+
+    Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
+    few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
+    already; where, after an earlier pass, the policy's target cannot be met and less than `min_gain_share` of the
+    window would leave (half of it in the critical zone, a quarter where the window is full); and where a `requested`
+    pass below the trigger would pay back its prompt cache only after more than `max_break_even_turns` model requests.
+
+    Args:
+        items: one agent's context in the host's order; gone items may be among them.
+        used_tokens: measured; None takes the sum of the items. Savings are taken off it, so what it counts beyond the
+            items (system prompt, tool schemas) stays.
+        window_tokens: the effective window; None is unknown, and then only a forced pass runs, over its own tokens.
+        target: share of the window to reach; None takes the policy's. When given, budgets may not grow.
+        messages_since_pass: None counts those behind the newest replaced item.
+        ratio: as measured, for the trigger and the critical zone; None divides used by window. Give it where those two
+            were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
+        strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
+        result_overhead: tokens that a tool result takes beside its text, its digest too.
+        share_by: how a target that was given is shared out; None gives each batch the same part of its tokens.
+        said: the unit of the numbers in the plan's sentence.
+        stuck: batches that could not go up a level before (`level2_groups`).
+
+    Raises:
+        InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
+    """
+    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force)
+    wish = Wish(
+        used=used,
+        goal=goal_tokens(share, window),
+        explicit_target=target is not None,
+        keep_last=keep_last,
+        force=force,
+        result_overhead=result_overhead,
+        share_by=share_by,
+        strategy=strategy,
+    )
+    occasion = Occasion(
+        used=used,
+        window=window,
+        force=force,
+        requested=requested,
+        host_compacts=host_compacts,
+        messages_since_pass=messages_since(items) if messages_since_pass is None else messages_since_pass,
+        measured_ratio=ratio,
+    )
+    refusal = why_not(items, policy, occasion)
+    if refusal is None and used <= wish.goal:
+        refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
+    if refusal is not None:
+        return _nothing(refusal, wish, judge(items, policy, keep_last=keep_last, force=force), policy)
+    found = fit(items, policy, wish)
+    rising = _rising(items, policy, found, wish, occasion, stuck)
+    # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
+    if not found.slots and not (rising and (strategy.remakes or crowded(items, policy, window))):
+        return _nothing(_all_stays(found, wish, rising, said), wish, found.verdicts, policy)
+    if requested and not force and not triggers(occasion.ratio, policy):
+        late = _pays_late(items, policy, found.slots, prices)
+        if late is not None:
+            return _nothing(late, wish, found.verdicts, policy)
+    if (
+        not force
+        and target is None
+        and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
+    ):
+        return _nothing(drip, wish, found.verdicts, policy)
+    return _planned(found, wish, window, rising=() if found.slots else rising, said=said)
+
+
+def replan(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    outcomes: Sequence[Outcome],
+    *,
+    used_tokens: int | None = None,
+    window_tokens: int | None = None,
+    target: float | None = None,
+    force: bool = False,
+    keep_last: int | None = None,
+    strategy: Strategy = STRATEGIES[DEFAULT],
+    result_overhead: int = 0,
+    share_by: Share | None = None,
+) -> Plan:
+    """Go on after slots of a plan were really digested: the recheck with the real counts.
+
+    Give the same items and arguments as to `plan`, and every outcome of this pass so far. The answer's slots are those
+    still to do: none when the real counts meet the target, or when nothing is left that may leave. Items of an outcome
+    are never offered again, so a loop of digesting the first slot and calling this ends. `before_tokens` of the answer
+    is what the context takes now, outcomes applied.
+
+    Raises:
+        InvalidArgument: as `plan`.
+    """
+    used, window, share = _numbers(items, policy, used_tokens, window_tokens, target, force=True)
+    tokens = {entry.item.id: entry.tokens for entry in items}
+    saved = sum(
+        sum(tokens.get(item_id, 0) for item_id in outcome.item_ids) - outcome.digest_tokens
+        for outcome in outcomes
+        if outcome.digest_tokens is not None
+    )
+    wish = Wish(
+        used=used - saved,
+        goal=goal_tokens(share, window),
+        explicit_target=target is not None,
+        keep_last=keep_last,
+        force=force,
+        result_overhead=result_overhead,
+        share_by=share_by,
+        taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
+        strategy=strategy,
+    )
+    return _planned(fit(items, policy, wish), wish, window)
+
+
+def goal_tokens(share: float, window: int) -> int:
+    """The most tokens whose ratio still meets a share of the window."""
+    goal = math.floor(share * window)
+    # The product may come out a hair below a whole number, the quotient never above its own literal.
+    return goal + 1 if window and (goal + 1) / window <= share else goal
+
+
+def _numbers(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    used: int | None,
+    window: int | None,
+    target: float | None,
+    force: bool,
+) -> tuple[int, int, float]:
+    if target is not None and not 0.0 < target < 1.0:
+        raise InvalidArgument(
+            f"target must be above 0 and below 1, not {target}.", next="Give a share of the window, such as 0.4."
+        )
+    if used is None:
+        used = sum(entry.tokens for entry in items if entry.state != "gone")
+    if not window:
+        window = used if force else 0
+    return used, window, policy.offload_target_token_ratio if target is None else target
+
+
+def _pays_late(items: Sequence[ContextItem], policy: Policy, slots: Sequence[Slot], prices: Prices) -> str | None:
+    leaving = {item_id for slot in slots for item_id in slot.item_ids}
+    cost = cache_cost(
+        items,
+        leaving,
+        original=sum(slot.tokens for slot in slots),
+        digest=sum(slot.budget_tokens for slot in slots),
+        prices=prices,
+    )
+    turns = cost.break_even_turns
+    if turns is not None and turns <= policy.max_break_even_turns:
+        return None
+    after = "never" if turns is None else f"only after {turns:.1f} model requests"
+    return (
+        f"Below the trigger of {policy.offload_trigger_token_ratio:.0%} the pass would not pay: it rewrites "
+        f"{cost.invalidated_tokens:,} cached tokens and pays that back {after}, over the policy's "
+        f"{policy.max_break_even_turns:g}; force overrides."
+    )
+
+
+def _rising(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    found: Fit,
+    wish: Wish,
+    occasion: Occasion,
+    stuck: Collection[str],
+) -> tuple[Group, ...]:
+    """Digests that may go up a level once everything else has left (L16); a pass may consist of these alone."""
+    return level2_groups(
+        items,
+        policy,
+        window_tokens=occasion.window,
+        excess=found.predicted - wish.goal,
+        result_overhead=wish.result_overhead,
+        stuck=stuck,
+        all_of_them=wish.strategy.remakes,
+    )
+
+
+def _drips(
+    items: Sequence[ContextItem],
+    found: Fit,
+    wish: Wish,
+    occasion: Occasion,
+    policy: Policy,
+    rising: Sequence[Group],
+    said: Said,
+) -> str | None:
+    """Why a pass that would miss its target waits, after others that took what there was: each rewrites the prompt, and
+    one that frees little is soon followed by the next."""
+    excess, ratio = found.predicted - wish.goal, occasion.ratio
+    if excess <= 0 or not any(entry.state == "replaced" for entry in items):
+        return None
+    freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in rising)
+    urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
+    least = math.ceil(urgency * policy.min_gain_share * occasion.window)
+    if freed >= least:
+        return None
+    return (
+        f"The pass would free about {said.tokens(freed):,} of {said.tokens(wish.used):,} tokens and miss its target, "
+        f"so it waits until {said.tokens(least):,} can leave at once; what stays: {_held(found, wish, said)}; force "
+        "overrides."
+    )
+
+
+def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (), said: Said = AS_COUNTED) -> Plan:
+    predicted = found.predicted - sum(group.tokens - group.budget_tokens for group in rising)
+    reached = predicted <= wish.goal
+    count = sum(len(slot.item_ids) for slot in found.slots)
+    what = f"{counted(len(found.slots), 'batch')} of {counted(count, 'item')}"
+    if rising:
+        count = sum(len(group.batch_ids) for group in rising)
+        what = f"{counted(count, 'digest')}, told again in {len(rising)} of a higher level,"
+    takes = verb(count if rising else len(found.slots), "takes", "take")
+    words = f"{what} {takes} {said.tokens(wish.used):,} tokens to about {said.tokens(predicted):,}"
+    of = said.window or said.tokens(window)
+    share = f" ({said.tokens(predicted) / of:.1%})" if of else ""
+    if not reached:
+        held = _held(found, wish, said)
+        words = f"target_not_reached: {words}{share}, above {said.tokens(wish.goal):,}; what stays: {held}"
+    return Plan(
+        status="planned",
+        reason=f"{words}." if not reached else f"{words}{share}.",
+        verdicts=found.verdicts,
+        slots=found.slots,
+        before_tokens=wish.used,
+        predicted_tokens=predicted,
+        target_tokens=wish.goal,
+        reaches_target=reached,
+        keep_last=found.keep_last,
+        notes=found.notes,
+    )
+
+
+def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Policy) -> Plan:
+    return Plan(
+        status="nothing_to_do",
+        reason=reason,
+        verdicts=verdicts,
+        slots=(),
+        before_tokens=wish.used,
+        predicted_tokens=wish.used,
+        target_tokens=wish.goal,
+        reaches_target=wish.used <= wish.goal,
+        keep_last=policy.keep_last_k_tool_results if wish.keep_last is None else wish.keep_last,
+    )
+
+
+def _all_stays(found: Fit, wish: Wish, rising: Sequence[Group], said: Said) -> str:
+    further = "; the strategy regenerative tells digests again, shorter" if rising else ""
+    return f"Nothing may leave; what stays: {_held(found, wish, said)}{further}."
+
+
+def _held(found: Fit, wish: Wish, said: Said) -> str:
+    """What the planned slots leave, by reason; it sums to what is left."""
+    leaving = {item_id for slot in found.slots for item_id in slot.item_ids}
+    left = wish.used - sum(slot.tokens for slot in found.slots)
+    return in_words(breakdown(stays(found.verdicts, leaving), said.tokens(left), scale=said.scale), most=3)
+
+
+# What a pass would take and free, named before it is time for one (seed 004: "identify summarization candidates").
+
+
+NAMED = 5
+"""The largest are named, the rest counted."""
+PREPARE = "prepare"
+"""Zones whose action begins with this word ask for candidates: 30-40 % of `phased`, 60-70 % of `anchored`."""
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """What would leave first."""
+
+    items: tuple[ContextItem, ...] = ()
+    """The largest of them, largest first."""
+    total: int = 0
+    frees_tokens: int = 0
+    """If every digest takes its whole budget, in the unit of the items' tokens."""
+
+
+def candidates(
+    items: Sequence[ContextItem], policy: Policy, *, used_tokens: int | None, window_tokens: int | None
+) -> Candidates:
+    """What a pass to the policy's target would take now."""
+    found = plan(items, policy, used_tokens=used_tokens, window_tokens=window_tokens, force=True)
+    by_id = {entry.item.id: entry for entry in items}
+    leaving = [by_id[item_id] for slot in found.slots for item_id in slot.item_ids]
+    largest = sorted(leaving, key=lambda entry: -entry.tokens)[:NAMED]
+    return Candidates(tuple(largest), len(leaving), found.before_tokens - found.predicted_tokens)
+
+
+__all__ = [
+    "Candidates",
+    "PREPARE",
+    "candidates",
+]

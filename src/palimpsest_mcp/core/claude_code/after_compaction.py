@@ -1,0 +1,93 @@
+"""PostCompact: what the host's own summary still holds of the originals, and what it lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from ...context.view import View
+from ...hosts.claude_code.hooks import HookCall
+from ...models.events import HostCompacted, LostBatch
+from ...models.items import Item, Specific, content_sha256
+from ...models.plans import ContextItem
+from ...models.probes import ProbeReport
+from ..compaction.keep import Keeping, Kept
+from ..compaction.probes import Probing
+from ..dependencies import Dependencies
+from ..sessions import Sessions
+from .before_compaction import title_of, weightiest
+from .conversations import Conversation, Conversations
+
+_TURN_S = 20.0
+_EXAMPLES = 12
+_NAMED = 12
+_SUMMARY_ID = "host-summary"
+
+
+class Losing:
+    """Compares a host's summary with what it took the place of."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, conversations: Conversations, keeping: Keeping) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._conversations = conversations
+        self._keeping = keeping
+
+    async def after_compaction(self, call: HookCall) -> None:
+        """Keep the summary, and what it lost. Without one the compaction was ours, and its digests stand."""
+        summary = call.text("compact_summary")
+        one = await self._conversations.known(call)
+        if one is None or not summary:
+            return
+        async with self._conversations.turn(one, wait_s=_TURN_S):
+            await self._conversations.write(one, [await self._compared(one, summary, call.text("trigger"))])
+
+    async def _compared(self, one: Conversation, summary: str, trigger: str) -> HostCompacted:
+        _, shown = await self._sessions.view(one.info, self._given.counter_for(self._given.model))
+        kept = await self._keeping.records(one.info, {entry.item.id for entry in shown.items})
+        masked = self._given.redactor.redact(summary).text
+        held = await asyncio.to_thread(self._keeping.specifics_of, masked)
+        found = await asyncio.to_thread(self._lost, kept, held, summary)
+        probes = await self._probed(shown, masked)
+        return msgspec.structs.replace(found, trigger=trigger, probes=probes, ts=self._given.now())
+
+    def _lost(self, kept: Sequence[Kept], held: frozenset[Specific], summary: str) -> HostCompacted:
+        names = {one.text for one in held}
+        everything: set[Specific] = set()
+        lost: dict[Specific, None] = {}
+        batches: list[LostBatch] = []
+        for one in reversed(kept):
+            own = frozenset[Specific]().union(*one.specifics)
+            missing = [specific for specific in sorted(own) if specific.text not in names]
+            everything |= own
+            lost |= dict.fromkeys(missing)
+            if missing:
+                title = title_of(one.record, self._given.redactor)
+                batches.append(LostBatch(batch_id=one.record.batch_id, total=len(own), lost=len(missing), title=title))
+        batches.sort(key=lambda batch: -batch.lost)
+        return HostCompacted(
+            summary=summary,
+            total=len(everything),
+            lost=len(lost),
+            batches=tuple(batches[:_NAMED]),
+            examples=tuple(weightiest(lost, _EXAMPLES)),
+        )
+
+    async def _probed(self, shown: View, masked: str) -> ProbeReport:
+        """The probes of everything that was in the context, asked of the summary alone."""
+        gone = [msgspec.structs.replace(entry, state="gone") for entry in shown.items]
+        said = Item(
+            id=_SUMMARY_ID,
+            kind="message",
+            role="user",
+            position=(shown.last_row + 1, 0),
+            content=masked,
+            sha256=content_sha256(masked),
+        )
+        probing = Probing(self._given, [*gone, ContextItem(item=said, tokens=0)])
+        return probing.told(await probing.ask({}))
+
+
+__all__ = ["Losing"]

@@ -1,0 +1,103 @@
+"""Answers in the words of Claude Code's hooks; an empty text says nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ...hosts.claude_code.hooks import HookCall
+from ...models.text import counted
+from ...ports.host import HostNotes
+
+MOST_CHARACTERS = 9_900
+"""Of an injected context, in UTF-16 units; the client puts more than 10,000 into a file and shows 2 KB of it."""
+
+
+def hook_answer(event: str, **fields: Any) -> str:
+    """The JSON of a hook's output."""
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **fields}}, ensure_ascii=True)
+
+
+def context_answer(event: str, *texts: str) -> str:
+    """Text to be injected into the model's context; empty where there is none."""
+    said = "\n\n".join(filter(None, texts))
+    return hook_answer(event, additionalContext=within(said, MOST_CHARACTERS)) if said else ""
+
+
+def length(text: str) -> int:
+    """Characters as the client counts them."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def within(text: str, most: int) -> str:
+    """The text, whole lines of it where it is too long."""
+    if length(text) <= most:
+        return text
+    lines = text.split("\n")
+    while len(lines) > 1 and length("\n".join(lines)) > most - 2:
+        lines.pop()
+    kept = "\n".join(lines)
+    return f"{kept}\n…" if length(kept) <= most - 2 else kept[: (most - 2) // 2] + "…"
+
+
+# SessionStart: what is injected when a conversation begins, goes on, or was just compacted.
+
+
+FOLLOWS = ("clear",)
+"""Sources by which the client leaves one session for a new one, in the same process."""
+
+
+def client_of(call: HookCall) -> str:
+    """What tells one client from another: its process where the hook knows it, else its folder."""
+    return call.text("client_pid") or call.text("cwd")
+
+
+def start(call: HookCall, notes: HostNotes, *, before: str = "") -> str:
+    """The hook's answer; also notes which session a new one follows. Reads small files only: this must be quick.
+
+    Args:
+        before: the session that this process last heard of, where that is known.
+    """
+    source, session_id = call.text("source"), call.session_id
+    if not session_id:
+        return ""
+    parent = ""
+    if source in FOLLOWS:
+        parent = notes.take_ended(client_of(call)) or before
+        if parent and parent != session_id and not notes.is_known(session_id):
+            notes.link(session_id, parent)
+    found = notes.start_of(session_id) or _start_of_parent(parent or notes.parent_of(session_id), notes)
+    handle, batches = found.get("handle"), found.get("batches")
+    if not isinstance(handle, str) or not isinstance(batches, int):
+        return ""
+    if source == "compact":
+        text = found.get("after_compaction")
+        return context_answer("SessionStart", text) if isinstance(text, str) else ""
+    if not batches:
+        return ""
+    return context_answer(
+        "SessionStart",
+        f"Palimpsest keeps {counted(batches, 'batch')} of earlier results of this conversation: "
+        f'list_offloaded {handle}, restore_batch {handle} BATCH, search_offloaded {handle} "words".',
+    )
+
+
+def _start_of_parent(parent: str, notes: HostNotes) -> dict[str, Any]:
+    return notes.start_of(parent) if parent else {}
+
+
+def end(call: HookCall, notes: HostNotes) -> None:
+    """Note that the client leaves a session for a new one, whose start may come at once. Writes one small file."""
+    if call.text("reason") in FOLLOWS and call.session_id:
+        notes.note_ended(client_of(call), call.session_id)
+
+
+__all__ = [
+    "MOST_CHARACTERS",
+    "context_answer",
+    "end",
+    "hook_answer",
+    "length",
+    "start",
+    "within",
+]

@@ -1,0 +1,181 @@
+"""Every event of the client to its use case. Nothing that goes wrong here may break the client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ...errors import LockTimeout, PalimpsestError, SessionUnknown
+from ...hosts.claude_code.hooks import HookCall, filled, read_call
+from ...models.text import counted, verb
+from ..compaction.keep import Keeping
+from ..dependencies import Dependencies
+from ..notices import Noticing
+from ..offloaded import Offloaded
+from ..sessions import Sessions
+from ..summary import KeptSummaries
+from .after_compaction import Losing
+from .answers import hook_answer, start
+from .before_compaction import TURN_S, Preparing
+from .conversations import Conversations
+from .in_place import CompactingInPlace, InPlace
+from .notices import Saying
+from .tool_results import ToolResults
+
+_log = logging.getLogger(__name__)
+COMPACT, TURN_COMPLETE = "session.compact", "turn.complete"
+_ALWAYS = ("PreToolUse",)
+"""What a hook does that is not automatic: without it our tools could not be called."""
+_ENDED_TURN_S = 5.0
+
+EndOfSession = Callable[[str], Awaitable[None]]
+"""What else is done when a session ends, by its id."""
+
+
+class HostEvents:
+    """The hooks of one client, answered by one process."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        offloaded: Offloaded,
+        noticing: Noticing,
+        summaries: KeptSummaries,
+        at_end: EndOfSession,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._notes = given.store.host_notes
+        self._at_end = at_end
+        self._conversations = Conversations(given, sessions)
+        keeping = Keeping(given, sessions)
+        self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping)
+        self._losing = Losing(given, sessions, self._conversations, keeping)
+        self._results = ToolResults(given, sessions, self._conversations)
+        self._saying = Saying(given, sessions, self._conversations, noticing)
+        self._in_place = CompactingInPlace(given, sessions, offloaded, self._conversations, self._preparing, keeping)
+        self._uses: dict[str, Callable[[HookCall], Awaitable[str]]] = {
+            "SessionStart": self._start,
+            "UserPromptSubmit": self._saying.say,
+            "PreToolUse": self._pre_tool_use,
+            "PostToolUse": self._post_tool_use,
+            "PostToolUseFailure": self._follow,
+            "PostToolBatch": self._saying.say,
+            "PreCompact": self._pre_compact,
+            "PostCompact": self._post_compact,
+            "Stop": self._follow,
+            "SubagentStop": self._follow,
+            "SessionEnd": self._end,
+            TURN_COMPLETE: self._in_place.turn_ended,
+            COMPACT: self._compact,
+        }
+
+    async def handle(self, event: str, payload: Any) -> str:
+        """The answer to one event: one text, empty where there is nothing to say. Never raises; why an event was not
+        dealt with is kept for `doctor`."""
+        call = read_call(event, payload)
+        use = self._uses.get(call.event)
+        if use is None:
+            return ""
+        if not self._given.automatic and call.event not in _ALWAYS:
+            return _refused(call.event, "off", "PALIMPSEST_AUTO=off")
+        try:
+            return await use(call)
+        except LockTimeout as error:  # another event is at work; what this one brought is in the transcript too
+            return _refused(call.event, "failed", error.message)
+        except PalimpsestError as error:
+            return await self._failed(call, error.code, error.message)
+        except Exception as error:  # the client goes on; its text may quote a session, its kind does not
+            _log.debug("%s", call.event, exc_info=error)
+            return await self._failed(call, "internal_error", type(error).__name__)
+
+    async def _failed(self, call: HookCall, code: str, text: str) -> str:
+        self._conversations.forget(call)
+        await asyncio.to_thread(self._notes.note_trouble, call.event, code, text)
+        return _refused(call.event, "failed", f"{code}: {text}")
+
+    async def _start(self, call: HookCall) -> str:
+        before = self._conversations.latest_id
+        text = await asyncio.to_thread(start, call, self._notes, before=before)
+        if text or self._notes.start_of(call.session_id) or not await self._is_known(call.session_id):
+            return text
+        # Recorded, but nobody wrote down yet what its start is to say.
+        await self._preparing.keep_start_of(await self._sessions.find(call.session_id))
+        return await asyncio.to_thread(start, call, self._notes, before=before)
+
+    async def _pre_tool_use(self, call: HookCall) -> str:
+        tool_input = call.mapping("tool_input")
+        if tool_input is None or not call.session_id:
+            return ""
+        named = tool_input.get("session_id")
+        known = isinstance(named, str) and await self._is_known(named)
+        changed = filled(call.text("tool_name"), tool_input, self._conversations.name(call), known)
+        if changed is None:
+            return ""
+        await self._conversations.of(call)  # our tools answer in a session that has nothing yet, too
+        return hook_answer("PreToolUse", updatedInput=changed)
+
+    async def _is_known(self, name: str) -> bool:
+        try:
+            await self._sessions.find(name)
+        except SessionUnknown:
+            return False
+        return True
+
+    async def _post_tool_use(self, call: HookCall) -> str:
+        born = await self._results.take(call)
+        if born is None:
+            return ""
+        beside = {"additionalContext": born.context} if born.context else {}
+        return hook_answer("PostToolUse", updatedToolOutput=born.output, **beside)
+
+    async def _follow(self, call: HookCall) -> str:
+        one = await self._conversations.known(call)
+        if one is not None:
+            async with self._conversations.turn(one):
+                await self._conversations.follow(one)
+        return ""
+
+    async def _pre_compact(self, call: HookCall) -> str:
+        await self._results.take_late(call, wait_s=TURN_S)
+        return await self._preparing.before_compaction(call)
+
+    async def _post_compact(self, call: HookCall) -> str:
+        """What the user reads below the compaction. The client has a line for this hook in any case."""
+        await self._losing.after_compaction(call)
+        if not call.session_id:
+            return ""
+        start = await asyncio.to_thread(self._notes.start_of, self._conversations.name(call))
+        handle, batches = start.get("handle"), start.get("batches")
+        if not isinstance(handle, str) or not isinstance(batches, int) or not batches:
+            return ""
+        number = f"{counted(batches, 'batch')} of originals {verb(batches, 'is', 'are')}"
+        return f"{number} kept: palimpsest-mcp list {handle}"
+
+    async def _end(self, call: HookCall) -> str:
+        """The rest of the transcript, and what the session's skills learned. Which session ended was noted by the hook
+        itself: this comes later, and a note that comes late would name a wrong parent."""
+        one = await self._conversations.known(call)
+        if one is not None:
+            async with self._conversations.turn(one, wait_s=_ENDED_TURN_S):
+                await self._conversations.whole(one)
+            await self._preparing.keep_start_of(one.info)
+            await self._at_end(one.info.session_id)
+        await asyncio.to_thread(self._notes.sweep)
+        return ""
+
+    async def _compact(self, call: HookCall) -> str:
+        return (await self._in_place.compact(call)).text()
+
+
+def _refused(event: str, status: str, reason: str) -> str:
+    if event == COMPACT:
+        return InPlace(apply=False, status=status, reason=reason).text()
+    return json.dumps({"compact": False, "why": reason}) if event == TURN_COMPLETE else ""
+
+
+__all__ = ["HostEvents"]

@@ -1,0 +1,258 @@
+"""`session.compact` and `turn.complete`: the hooks module asks what is to stand in the place of older results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from ...context.fold import Fold
+from ...context.identity import call_key
+from ...context.meter import triggers
+from ...context.view import item_of
+from ...hosts.claude_code.hooks import HookCall
+from ...hosts.claude_code.rows import as_messages, results_of
+from ...hosts.detect import parse_value
+from ...hosts.pieces import text_of
+from ...models.events import Observation, Replaced, Seen, SessionInfo
+from ...models.items import Item, content_bytes, content_sha256
+from ...models.pass_options import PassOptions
+from ...models.plans import ContextItem
+from ...models.records import OffloadRecord
+from ..compaction.commit import archive_and_commit, committed_batch
+from ..compaction.keep import Keeping
+from ..compaction.request import PassRequest
+from ..compaction.run import PassResult, run_pass
+from ..dependencies import ContentCounter, Dependencies
+from ..importer import Imported, import_context
+from ..made import has_binary
+from ..measure import Situation, situate
+from ..offloaded import Offloaded
+from ..sessions import Sessions, stored_policy
+from .before_compaction import Preparing
+from .conversations import HOST, Conversation, Conversations
+
+_TURN_S = 20.0
+_LEAST_GAIN = 0.05
+"""Share of the context that a compaction of ours must free where the host compacts because it is full: with less, the
+host would ask again at its very next step."""
+_ASKED_AGAIN = 0.05
+"""So much further the ratio must rise before a turn's end asks again after a pass that found nothing to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InPlace:
+    """The answer to `session.compact`."""
+
+    apply: bool
+    status: str
+    results: Mapping[str, str] = field(default_factory=dict[str, str])
+    instructions: str = ""
+    reason: str = ""
+    batches: int = 0
+    saved_tokens: int = 0
+
+    def text(self) -> str:
+        """As the module reads it."""
+        return json.dumps(vars(self) | {"results": dict(self.results)}, ensure_ascii=True)
+
+
+class CompactingInPlace:
+    """Runs an ordinary pass over what the client shows, and hands the stored digests to the module."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        offloaded: Offloaded,
+        conversations: Conversations,
+        preparing: Preparing,
+        keeping: Keeping,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+        self._conversations = conversations
+        self._preparing = preparing
+        self._keeping = keeping
+        self._asked_at: dict[str, float] = {}
+
+    async def turn_ended(self, call: HookCall) -> str:
+        """Whether a pass is due at our own threshold, and would bring something."""
+        one = await self._conversations.known(call)
+        if one is None:
+            return _due(False, "nothing is known of this session yet")
+        async with self._conversations.turn(one, wait_s=_TURN_S):
+            await self._conversations.follow(one)
+            policy = stored_policy(self._given, await self._sessions.fold(one.info))
+            asked = PassOptions(host=HOST, used_tokens=call.number("tokens"))
+            situation = await situate(self._given, self._sessions, one.info, policy, asked)
+            ratio = situation.usage.ratio
+            if ratio is None or not triggers(ratio, policy):
+                return _due(False, "below the threshold")
+            if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
+                return _due(False, "the last pass found nothing more to replace")
+            request = PassRequest(policy=policy, options=PassOptions(dry_run=True))
+            planned = await run_pass(self._given, self._sessions, one.info, situation, request)
+            if planned.plan.slots or situation.usage.waiting:
+                return _due(True, f"{ratio:.0%} of the window is used")
+            self._asked_at[one.info.session_id] = ratio
+            return _due(False, planned.plan.reason)
+
+    async def compact(self, call: HookCall) -> InPlace:
+        """Archive first, then say which results are to be digests from now on.
+
+        Raises:
+            PalimpsestError: nothing was replaced; the client's own compaction is to go on.
+        """
+        trigger = call.text("trigger")
+        if trigger == "precompute":
+            return InPlace(apply=False, status="off", reason="Nothing is made ahead of time.")
+        rows = call.rows("messages")
+        if not rows:
+            return InPlace(apply=False, status="nothing_to_do", reason="The client shows no messages.")
+        one = await self._conversation(call)
+        async with self._conversations.turn(one, wait_s=_TURN_S):
+            imported = await self._imported(one, rows)
+            situation, result = await self._pass(one, imported, trigger)
+            results, freed = await self._results(one.info, result.fold, rows)
+            enough = trigger != "auto" or freed >= _LEAST_GAIN * situation.view.whole_tokens
+            answer = InPlace(
+                apply=bool(results) and enough,
+                status="compacted" if results else "nothing_to_do",
+                results=results,
+                reason=result.refusal or result.plan.reason,
+                batches=len(result.made),
+                saved_tokens=freed,
+            )
+            if answer.apply:
+                return await self._applied(one.info, answer, result, imported, rows)
+            # The client's own compaction goes on; its PreCompact archives, and gets the instructions.
+            return replace(answer, results={})
+
+    async def _conversation(self, call: HookCall) -> Conversation:
+        if call.session_id:
+            return await self._conversations.of(call)
+        latest = self._conversations.latest_id
+        return await self._conversations.of(HookCall(event=call.event, fields={**call.fields, "session_id": latest}))
+
+    async def _imported(self, one: Conversation, rows: Sequence[dict[str, Any]]) -> Imported:
+        """The context by the transcript, with results that only the client's own list has; by that list alone where
+        there is no transcript."""
+        imported = await self._conversations.whole(one)
+        if not one.tail.rows:
+            context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
+            return await import_context(self._given, self._sessions, one.info, context)
+        shown = results_of(rows)
+        missing = [result for result in shown if _known(imported.fold, result) is None]
+        if missing:
+            await self._conversations.write(one, self._unseen(one, missing, imported.counter))
+        # What the client shows an answer to waits for none, though the transcript may not have that row yet.
+        fold, seen = await self._sessions.view(one.info, imported.counter)
+        answered = {item.unit for result in shown if (item := _known(fold, result)) is not None}
+        context = msgspec.structs.replace(imported.context, open_units=imported.context.open_units - answered)
+        return replace(imported, fold=fold, view=seen, context=context)
+
+    def _unseen(
+        self, one: Conversation, results: Sequence[dict[str, Any]], counter: ContentCounter
+    ) -> list[Observation]:
+        events: list[Observation] = []
+        for result in results:
+            name, text = call_key(text_of(result, "tool_use_id")), text_of(result, "text")
+            row = max(one.waiting_row, len(one.tail.rows))
+            one.waiting_row = row + 1
+            item = Item(
+                id=name,
+                kind="tool_result",
+                role="tool",
+                position=(row, 0),
+                content=text,
+                sha256=content_sha256(text),
+                size_bytes=len(content_bytes(text)),
+                tokens=counter.count(text),
+                unit=f"call:{name}",
+                call_id=text_of(result, "tool_use_id"),
+                is_error=result.get("isError") is True,
+            )
+            events.append(Seen(item=item, ts=self._given.now()))
+        return events
+
+    async def _pass(self, one: Conversation, imported: Imported, trigger: str) -> tuple[Situation, PassResult]:
+        """An ordinary pass. What the client or its user asked for is forced: measured against the context's own size,
+        since the client's trigger may lie far below the model's window."""
+        force = trigger in ("auto", "manual")
+        policy = stored_policy(self._given, imported.fold)
+        options = PassOptions(host=HOST, force=force)
+        situation = await situate(self._given, self._sessions, one.info, policy, options, imported=imported)
+        request = PassRequest(
+            policy=policy, options=options, reason="forced" if trigger == "manual" else "token_budget_exceeded"
+        )
+        return situation, await run_pass(self._given, self._sessions, one.info, situation, request)
+
+    async def _results(
+        self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
+    ) -> tuple[dict[str, str], int]:
+        """Call id -> stored part, for every result that the client still shows otherwise; and the tokens that frees."""
+        found: dict[str, str] = {}
+        records: dict[str, OffloadRecord] = {}
+        freed = 0
+        for result in results_of(rows):
+            call_id = text_of(result, "tool_use_id")
+            name = call_key(call_id)
+            stands = fold.decided.replacements.get(name)
+            item = item_of(fold, name)
+            if stands is None or item is None or item.sha256 != stands.item.sha256:
+                continue
+            part = stands.item.part
+            if part is None:
+                batch = stands.batch.batch_id
+                if batch not in records:
+                    records[batch] = await self._offloaded.record(info, batch)
+                part = next(records[batch].part(one) for one in records[batch].items if one.id == name)
+            if part != text_of(result, "text"):
+                found[call_id] = part
+                freed += max(0, item.tokens - stands.item.part_tokens)
+        return found, freed
+
+    async def _applied(
+        self, info: SessionInfo, answer: InPlace, result: PassResult, imported: Imported, rows: Sequence[dict[str, Any]]
+    ) -> InPlace:
+        """The answer that changes the context: pictures too, since rows that are built anew hold text only (D14)."""
+        asked = {call_key(text_of(one, "tool_use_id")) for one in results_of(rows)}
+        pictures = [
+            one
+            for one in result.view.items
+            if one.state == "live" and one.item.id in asked and has_binary(one.item.content)
+        ]
+        if pictures:
+            await self._as_pointers(info, pictures, imported.counter)
+            results, freed = await self._results(info, await self._sessions.fold(info), rows)
+            answer = replace(answer, results=results, saved_tokens=freed)
+        await self._preparing.keep_start_of(info)
+        return answer
+
+    async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
+        made = await self._keeping.made(info, items, counter, reason="forced")
+        batches = tuple(committed_batch(one.record) for one in made)
+
+        def decide(fold: Fold) -> Replaced | None:
+            if fold.decided.replacements.keys() & {one.item.id for one in items}:
+                return None
+            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())
+
+        await archive_and_commit(self._given, self._sessions, info, made, decide)
+
+
+def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
+    """What the ledger has of a result that the client shows."""
+    return item_of(fold, call_key(text_of(result, "tool_use_id")))
+
+
+def _due(compact: bool, why: str) -> str:
+    return json.dumps({"compact": compact, "why": why})
+
+
+__all__ = ["CompactingInPlace", "InPlace"]

@@ -1,0 +1,105 @@
+"""UserPromptSubmit and PostToolBatch: a zone is named once, and so is what a compaction of the host's own lost."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from ...hosts.claude_code.hooks import HookCall
+from ...models.events import HostCompacted, LossTold
+from ...models.pass_options import PassOptions
+from ...models.plans import Policy
+from ...models.text import counted, plain_line, verb
+from ..dependencies import Dependencies
+from ..measure import Situation, situate
+from ..notices import Noticing
+from ..sessions import Sessions, stored_policy
+from .answers import context_answer
+from .conversations import HOST, Conversation, Conversations
+
+_NAMED_BATCHES = 6
+_NEAR = 0.01
+"""So near the edge of a zone it is measured; further inside, what came in since cannot have left the zone."""
+
+
+class Saying:
+    """What is said to the model between its steps, where there is anything to say."""
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Noticing
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._conversations = conversations
+        self._noticing = noticing
+
+    async def say(self, call: HookCall) -> str:
+        """The hook's answer; empty nearly always."""
+        one = await self._conversations.known(call)
+        if one is None:
+            return ""
+        async with self._conversations.turn(one):
+            await self._conversations.follow(one)
+            return context_answer(call.event, await self._loss(one), await self._notice(one))
+
+    async def _loss(self, one: Conversation) -> str:
+        lost = (await self._sessions.fold(one.info)).untold_loss
+        if lost is None:
+            return ""
+        await self._conversations.write(one, [LossTold(ts=self._given.now())])
+        return loss_text(one.info.handle, lost)
+
+    async def _notice(self, one: Conversation) -> str:
+        if one.quiet is not None and one.quiet[0] <= one.used < one.quiet[1]:
+            return ""
+        policy = stored_policy(self._given, await self._sessions.fold(one.info))
+        situation = await situate(self._given, self._sessions, one.info, policy, PassOptions(host=HOST))
+        notice = await self._noticing.notice(one.info, situation, policy)
+        one.used = situation.usage.used.value or 0
+        one.quiet = _within_zone(situation, policy)
+        if not notice:
+            return ""
+        return (
+            f"Palimpsest: {notice}. The next compaction puts checked digests in the place of older tool results; "
+            f"every original stays within reach: restore_batch {one.info.handle} BATCH, or search_offloaded."
+        )
+
+
+def _within_zone(situation: Situation, policy: Policy) -> tuple[int, int] | None:
+    """The tokens between which the zone stays the same, a little less at both ends; None where there are no numbers."""
+    ratio, window = situation.usage.ratio, situation.window_tokens
+    if ratio is None or window is None:
+        return None
+    starts = sorted(zone.start for zone in policy.zones)
+    low = max((start for start in starts if start <= ratio), default=0.0)
+    high = min((start for start in starts if start > ratio), default=float("inf"))
+    least = 0 if low == 0.0 else math.ceil((low + _NEAR) * window)
+    return least, math.floor((high - _NEAR) * window) if high != float("inf") else sys.maxsize
+
+
+def loss_text(handle: str, lost: HostCompacted) -> str:
+    """What a compaction lost, and how to get it back; empty where it lost nothing."""
+    if not lost.lost:
+        return ""
+    lines = [
+        f"Palimpsest: the conversation before this point was replaced by a summary. Of "
+        f"{counted(lost.total, 'specific')} of its originals (numbers, paths, ids, commands …) {lost.lost:,} "
+        f"{verb(lost.lost, 'is', 'are')} not in it. Do not guess them: restore."
+    ]
+    if lost.examples:
+        lines.append("For example: " + " · ".join(plain_line(text, 80) for text in lost.examples))
+    lines += [
+        f"restore_batch {handle} {batch.batch_id} · {batch.title} · {batch.lost:,} of {batch.total:,} lost"
+        for batch in lost.batches[:_NAMED_BATCHES]
+    ]
+    rest = len(lost.batches) - _NAMED_BATCHES
+    lines.append(
+        (f"{rest} more: list_offloaded {handle}. " if rest > 0 else "")
+        + f'By words: search_offloaded {handle} "words".'
+    )
+    if lost.probes is not None and lost.probes.total:
+        lines.append(f"Questions about it that the summary answers: {lost.probes.passed} of {lost.probes.total}.")
+    return "\n".join(lines)
+
+
+__all__ = ["Saying", "loss_text"]

@@ -1,0 +1,171 @@
+"""PostToolUse: the result is recorded before the transcript has it, and may be replaced at birth."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from ...context.fold import Fold, UsageFields
+from ...context.identity import call_key
+from ...errors import PalimpsestError
+from ...hosts.actions import action_of
+from ...hosts.claude_code.hooks import HookCall, tool_response
+from ...hosts.claude_code.results import result_of
+from ...models.events import Seen
+from ...models.items import Content, Item, content_bytes, content_sha256
+from ..compaction.at_birth import Born, ToolAnswer, shrink_at_birth, whole_content
+from ..dependencies import Dependencies
+from ..sessions import Sessions
+from .conversations import LOCK_S, Conversation, Conversations
+
+_log = logging.getLogger(__name__)
+_SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+"""Tools whose record holds whole files that never enter the context: the transcript alone says what does."""
+
+
+class ToolResults:
+    """Records results by their call ids: the transcript later finds them known (L4), and nothing counts twice.
+
+    Args:
+        wait_s: so long a result waits for its turn; then the original goes through.
+    """
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, conversations: Conversations, *, wait_s: float = LOCK_S
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._conversations = conversations
+        self._wait_s = wait_s
+        self._touched: defaultdict[str, set[str]] = defaultdict(set)
+        """Files that each of the client's sessions changed while this process listened, sub-agents included: the
+        transcript gets the row of an edit only some time after the hook, and a file may be read in between."""
+
+    async def take(self, call: HookCall) -> Born | None:
+        """Record one result; what the model is to get in its place, where it was replaced at birth."""
+        one = await self._conversations.of(call)
+        self._note_change(call)
+        async with self._turn(one, call):
+            await self._take_late(one)
+            events = await self._conversations.news(one)
+            born: Born | None = None
+            if self._given.at_birth:  # it must know what the session edited so far
+                await self._conversations.write(one, events)
+                events = []
+                born = await self._at_birth(one, call)
+            if born is not None:
+                one.awaited[born.item_id] = call.text("tool_use_id")
+            elif (item := await self._item(one, call)) is not None:
+                events.append(Seen(item=item, ts=self._given.now()))
+            await self._conversations.write(one, events)  # one flush: the client waits for it
+            return born
+
+    async def take_late(self, call: HookCall, *, wait_s: float) -> None:
+        """Record what did not get its turn: a compaction may come before the transcript has it."""
+        one = await self._conversations.known(call)
+        if one is not None and (one.late or one.turn.locked()):  # who waits now may be late in a moment
+            async with self._conversations.turn(one, wait_s=wait_s):
+                await self._take_late(one)
+
+    @asynccontextmanager
+    async def _turn(self, one: Conversation, call: HookCall) -> AsyncGenerator[None]:
+        """The turn of one result. While it waits it belongs to nobody else; it is late once it gave up, or its hook
+        was called off."""
+        given = False
+        try:
+            async with self._conversations.turn(one, wait_s=self._wait_s):
+                given = True
+                yield
+        finally:
+            if not given:
+                one.late.append(call)
+
+    async def _take_late(self, one: Conversation) -> None:
+        while one.late:
+            item = await self._item(one, one.late.pop(0))
+            if item is not None:
+                await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
+
+    async def _at_birth(self, one: Conversation, call: HookCall) -> Born | None:
+        answer = ToolAnswer(
+            tool_name=call.text("tool_name"),
+            tool_input=call.mapping("tool_input") or {},
+            tool_use_id=call.text("tool_use_id"),
+            response=tool_response(call),
+            transcript_path=call.transcript_path,
+            project=call.text("cwd"),
+            touched=frozenset(self._touched[call.session_id]),
+        )
+        try:
+            return await shrink_at_birth(self._given, self._sessions, one.info, answer)
+        except PalimpsestError as error:
+            _log.warning("not replaced at birth (%s): %s", error.code, error.message)
+            return None
+
+    def _note_change(self, call: HookCall) -> None:
+        field = _SHORT.get(call.text("tool_name"))
+        if field and (path := (call.mapping("tool_input") or {}).get(field)) and isinstance(path, str):
+            self._touched[call.session_id].add(path)
+
+    async def _item(self, one: Conversation, call: HookCall) -> Item | None:
+        """The result as an item; None where there is nothing to record, or it is known."""
+        call_id, tool = call.text("tool_use_id"), call.text("tool_name")
+        response = tool_response(call)
+        if not call_id or response is None or tool in _SHORT:
+            return None
+        name = call_key(call_id)
+        fold = await self._sessions.fold(one.info)
+        state = fold.states.get(name)
+        if state is not None and state.versions:
+            return None
+        content = await asyncio.to_thread(_content, tool, response, call.transcript_path)
+        if self._given.redact_archive and isinstance(content, str):
+            content = self._given.redactor.redact(content).text
+        args = call.mapping("tool_input")
+        if call_id not in one.tail.answered:
+            one.awaited[name] = call_id
+        row = max(one.waiting_row, len(one.tail.rows))
+        one.waiting_row = row + 1
+        counter = self._given.counter_for(_model(fold) or self._given.model)
+        return Item(
+            id=name,
+            kind=self._given.kind_by_tool.get(tool, "tool_result"),
+            role="tool",
+            position=(row, 0),
+            content=content,
+            sha256=content_sha256(content),
+            size_bytes=len(content_bytes(content)),
+            tokens=await asyncio.to_thread(counter.count_content, content),
+            unit=f"call:{name}",
+            tool_name=tool,
+            call_id=call_id,
+            args=args,
+            action=action_of(tool, args) if tool else None,
+            ts=self._given.now(),
+        )
+
+
+def _model(fold: Fold) -> str:
+    known = fold.usage.get("", UsageFields()).model
+    return known.model if known is not None else ""
+
+
+def _content(tool: str, response: Any, transcript_path: str) -> Content:
+    """What the transcript's row will hold, as far as the shape is known; the whole of it where the client spilled it
+    to a file beside the transcript."""
+    found = result_of(tool, response)
+    if found is None:
+        return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+    if found.spilled_to and (whole := whole_content(found, transcript_path)) is not None:
+        return whole
+    if found.tool == "mcp":
+        return found.content
+    return found.wire
+
+
+__all__ = ["ToolResults"]

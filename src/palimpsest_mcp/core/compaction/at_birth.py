@@ -1,0 +1,278 @@
+"""A tool result that the host would cut: archived whole, and replaced by a digest before it enters the context."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...context.at_birth import Newborn, decide
+from ...context.budgets import GROWTH, budget_of
+from ...context.fold import Fold
+from ...context.identity import ItemIds
+from ...context.view import view
+from ...errors import DigestRefused
+from ...hosts.actions import action_of
+from ...hosts.claude_code.results import ToolResult, is_binary, result_of, spill_folder
+from ...hosts.json_bytes import decode
+from ...models.events import Replaced, Seen, SessionInfo
+from ...models.items import Content, Item, content_bytes, content_sha256, content_text
+from ...models.plans import ContextItem, Slot
+from ...models.records import OffloadRecord
+from ...models.tools import own_tool
+from ..dependencies import ContentCounter, Dependencies
+from ..made import Made, reserve_numbers
+from ..sessions import Sessions, stored_policy
+from .commit import archive_and_commit, committed_batch
+from .digests import Digesting
+
+MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
+"""A longer replacement would be put into a file by the host in its turn."""
+LOCK_WAIT_S = 0.05
+"""Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
+MOST_BYTES = 1_000_000
+"""A longer result is left to the host: its digest would take longer than a hook has."""
+TIME_S = 7.0
+"""For a digest; a hook has ten seconds, and what is committed after its end would never be seen."""
+
+
+class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hook says of a call that has just ended."""
+
+    tool_name: str
+    tool_input: dict[str, Any]
+    tool_use_id: str
+    response: Any
+    """`tool_response`, parsed."""
+    transcript_path: str = ""
+    project: str = ""
+    agent: str = ""
+    """Empty for the main chain."""
+    touched: frozenset[str] = frozenset()
+    """Files that the session changed as far as hooks told; what its transcript tells comes on top."""
+
+
+class Born(msgspec.Struct, frozen=True, kw_only=True):
+    """A digest that is to enter the context in the place of a result."""
+
+    output: Any
+    """In the tool's own shape."""
+    context: str
+    """A line for the model beside it."""
+    batch_id: str
+    item_id: str
+    tokens_before: int
+    tokens_after: int
+
+
+async def shrink_at_birth(
+    given: Dependencies, sessions: Sessions, info: SessionInfo, answer: ToolAnswer
+) -> Born | None:
+    """Archive a result and make what stands for it; None leaves it as it is, and then nothing was written.
+
+    Raises:
+        WriteFailed, LockTimeout: the result is to stay as it is.
+    """
+    if not given.at_birth or not given.automatic or not answer.tool_use_id:
+        return None
+    if own_tool(answer.tool_name):
+        return None  # what our own server answers is asked for on purpose
+    result = result_of(answer.tool_name, answer.response)
+    if result is None:
+        return None
+    content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
+    if content is None or len(content_text(content)) > MOST_BYTES:
+        return None
+    return await _Birth(given, sessions, info, answer, result, content).run()
+
+
+def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
+    """All of a result, from the file that the host put it into if there is one; None where that cannot be had."""
+    if not result.spilled_to:
+        return result.content
+    path = Path(result.spilled_to)
+    try:
+        # Words of a tool must not make us read another file than one of the host's own.
+        if not transcript_path or path.resolve(strict=True).parent != Path(spill_folder(transcript_path)).resolve():
+            return None
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except (OSError, ValueError):
+        return None
+    blocks = _blocks(data) if path.suffix == ".json" else None
+    return None if is_binary(text) else blocks or text
+
+
+def _blocks(data: bytes) -> Content | None:
+    """The text blocks that a file of the host's holds."""
+    try:
+        found = result_of("mcp__", decode(data))
+    except ValueError:
+        return None
+    return found.content if found is not None and isinstance(found.content, list) else None
+
+
+class _Birth:
+    """One result on its way."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        info: SessionInfo,
+        answer: ToolAnswer,
+        result: ToolResult,
+        content: Content,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._answer = answer
+        self._result = result
+        self._content = content
+
+    async def run(self) -> Born | None:
+        try:
+            async with asyncio.timeout(TIME_S):
+                made = await self._made()
+        except TimeoutError:
+            return None  # nothing was written
+        return None if made is None else await self._commit(*made)
+
+    async def _made(self) -> tuple[Item, Made, ContentCounter] | None:
+        """The result as an item, and its digest; None where it is to stay as it is."""
+        fold = await self._sessions.fold(self._info)
+        model = fold.usage.get(self._answer.agent)
+        counter = self._given.counter_for((model.model.model if model and model.model else "") or self._given.model)
+        item = await asyncio.to_thread(self._item, fold, counter)
+        chosen = decide(
+            Newborn(
+                characters=len(content_text(self._content)),
+                tokens=item.tokens,
+                spilled=bool(self._result.spilled_to),
+                target=self._result.target,
+            ),
+            above_tokens=self._given.at_birth_tokens,
+            touched=_touched(fold) | self._answer.touched,
+        )
+        if not chosen.replace or item.id in fold.decided.replacements:
+            return None
+        made = await self._digest(item, counter)
+        return None if made is None else (item, made, counter)
+
+    def _item(self, fold: Fold, counter: ContentCounter) -> Item:
+        answer = self._answer
+        content = self._content
+        if self._given.redact_archive and isinstance(content, str):
+            content = self._given.redactor.redact(content).text
+        ids = ItemIds(answer.agent)
+        return Item(
+            id=ids.result(answer.tool_use_id),
+            kind=self._given.kind_by_tool.get(answer.tool_name, "tool_result"),
+            role="tool",
+            position=(view(fold, agent=answer.agent).last_row + 1, 0),
+            content=content,
+            sha256=content_sha256(content),
+            size_bytes=len(content_bytes(content)),
+            tokens=counter.count_content(content),
+            agent=answer.agent,
+            unit=ids.call(answer.tool_use_id),
+            tool_name=answer.tool_name,
+            call_id=answer.tool_use_id,
+            args=answer.tool_input,
+            action=action_of(answer.tool_name, answer.tool_input),
+            ts=self._given.now(),
+        )
+
+    async def _digest(self, item: Item, counter: ContentCounter) -> Made | None:
+        """A digest that the host takes whole; None where there is none."""
+        policy = stored_policy(self._given, await self._sessions.fold(self._info))
+        tokens = item.tokens + counter.per_result_overhead
+        most = policy.max_digest_tokens
+        budget = min(most, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
+        number = await self._number()
+        digesting = Digesting(self._given, self._info, policy, counter, reason="at_birth")
+        one = ContextItem(item=item, tokens=tokens)
+        while budget > 0:
+            ceiling = max(budget, min(GROWTH * budget, most, item.tokens - 1))
+            slot = Slot(item_ids=(item.id,), tokens=tokens, budget_tokens=budget, ceiling_tokens=ceiling)
+            try:
+                made = await digesting.make(slot, [one], number, {})
+            except DigestRefused:
+                return None
+            if len(made.record.digest_replacing_inline) <= MOST_CHARACTERS[self._result.tool]:
+                return made if made.record.digest_token_count < item.tokens else None
+            digesting.forget([number])
+            budget //= 2
+        return None
+
+    async def _number(self) -> str:
+        """A batch number of its own (L11)."""
+        (name,) = await reserve_numbers(
+            self._given, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
+        )
+        return name
+
+    async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> Born | None:
+        """The same way as in a pass (L9)."""
+        record = msgspec.structs.replace(made.record, agent=self._answer.agent)
+        made = msgspec.structs.replace(made, record=record)
+        part = record.part(record.items[0])
+        replaced = self._replaced(record, item, part, counter)
+
+        def decide_once(fold: Fold) -> Replaced | None:
+            return None if item.id in fold.decided.replacements else replaced
+
+        seen = Seen(item=item, agent=item.agent, ts=item.ts)
+        await self._given.store.ledger.observe(self._sessions.key(self._info), [seen])
+        done = await archive_and_commit(
+            self._given, self._sessions, self._info, [made], decide_once, lock_timeout_s=LOCK_WAIT_S
+        )
+        if not done.batches:
+            return None  # another process was faster
+        return Born(
+            output=self._result.with_text(part),
+            context=self._beside(),
+            batch_id=record.batch_id,
+            item_id=item.id,
+            tokens_before=record.original_token_count,
+            tokens_after=record.digest_token_count,
+        )
+
+    def _replaced(self, record: OffloadRecord, item: Item, part: str, counter: ContentCounter) -> Replaced:
+        row = self._result.as_row(part)
+        batch = committed_batch(record)
+        stands = msgspec.structs.replace(
+            batch.items[0],
+            part_sha256=content_sha256(row),
+            part_tokens=counter.count(row),
+            part=row if row != part else None,
+        )
+        return Replaced(
+            pass_id="at birth",
+            session_id=self._info.session_id,
+            batches=(msgspec.structs.replace(batch, items=(stands,)),),
+            reason="at_birth",
+            policy=str(record.policy.get("name", "")),
+            agent=item.agent,
+            ts=self._given.now(),
+        )
+
+    def _beside(self) -> str:
+        if self._result.tool != "read":
+            return ""
+        return "Palimpsest: the line numbers before this digest are the digest's own, not those of the file."
+
+
+def _touched(fold: Fold) -> set[str]:
+    """Files that the session wrote or edited, by whatever agent."""
+    found: set[str] = set()
+    for state in fold.states.values():
+        action = state.current.action if state.versions else None
+        if action is not None and action.verb in ("write", "edit") and action.target:
+            found.add(action.target)
+    return found

@@ -1,0 +1,354 @@
+"""The thinking half of a pass (L9): slots become batches, made again or dropped as is asked. Nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import msgspec
+
+from ...context.budgets import level2_groups, split
+from ...context.plan import Outcome
+from ...errors import DigestRefused
+from ...models.events import SessionInfo
+from ...models.items import Specific
+from ...models.plans import ContextItem, Plan, Slot
+from ..dependencies import Dependencies
+from ..made import Made, Numbers
+from ..measure import Situation
+from ..sessions import Sessions
+from .levels import raised
+from .plan import Planning
+from .probes import Leaving, leaving_of, redacted_texts
+from .prose import Wording
+from .request import PassRequest, in_our_tokens
+
+# What a pass came to so far: its batches, and all that the next one depends on. Copied, to come back to it.
+
+
+Batch = tuple[Made, list[ContextItem]]
+
+
+@dataclass(kw_only=True)
+class PassState:
+    """Batches made, and what became of the slots that they were made of."""
+
+    standing: dict[str, bool]
+    """Batch or item -> whether it stands in the context."""
+    made: list[Batch] = field(default_factory=list[Batch])
+    copies: list[tuple[ContextItem, str]] = field(default_factory=list[tuple[ContextItem, str]])
+    """Fetched copies with the pointer that each becomes (L13)."""
+    refused: list[str] = field(default_factory=list[str])
+    """Items that no digest could shrink."""
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
+    """Batch id -> what it was made of; none for one of level 2."""
+    freed: list[str] = field(default_factory=list[str])
+    """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
+
+    def copy(self) -> PassState:
+        """The same, which stays as it is now."""
+        return PassState(
+            standing=dict(self.standing),
+            made=list(self.made),
+            copies=list(self.copies),
+            refused=list(self.refused),
+            outcomes=list(self.outcomes),
+            slots=dict(self.slots),
+            freed=list(self.freed),
+        )
+
+    def add(self, made: Made, items: Iterable[ContextItem], slot: Slot | None = None) -> None:
+        """A batch that stands from now on."""
+        self.standing[made.record.batch_id] = True
+        self.made.append((made, list(items)))
+        if slot is not None:
+            self.slots[made.record.batch_id] = slot
+
+    def take_out(self, names: Collection[str]) -> list[Batch]:
+        """The batches of these ids, which stand no more. Their outcomes and slots are left to the caller."""
+        gone = [(made, items) for made, items in self.made if made.record.batch_id in names]
+        self.made = [(made, items) for made, items in self.made if made.record.batch_id not in names]
+        self.freed = sorted({*self.freed, *(made.record.batch_id for made, _ in gone if not made.adopted)})
+        for made, _ in gone:
+            self.standing.pop(made.record.batch_id, None)
+        return gone
+
+    def with_dependents(self, names: Collection[str]) -> set[str]:
+        """These batches, and those that leave specifics to them, however far."""
+        away = set(names)
+        for made, _ in self.made:  # in order: a batch refers to earlier ones only
+            if away & made.record.specifics.holders.keys():
+                away.add(made.record.batch_id)
+        return away
+
+    def freed_tokens(self, items: Mapping[str, ContextItem]) -> int:
+        """Tokens that the context is shorter by, digests of a higher level aside."""
+        return sum(
+            sum(items[name].tokens for name in one.item_ids) - one.digest_tokens
+            for one in self.outcomes
+            if one.digest_tokens is not None
+        )
+
+    def saved_by(self, names: Collection[str]) -> int:
+        """Tokens that batches of this pass save."""
+        return sum(
+            made.record.original_token_count - made.record.digest_token_count
+            for made, _ in self.made
+            if made.record.batch_id in names
+        )
+
+
+class Kept(NamedTuple):
+    """Batches as they stood at one moment."""
+
+    state: PassState
+    held: dict[Specific, str]
+
+
+class Batches:
+    """The batches of one pass, under its lock."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        info: SessionInfo,
+        situation: Situation,
+        request: PassRequest,
+        planning: Planning,
+        pass_id: str,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._situation = situation
+        self._request = request
+        self._id = pass_id
+        self._counter = situation.counter
+        self._planning = planning
+        self._items = planning.items
+        self._digesting = planning.digesting
+        self.state = PassState(standing=dict(planning.standing))
+        self.stuck: list[str] = []
+        """Batches that could not go up a level."""
+        self.refusal = ""
+        """Why the whole pass is refused; empty when it is not."""
+        self._numbers = Numbers(given, sessions, info, planning, pass_id)
+
+    @property
+    def made(self) -> list[Batch]:
+        """Every batch, in the order in which they were made."""
+        return self.state.made
+
+    @property
+    def digester(self) -> str:
+        """Name and version of what makes the digests."""
+        return self._digesting.digester
+
+    @property
+    def most_tokens(self) -> int:
+        """Of one digest (D20)."""
+        return self._request.rules.max_digest_tokens
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Item id -> digest part that stands for it since an earlier pass."""
+        return self._planning.parts
+
+    @property
+    def wording(self) -> Wording:
+        """The summaries above the digests, and what they cost."""
+        return self._digesting.wording
+
+    async def make(self, first: Plan) -> None:
+        """Digest what the plan says, until the real counts meet the target."""
+        self._digesting.lone = first.lone
+        await self._fill(first, first.slots)
+        await self._raise_level(first)
+
+    # -- making ------------------------------------------------------------------------------------------------------
+
+    async def _fill(self, first: Plan, slots: tuple[Slot, ...]) -> None:
+        """Digest slot after slot until the real counts meet the target; plan again with what came out."""
+        while slots:
+            await self._digesting.write_ahead([(slot, self._fresh(slot)) for slot in slots])
+            for slot in slots:
+                await self._request.tell(len(self.state.outcomes), len(self.state.outcomes) + len(slots), "digest")
+                self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+                if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
+                    return
+            slots = await self._replanned()
+
+    def _fresh(self, slot: Slot) -> list[ContextItem]:
+        """Its items that are to be digested: fetched copies become pointers instead (L13)."""
+        return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
+
+    async def _replanned(self) -> tuple[Slot, ...]:
+        return await asyncio.to_thread(self._planning.again, tuple(self.state.outcomes))
+
+    def _now(self, first: Plan) -> int:
+        """Tokens that the context would take, in our own."""
+        return first.before_tokens - self.state.freed_tokens(self._items)
+
+    async def _take(self, slot: Slot, *, named: str = "") -> int | None:
+        """Tokens that stand for the slot's items from now on; None when they stay as they are.
+
+        Args:
+            named: the batch id; empty takes the next number.
+        """
+        copies = [self._items[name] for name in slot.item_ids if self._items[name].copy_of]
+        fresh = self._fresh(slot)
+        tokens = 0
+        for one in copies:
+            pointer = self._pointer(one)
+            self.state.copies.append((one, pointer))
+            tokens += self._counter.count(pointer) + self._counter.per_result_overhead
+        if not fresh:
+            return tokens
+        try:
+            named = named or (self.state.freed.pop(0) if self.state.freed else await self._numbers.next())
+            made = await self._digesting.make(slot, fresh, named, self.state.standing)
+        except DigestRefused:
+            self.state.refused += [one.item.id for one in fresh]
+            return tokens + sum(one.tokens for one in fresh) if copies else None
+        self.state.add(made, fresh, slot)
+        return tokens + made.record.digest_token_count + len(fresh) * self._counter.per_result_overhead
+
+    def _pointer(self, one: ContextItem) -> str:
+        batch, _, item = one.copy_of.partition(" ")
+        return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
+
+    async def _raise_level(self, first: Plan) -> None:
+        """Make one digest of several of the oldest, where the rule allows it (L16)."""
+        groups = level2_groups(
+            self._situation.view.items,
+            self._request.rules,
+            window_tokens=in_our_tokens(self._situation, self._request)["window_tokens"],
+            excess=self._now(first) - first.target_tokens,
+            result_overhead=self._counter.per_result_overhead,
+            stuck=self._situation.fold.unshrinkable.get(self.digester, ()),
+            all_of_them=self._request.how.remakes,
+        )
+        above = self._now(first) - first.target_tokens
+        for done, group in enumerate(groups):
+            if above <= 0 and not self._request.how.remakes:
+                break
+            await self._request.tell(done, len(groups), "higher level")
+            made = await raised(
+                self._given,
+                group,
+                [self._items[name] for name in group.item_ids],
+                self._digesting,
+                self._planning.standing_records(),
+                [made for made, _ in self.made],
+                self._numbers,
+                least=self._request.rules.min_shown,
+            )
+            if made is None:
+                self.stuck += group.batch_ids
+                continue
+            self.state.add(made, (self._items[name] for name in group.item_ids))
+            above -= group.tokens - made.record.digest_token_count
+
+    # -- for whoever looks at what was made --------------------------------------------------------------------------
+
+    def leaving(self) -> dict[str, Leaving]:
+        """Every item that a batch stands for, with its part and its redacted original."""
+        found: dict[str, Leaving] = {}
+        for made, _ in self.made:
+            found |= leaving_of(made.record, made.texts or redacted_texts(self._given, made.record))
+        return found
+
+    def slot_of(self, batch: str) -> Slot | None:
+        """What a batch of this pass was made from; None for one of level 2."""
+        return self.state.slots.get(batch)
+
+    def meets(self, first: Plan) -> bool:
+        """Whether the context is within the target, were the batches used as they are."""
+        return self._now(first) <= first.target_tokens
+
+    def room(self, first: Plan) -> int:
+        """Tokens that digests may grow by: what the target leaves, and what others could give up for it."""
+        how = msgspec.structs.replace(self._request.how, takes_all=True)
+        others = sum(
+            slot.tokens - slot.budget_tokens
+            for slot in self._planning.again(self.state.outcomes, strategy=how, share_by=None)
+        )
+        return first.target_tokens - self._now(first) + others
+
+    def refuse(self, why: str) -> None:
+        """Take all batches back: the pass is none."""
+        self.state.made, self.refusal = [], why
+
+    def units(self, slot: Slot) -> list[Slot]:
+        """One slot a unit, each with its share of the budget."""
+        return split(slot, self._items)
+
+    def kept(self) -> Kept:
+        """What stands now, to come back to."""
+        return Kept(self.state.copy(), self._digesting.held())
+
+    def put_back(self, kept: Kept) -> None:
+        """Come back to what stood before."""
+        self.state = kept.state.copy()
+        self._digesting.hold_again(kept.held)
+
+    async def tried(self, again: Mapping[str, Sequence[Slot]]) -> dict[str, Leaving]:
+        """What `leaving` would be with batches made again from other slots, and all others as they are.
+
+        Those that left specifics to them are not made again here, which is most of the work; nothing is changed.
+        """
+        kept = self.kept()
+        self.state.made = [(made, items) for made, items in self.made if made.record.batch_id not in again]
+        self._digesting.forget(again.keys())
+        for batch, slots in again.items():
+            for slot in slots:
+                await self._take(slot, named=batch)
+        leaving = self.leaving()
+        self.put_back(kept)
+        return leaving
+
+    def ask_for(self, item_id: str, words: Collection[str]) -> None:
+        """What a digest of this item should say, where it is made again."""
+        self._digesting.ask_for(item_id, words)
+
+    async def add(self, first: Plan, slots: Collection[Slot]) -> None:
+        """Make batches of slots whose items are free again, and then whatever the target still needs."""
+        for slot in slots:
+            self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+        await self.refill(first)
+
+    async def refill(self, first: Plan) -> None:
+        """Let others leave in the place of what stayed, as far as the target needs it."""
+        if not self.meets(first) or self._request.how.takes_all:
+            await self._fill(first, await self._replanned())
+
+    async def drop(self, names: Collection[str], *, taken: bool = True) -> None:
+        """Take batches out, and make those anew that leave specifics to them (D8): nobody holds these any more.
+
+        Args:
+            taken: their items stay as they are and are not offered again in this pass.
+        """
+        away = self.state.with_dependents(names)
+        gone = self.state.take_out(away)
+        self._digesting.forget(away)
+        for made, items in gone:
+            own = made.record.batch_id
+            ids = tuple(one.item.id for one in items)
+            self.state.outcomes = [one for one in self.state.outcomes if one.item_ids != ids]
+            slot = self.state.slots.pop(own, None)
+            if slot is None:
+                continue  # of level 2: the digests that stand are used on
+            if own in names:
+                self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
+            else:
+                self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
+
+
+__all__ = [
+    "Batches",
+    "Kept",
+]

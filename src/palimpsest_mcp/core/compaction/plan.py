@@ -1,0 +1,171 @@
+"""What a pass would take, and how large each digest may be: the policy's plan, with budgets by need (§9.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...context.fold import Fold, batch_number
+from ...context.meter import ratio_of
+from ...context.plan import Outcome, Said, plan, replan
+from ...context.view import standing_holders
+from ...digest.drafts import need_of_spans, share_out, wanted
+from ...models.events import SessionInfo
+from ...models.items import content_sha256
+from ...models.plans import ContextItem, Plan, Slot
+from ...models.records import OffloadRecord, Reason
+from ...text.tokens.windows import prices_of
+from ..dependencies import Dependencies
+from ..measure import Situation
+from ..sessions import Sessions
+from .digests import Digesting
+from .request import PassRequest, in_our_tokens
+
+
+class Planning:
+    """Plans one pass over a session as it stands, and plans again while its digests are made."""
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, info: SessionInfo, situation: Situation, request: PassRequest
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._situation = situation
+        self._request = request
+        self._needs: _Needs | None = None
+        self.reason: Reason = request.reason or ("forced" if request.options.force else "token_budget_exceeded")
+        self.items = {one.item.id: one for one in situation.view.items}
+        self.digesting = Digesting(
+            given, info, request.rules, situation.counter, focus=request.options.focus, reason=self.reason
+        )
+        self.standing = standing_holders(situation.fold, frozenset(self.items))
+        """Batch or item -> whether it stands in the context."""
+        self.parts: dict[str, str] = {}
+        """Item id -> digest part that stands for it since an earlier pass."""
+        self.records: list[OffloadRecord] = []
+        """Of this session, once it is known that something leaves."""
+        self.highest = 0
+        """Highest batch number in ledger and archive, of this session and its parents."""
+
+    async def first(self) -> Plan:
+        """The plan, and with it everything known that its digests may leave specifics to."""
+        found = self._planned()
+        if found.status != "planned":
+            return found
+        if self._request.options.target is None and self._request.options.dry_run:
+            return found
+        await self._look_around()
+        if self._request.options.target is None:
+            return found
+        return await asyncio.to_thread(self._planned, by_need=True)
+
+    def _planned(self, *, by_need: bool = False) -> Plan:
+        request, situation = self._request, self._situation
+        if by_need:
+            self._needs = _Needs(self.digesting, self.items)
+        return plan(
+            situation.view.items,
+            request.rules,
+            **self._numbers(),
+            requested=request.requested,
+            host_compacts=request.host_compacts,
+            messages_since_pass=_since_pass(situation),
+            ratio=ratio_of(situation.view_used, situation.window_tokens),
+            prices=prices_of(situation.usage.model),
+            said=Said(scale=situation.scale, window=situation.window_tokens),
+            stuck=situation.fold.unshrinkable.get(self.digesting.digester, ()),
+        )
+
+    def again(self, outcomes: Sequence[Outcome], **changes: Any) -> tuple[Slot, ...]:
+        """The slots still to do after these outcomes."""
+        arguments = {**self._numbers(), **changes}
+        return replan(self._situation.view.items, self._request.rules, outcomes, **arguments).slots
+
+    def _numbers(self) -> dict[str, Any]:
+        return {
+            **in_our_tokens(self._situation, self._request),
+            "result_overhead": self._situation.counter.per_result_overhead,
+            "share_by": self._needs.share if self._needs is not None else None,
+        }
+
+    async def _look_around(self) -> None:
+        fold = self._situation.fold
+        records: list[OffloadRecord] = []
+        for owner in await self._sessions.family(self._info):
+            key = self._sessions.key(owner)
+            self.highest = max(self.highest, (await self._sessions.fold(owner)).decided.last_number)
+            async for record in self._given.store.archive.records(key):
+                self.highest = max(self.highest, batch_number(record.batch_id))
+                if owner.session_id == self._info.session_id:
+                    records.append(record)
+        committed = {
+            name: batch.state == "replaced" and self.standing[name] for name, batch in fold.decided.batches.items()
+        }
+        self.records = records
+        self.parts = standing_parts(fold, records)
+        await self.digesting.look_around(self._situation.view.items, records, committed)
+
+    def standing_records(self) -> list[OffloadRecord]:
+        """Those whose digests are in the context."""
+        batches = self._situation.fold.decided.batches
+        return [
+            one
+            for one in self.records
+            if (batch := batches.get(one.batch_id)) is not None
+            and batch.state == "replaced"
+            and self.standing[one.batch_id]
+        ]
+
+    def id_of(self, found: Plan) -> str:
+        """Changes with the revision and with what would leave (I4)."""
+        text = f"{self._situation.fold.rev} {[slot.item_ids for slot in found.slots]}"
+        return f"plan-{content_sha256(text)[:12]}"
+
+
+class _Needs:
+    """About how many tokens each item needs to show what nothing before it shows."""
+
+    def __init__(self, digesting: Digesting, items: Mapping[str, ContextItem]) -> None:
+        self._sources = digesting.sources
+        self._items = items
+        self._seen = {(one.cls, one.text, one.key) for one in digesting.held()}
+        self._known: dict[str, float] = {}
+
+    def share(self, slots: Sequence[Slot], total: int | None) -> list[int]:
+        """Implements `policy.spreading.Share`."""
+        needs = [self._of(slot) for slot in slots]
+        tokens = [slot.tokens for slot in slots]
+        if total is None:
+            return [int(wanted(need, size)) for need, size in zip(needs, tokens, strict=True)]
+        return share_out(total, needs, tokens)
+
+    def _of(self, slot: Slot) -> float:
+        new = [self._items[name] for name in slot.item_ids if name not in self._known]
+        if new:
+            for one, spans in zip(new, self._sources.look_ahead(new), strict=True):
+                self._known[one.item.id] = need_of_spans(spans, self._seen)
+        return sum(self._known[name] for name in slot.item_ids)
+
+
+def _since_pass(situation: Situation) -> int | None:
+    """Messages that came since the last pass; None where an older version did not write down where it stood."""
+    last = situation.fold.decided.last_pass_row
+    rows = {one.item.position[0] for one in situation.view.items if one.item.role != "system"}
+    return sum(row > last for row in rows) if last >= 0 else None
+
+
+def standing_parts(fold: Fold, records: Sequence[OffloadRecord]) -> dict[str, str]:
+    """Item id -> the text that stands for it in the context now."""
+    by_id = {record.batch_id: record for record in records}
+    found: dict[str, str] = {}
+    for name, stands in fold.decided.replacements.items():
+        if stands.item.part is not None:
+            found[name] = stands.item.part
+        elif (record := by_id.get(stands.batch.batch_id)) is not None:
+            found |= {item.id: record.part(item) for item in record.items if item.id == name}
+    return found
+
+
+__all__ = ["Planning", "standing_parts"]

@@ -1,0 +1,234 @@
+"""Asks the probes of a pass, or of a session as it stands: what was there, what stays, and the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from ...digest.recount import without_prose
+from ...memory.probes.answers import Original, Probe, Stays
+from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
+from ...models.items import Item, content_text
+from ...models.llm import JudgeQuestion
+from ...models.plans import ContextItem
+from ...models.probes import JudgedProbes, ProbeReport
+from ...models.records import OffloadRecord
+from ...ports.text import Judge, Redactor
+from ..dependencies import Dependencies
+
+# A model's opinion on probes, where the settings ask for one: told beside the verdict by code, never in its place.
+
+
+MOST = 12
+"""Probes that are judged: the critical ones first, one an item."""
+ORIGINAL_CHARS, PASSAGE_CHARS = 400, 3_000
+
+
+async def second_opinion(
+    judge: Judge,
+    redactor: Redactor,
+    report: ProbeReport,
+    probes: Sequence[Probe],
+    originals: Sequence[Original],
+    passages: Mapping[str, str],
+    summary: str,
+) -> ProbeReport:
+    """The report with what the judge says of items that are no longer there as they were; secrets masked."""
+    texts = {one.item.id: one.text for one in originals}
+    changed = [one for one in probes if passages.get(one.item_id, "") != texts[one.item_id]]
+    chosen = {one.item_id: one for one in sorted(changed, key=lambda one: one.critical)}
+    asked = sorted(chosen.values(), key=lambda one: not one.critical)[:MOST]
+    if not asked:
+        return report
+
+    def shown(text: str, most: int) -> str:
+        return redactor.redact(text).text[:most]
+
+    questions = [
+        JudgeQuestion(
+            question=one.question,
+            original=shown(_lines_of(texts[one.item_id], one.expected), ORIGINAL_CHARS),
+            passage=shown("\n\n".join(filter(None, (passages.get(one.item_id, ""), summary))), PASSAGE_CHARS),
+        )
+        for one in asked
+    ]
+    said = await judge.judge(questions)
+    if said.failure:
+        note = f"no second opinion by {judge.author}: {said.failure}"
+        return msgspec.structs.replace(report, notes=(*report.notes, note))
+    judged = JudgedProbes(author=judge.author, asked=len(questions), answered=sum(said.answered))
+    note = f"second opinion by {judge.author}: {judged.answered} of {judged.asked} answered; the verdict is code's"
+    return msgspec.structs.replace(report, judged=judged, notes=(*report.notes, note))
+
+
+def _lines_of(text: str, expected: Sequence[str]) -> str:
+    """The lines in which the expected values stand."""
+    found = [line.strip() for line in text.split("\n") if any(value in line for value in expected)]
+    return "\n".join(found) or "\n".join(expected)
+
+
+SUMMARY = "summary"
+"""Name of the passage that the anchored summary is; no item has it, since items' ids hold no such word alone."""
+WARN_S, RED_S = 2.0, 5.0
+"""Seconds for all rounds of a pass: above the first a note, above the second a red flag (seed 003)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    """One item for which a part stands, or is to stand."""
+
+    batch_id: str
+    part: str
+    text: str
+    """Of the original, redacted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """What came of asking once."""
+
+    graded: Graded
+    batch_of: Mapping[str, str]
+
+    @property
+    def weak(self) -> set[str]:
+        """Batches with a failed probe."""
+        return concerned(self.graded, self.batch_of)
+
+    @property
+    def untrusted(self) -> set[str]:
+        """Batches that must not be used as they are."""
+        return untrusted(self.graded, self.batch_of)
+
+    @property
+    def worst(self) -> set[str]:
+        """The fewest batches without which the rest would pass."""
+        return worst(self.graded, self.batch_of, PASS)
+
+
+class Probing:
+    """The probes of one agent's context."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        items: Sequence[ContextItem],
+        *,
+        forgotten: Collection[str] = (),
+        parts: Mapping[str, str] | None = None,
+        summary: str = "",
+    ) -> None:
+        """Take the context as it was.
+
+        Args:
+            forgotten: ids of items that leave as pointers because that is wanted: nothing is asked of them.
+            parts: item id -> digest part that stands for it since an earlier pass.
+            summary: the anchored summary, where it is part of what stays.
+        """
+        self._given = given
+        self._items = items
+        self._forgotten = frozenset(forgotten)
+        self._parts = parts or {}
+        self._summary = summary
+        self._texts: dict[str, str] = {}
+        self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
+        """Questions, originals and passages of the last round."""
+        self.elapsed_s = 0.0
+
+    async def ask(self, leaving: Mapping[str, Leaving]) -> Round:
+        """Ask everything, with these items replaced by their parts."""
+        started = self._given.clock()
+        graded = await asyncio.to_thread(self._graded, leaving)
+        self.elapsed_s += max(0.0, (self._given.clock() - started).total_seconds())
+        return Round(graded=graded, batch_of={name: one.batch_id for name, one in leaving.items()})
+
+    def told(self, last: Round, *, retries: int = 0, kept_raw: int = 0) -> ProbeReport:
+        """The report of the last round, with what it took to come there."""
+        found = report(last.graded, last.batch_of, lambda text: self._given.redactor.redact(text).text)
+        notes = list(found.notes)
+        if self.elapsed_s > WARN_S:
+            grave = "red flag: " if self.elapsed_s > RED_S else ""
+            notes.append(f"{grave}probes took {self.elapsed_s:.1f} s, over {WARN_S:g} s")
+        return msgspec.structs.replace(
+            found, retries=retries, kept_raw=kept_raw, elapsed_s=round(self.elapsed_s, 3), notes=tuple(notes)
+        )
+
+    async def judged(self, told: ProbeReport) -> ProbeReport:
+        """The same with a second opinion, where the settings ask for one."""
+        if self._given.judge is None or self._asked is None:
+            return told
+        asked, originals, passages = self._asked
+        return await second_opinion(
+            self._given.judge, self._given.redactor, told, asked.probes, originals, passages, self._summary
+        )
+
+    def _graded(self, leaving: Mapping[str, Leaving]) -> Graded:
+        originals: list[Original] = []
+        passages: dict[str, str] = {SUMMARY: self._summary} if self._summary else {}
+        for entry in self._items:
+            item = entry.item
+            if item.kind == "thinking":
+                continue
+            gone = leaving.get(item.id)
+            if gone is not None:
+                originals.append(self._original(item, gone.text, leaves=True))
+                passages[item.id] = without_prose(gone.part)
+            elif entry.state == "replaced":
+                passages[item.id] = without_prose(self._parts.get(item.id, ""))
+            else:
+                text = self._text(item)
+                originals.append(self._original(item, text))
+                if entry.state != "gone":
+                    passages[item.id] = text
+        asked = ask(originals)
+        self._asked = asked, originals, passages
+        return grade(asked, Stays(passages))
+
+    def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
+        return Original(item=item, text=text, leaves=leaves, forgotten=leaves and item.id in self._forgotten)
+
+    def _text(self, item: Item) -> str:
+        if item.id not in self._texts:
+            self._texts[item.id] = _call_text(item) if item.kind == "tool_call" else content_text(item.content)
+        return self._texts[item.id]
+
+
+def leaving_of(record: OffloadRecord, texts: Sequence[str]) -> dict[str, Leaving]:
+    """The items of a record with their parts; `texts` are their redacted originals, in order."""
+    return {
+        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text)
+        for item, text in zip(record.items, texts, strict=True)
+    }
+
+
+def redacted_texts(given: Dependencies, record: OffloadRecord) -> list[str]:
+    """The originals of a record as their digest was made from them."""
+    return [one.text for one in given.redactor.redact_all([content_text(item.result) for item in record.items])]
+
+
+def _call_text(item: Item) -> str:
+    """A call as a model reads it: the tool and every string of its arguments, unescaped."""
+    return "\n".join([item.tool_name, *_strings(item.args)])
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for part in cast("dict[str, Any]", value).values() for text in _strings(part)]
+    if isinstance(value, list):
+        return [text for part in cast("list[Any]", value) for text in _strings(part)]
+    return [] if value is None else [str(value)]
+
+
+__all__ = [
+    "Leaving",
+    "Probing",
+    "Round",
+    "leaving_of",
+    "redacted_texts",
+]

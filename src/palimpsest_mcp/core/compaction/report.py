@@ -1,0 +1,287 @@
+"""The report of a pass: honest numbers, each with its source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from ...context.fullness import MAY_LEAVE, breakdown, in_words, stays
+from ...context.meter import cache_cost, ratio_of, zone_of
+from ...context.strategies import compression
+from ...context.view import lost_holders, present_items, standing_holders
+from ...digest.prose import NOT_USED
+from ...models.events import SessionInfo
+from ...models.host_table import HostNote, how_to_apply
+from ...models.llm import Spent
+from ...models.plans import Verdict
+from ...models.records import ClassCount, SpecificCounts
+from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
+from ...models.text import counted, verb
+from ...text.tokens.windows import prices_of, rates_of
+from ..measure import Situation
+from .request import PassRequest
+from .run import PassResult
+
+DIGESTS = "digest"
+"""Reason of what stands in the place of originals since this pass."""
+KEPT_RAW = "kept_raw"
+"""Reason of what was to leave and did not: no digest of it was smaller, or was good enough."""
+_OUTPUT_PRICE = 5.0
+"""An output token costs about so many input tokens, with every model of the table."""
+
+
+def report(
+    info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, note: HostNote
+) -> Report:
+    """What a pass did, or would do."""
+    before = situation.usage
+    after = _after(situation, request, result)
+    target_tokens, target_ratio = _target(situation, request, result)
+    stayed = _stayed(situation, request, result, after)
+    status, reason = _outcome(request, result, after, target_tokens, stayed)
+    pressed = compression(
+        [made.sizes(situation.counter.per_result_overhead) for made in result.made],
+        request.rules,
+        strategy=request.how.name,
+        kept_specifics=all(m.record.mode == "digest" for m in result.made),
+    )
+    redaction: Counter[str] = Counter()
+    for made in result.made:
+        redaction.update(made.record.redaction)
+    return Report(
+        status=status,
+        reason=reason,
+        session_id=info.session_id,
+        handle=info.handle,
+        before=before,
+        after=after,
+        target_ratio=target_ratio,
+        target_tokens=target_tokens,
+        policy=request.policy.name,
+        strategy=request.how.name,
+        batches=tuple(
+            BatchReport(
+                batch_id=made.record.batch_id,
+                items=len(made.record.items),
+                original_tokens=made.record.original_token_count,
+                digest_tokens=made.record.digest_token_count,
+                item_ids=tuple(item.id for item in made.record.items),
+                specifics=made.record.specifics,
+                mode=made.record.mode,
+                notes=made.notes,
+            )
+            for made in result.made
+        ),
+        stayed=stayed,
+        target_of=situation.target_window,
+        meaning=_meaning(request, result, before),
+        protected=dict(Counter(one.reason for one in result.plan.verdicts if one.verdict != "free")),
+        specifics=total([made.record.specifics for made in result.made]),
+        redaction=dict(sorted(redaction.items())),
+        cache=cache_cost(
+            situation.view.items,
+            [one.item.id for one in result.leaving],
+            original=sum(one.tokens for one in result.leaving),
+            digest=sum(made.record.digest_token_count for made in result.made),
+            prices=prices_of(before.model),
+            model_cost=_in_input_tokens(result.spent, before.model),
+        )
+        if result.leaving
+        else None,
+        probes=result.probes,
+        compression=pressed.share,
+        how_to_apply=how_to_apply(note, info.handle, info.path),
+        plan_id=result.plan_id if request.options.dry_run else "",
+        slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.options.dry_run else (),
+        notes=_notes(situation, request, result, pressed.note),
+    )
+
+
+def _after(situation: Situation, request: PassRequest, result: PassResult) -> Usage:
+    before = situation.usage
+    if request.options.dry_run:
+        used = situation.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
+    else:
+        used = situation.used_with(result.view)
+    ratio = ratio_of(used, before.effective_window.value)
+    zone = zone_of(ratio, request.policy)
+    source = before.used.source if used == before.used.value else f"{before.used.source}, less what was replaced"
+    return msgspec.structs.replace(
+        before,
+        used=Measured(value=used, source=source),
+        ratio=ratio,
+        zone=zone.name,
+        action=zone.action,
+        compacted_view_tokens=None,
+        compacted_view_ratio=None,
+        waiting=0,
+        meaning="",
+        how_to_apply="",
+    )
+
+
+def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
+    """Which list the numbers before and after are of."""
+    if request.options.dry_run and result.plan.slots:
+        return "Nothing is changed yet: before is the host's own list, planned is the shorter one."
+    if result.made or result.copies:
+        return "Before is the host's own list, after is the shorter one: it counts once it stands in the other's place."
+    return before.meaning
+
+
+def _stayed(situation: Situation, request: PassRequest, result: PassResult, after: Usage) -> tuple[Part, ...]:
+    """What is in the context after the pass: what stays and why, its new digests, and what is no item."""
+    if request.options.dry_run:
+        leaving = {name for slot in result.plan.slots for name in slot.item_ids}
+        saved = result.plan.before_tokens - result.plan.predicted_tokens
+        digests = sum(one.tokens for one in situation.view.items if one.item.id in leaving) - saved
+        entries = [*stays(result.plan.verdicts, leaving), *_shared(DIGESTS, len(leaving), digests)]
+    else:
+        before = {one.item.id: one.batch_id for one in situation.view.items}
+        reasons = dict(_reasons(result.plan.verdicts))
+        reasons |= dict.fromkeys((name for slot in result.plan.slots for name in slot.item_ids), KEPT_RAW)
+        entries = [
+            (DIGESTS if one.batch_id and one.batch_id != before.get(name) else reasons.get(name, MAY_LEAVE), one.tokens)
+            for one in result.view.items
+            for name in (one.item.id,)
+        ]
+    return breakdown(entries, after.used.value, scale=situation.scale)
+
+
+def _reasons(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, str]]:
+    for one in verdicts:
+        yield one.item_id, next(reason for reason, _ in stays([one]))
+
+
+def _shared(reason: str, number: int, tokens: int) -> Iterator[tuple[str, int]]:
+    """So many entries that come to so many tokens."""
+    for place in range(number):
+        yield reason, tokens if place == 0 else 0
+
+
+def _target(situation: Situation, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
+    share = request.policy.offload_target_token_ratio if request.options.target is None else request.options.target
+    return round(result.plan.target_tokens * situation.scale), share
+
+
+def _outcome(
+    request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None, stayed: Sequence[Part]
+) -> tuple[Status, str]:
+    if request.options.dry_run:
+        return result.plan.status, result.plan.reason
+    if result.refusal:
+        return "nothing_to_do", result.refusal
+    if result.plan.status != "planned":
+        return "nothing_to_do", result.plan.reason
+    if not result.made and not result.copies:
+        if result.dropped:
+            return "partial", "Nothing was replaced: every unit that was to leave changed while the pass worked."
+        return "target_not_reached", f"Nothing was replaced: {_why_none(result)}."
+    if result.dropped:
+        return "partial", _dropped(result.dropped)
+    if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
+        return "target_not_reached", _why_above(stayed)
+    made = len(result.made)
+    return (
+        "compacted",
+        f"{counted(made, 'batch')} {verb(made, 'was', 'were')} archived and replaced by checked digests.",
+    )
+
+
+def _dropped(number: int) -> str:
+    words = verb(number, "was dropped because its", "were dropped because their")
+    return f"{counted(number, 'batch')} {words} units changed meanwhile."
+
+
+def _why_none(result: PassResult) -> str:
+    if result.probes.kept_raw:
+        return "digests as small as the target asks for failed their probes; name a higher target"
+    return "no digest was smaller than what it would stand for"
+
+
+def _why_above(stayed: Sequence[Part]) -> str:
+    return f"Everything that may leave has left. What stays: {in_words(stayed)}."
+
+
+def _notes(situation: Situation, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
+    notes = [*result.plan.notes]
+    if request.options.keep_last is not None and 0 <= request.options.keep_last < (
+        floor := request.policy.floor_tool_results
+    ):
+        notes.append(f"keep_last {request.options.keep_last} was raised to {floor}, the floor")
+    if result.refused:
+        words = verb(len(result.refused), "was left whole: no digest of it", "were left whole: no digest of them")
+        notes.append(f"{counted(len(result.refused), 'item')} {words} is smaller; not tried again")
+    if result.copies:
+        words = verb(result.copies, "became a pointer; its original is", "became pointers; their originals are")
+        notes.append(f"{counted(result.copies, 'fetched copy')} {words} in the archive already")
+    if pressed and not result.refusal:
+        notes.append(pressed)
+    lost = lost_holders(result.fold, standing_holders(result.fold, present_items(result.fold)))
+    if lost:
+        words = verb(lost, "counts as left out: what showed it", "count as left out: what showed them")
+        notes.append(f"{counted(lost, 'specific')} of earlier digests {words} left the context")
+    if situation.forced_over is not None and situation.forced_over != situation.window_tokens:
+        notes.append(
+            "forced with no window named: the target is a share of the session's own "
+            f"{counted(situation.forced_over, 'token')}"
+        )
+    if situation.scale < 1:
+        notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
+    return tuple(dict.fromkeys([*notes, *result.probes.notes, *_about_summaries(result), *result.notes]))
+
+
+def _about_summaries(result: PassResult) -> list[str]:
+    """What summaries cost, and which were not used: each reason once, with its batches."""
+    reasons: dict[str, list[str]] = {}
+    for made in result.made:
+        for note in made.notes:
+            if note.startswith(NOT_USED):
+                reasons.setdefault(note, []).append(made.record.batch_id)
+    notes = [
+        f"{note} ({', '.join(batches[:3])}{f' and {len(batches) - 3} more' if len(batches) > 3 else ''})"
+        for note, batches in reasons.items()
+    ]
+    spent = result.spent
+    if spent.calls:
+        price = "price not known" if spent.dollars is None else f"${spent.dollars:.4f}"
+        notes.append(
+            f"summaries by {result.author}: {counted(spent.calls, 'answer')}, {spent.tokens_in:,} tokens in, "
+            f"{spent.tokens_out:,} out, {price}"
+        )
+    return notes
+
+
+def _in_input_tokens(spent: Spent, model: str) -> float:
+    """What summaries cost, in input tokens of the session's model; in the writer's own where a price is not known."""
+    rates = rates_of(model)
+    if spent.dollars and rates:
+        return spent.dollars / (rates[0].input / 1e6)
+    return spent.tokens_in + _OUTPUT_PRICE * spent.tokens_out
+
+
+def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
+    """The sum over batches."""
+    sums: Counter[str] = Counter()
+    by_class: dict[str, Counter[str]] = {}
+    held: dict[str, Counter[str]] = {}
+    for one in counts:
+        for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
+            sums[name] += getattr(one, name)
+        for holder, classes in one.held.items():
+            held.setdefault(holder, Counter()).update(classes)
+        for cls, count in one.by_class.items():
+            by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
+    return SpecificCounts(
+        total=sums["total"],
+        shown=sums["shown"],
+        elsewhere=sums["elsewhere"],
+        left_out=sums["left_out"],
+        factored=sums["factored"],
+        redacted=sums["redacted"],
+        by_class={cls: ClassCount(**count) for cls, count in sorted(by_class.items())},
+        holders={holder: classes.total() for holder, classes in sorted(held.items())},
+        held={holder: dict(sorted(classes.items())) for holder, classes in sorted(held.items())},
+    )

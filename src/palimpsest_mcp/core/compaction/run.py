@@ -1,0 +1,245 @@
+"""A compaction pass, step by step: think without the commit lock, archive first, commit with one line (L9)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...context.fold import Fold
+from ...context.view import View, present_items, standing_holders, view
+from ...errors import PalimpsestError, PlanStale
+from ...models.advice import Advice, step
+from ...models.events import Replaced, SessionInfo, SummarizationEvent, Unshrinkable
+from ...models.llm import Spent
+from ...models.plans import ContextItem, Plan
+from ...models.probes import ProbeReport
+from ...models.records import OffloadRecord
+from ..dependencies import ContentCounter, Dependencies
+from ..made import Made
+from ..measure import Situation
+from ..sessions import Sessions
+from ..summary import KeptSummaries, PassFacts
+from .batches import Batches
+from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
+from .plan import Planning
+from .prove import prove, refuse_too_much
+from .request import PassRequest
+
+
+@dataclass(kw_only=True)
+class PassResult:
+    """What a pass did."""
+
+    plan: Plan
+    plan_id: str
+    view: View
+    """After it."""
+    fold: Fold
+    made: list[Made] = field(default_factory=list[Made])
+    """Committed batches only."""
+    dropped: int = 0
+    """Batches that were made but not committed, because their units changed meanwhile (L9)."""
+    refused: list[str] = field(default_factory=list[str])
+    """Items that no digest could shrink (D14)."""
+    copies: int = 0
+    """Fetched copies that became pointers (L13)."""
+    leaving: list[ContextItem] = field(default_factory=list[ContextItem])
+    """The items that were replaced, as they stood before."""
+    refusal: str = ""
+    """Why the policy refused the whole pass after it was worked out; empty when it did not."""
+    probes: ProbeReport = ProbeReport()
+    author: str = ""
+    """Who was asked for summaries; empty when nobody was."""
+    spent: Spent = Spent()
+    """What those cost."""
+    notes: list[str] = field(default_factory=list[str])
+    """What came of the anchored summary."""
+
+
+async def run_pass(
+    given: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    situation: Situation,
+    request: PassRequest,
+) -> PassResult:
+    """Plan and, unless it is a dry run, carry out one pass.
+
+    Raises:
+        PassInProgress: another pass on this session is running.
+        PlanStale: `plan_id` names a plan of another revision.
+        InvalidArgument: `digests` names a slot that the plan does not have.
+        WriteFailed: the archive or the ledger could not be written; the context is as it was.
+    """
+    planning = Planning(given, sessions, info, situation, request)
+    if request.options.dry_run:
+        first = await planning.first()
+        return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
+    async with given.store.ledger.pass_lock(sessions.key(info)):
+        return await _Pass(given, sessions, info, situation, request, planning).run()
+
+
+class _Pass:
+    """One pass, under the pass lock."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        sessions: Sessions,
+        info: SessionInfo,
+        situation: Situation,
+        request: PassRequest,
+        planning: Planning,
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._situation = situation
+        self._request = request
+        self._planning = planning
+        self._id = f"pass-{given.random_hex(6)}"
+        self._counter: ContentCounter = situation.counter
+        self._batches = Batches(given, sessions, info, situation, request, planning, self._id)
+        self._probes = ProbeReport()
+        self._notes: list[str] = []
+
+    async def run(self) -> PassResult:
+        first = await self._planning.first()
+        plan_id = self._planning.id_of(first)
+        if self._request.options.plan_id and self._request.options.plan_id != plan_id:
+            raise PlanStale(
+                "The session, the arguments or the settings changed since that dry run.",
+                next=Advice(
+                    "Plan again: {}; then run it with the same arguments.",
+                    step("compact_session", session_id=self._info.handle, dry_run=True),
+                ),
+            )
+        self._batches.wording.hand_in(first.slots, self._request.options.digests or {})
+        if first.status == "planned":
+            await self._batches.make(first)
+            await refuse_too_much(self._batches, first, self._request, self._counter.per_result_overhead)
+            if self._batches.made:
+                await self._request.tell(0, 3, "probe")
+                self._probes = await prove(self._given, self._situation.view.items, self._batches, first, self._request)
+        fold, made = await self._archive_and_commit()
+        committed = frozenset(one.record.batch_id for one in made)
+        leaving = [one for own, items in self._batches.made if own.record.batch_id in committed for one in items]
+        await self._afterwards(fold, committed, leaving)
+        return PassResult(
+            plan=first,
+            plan_id=plan_id,
+            view=view(
+                fold,
+                result_overhead=self._counter.per_result_overhead,
+                digester=self._batches.digester,
+                open_units=self._situation.open_units,
+            ),
+            fold=fold,
+            made=list(made),
+            dropped=len(self._batches.made) - len(made),
+            refused=self._batches.state.refused,
+            refusal=self._batches.refusal,
+            probes=self._probes,
+            author=self._batches.wording.author,
+            spent=self._batches.wording.spent,
+            notes=self._notes,
+            copies=len(self._batches.state.copies),
+            leaving=leaving,
+        )
+
+    async def _archive_and_commit(self) -> Committed:
+        """Write the one line that makes the pass real; batches whose units changed meanwhile are not in it."""
+        made = [one for one, _ in self._batches.made]
+        if not made and not self._batches.state.copies:
+            return Committed(await self._sessions.fold(self._info), ())
+        return await archive_and_commit(
+            self._given, self._sessions, self._info, made, self._decide, progress=self._request.options.progress
+        )
+
+    def _decide(self, fold: Fold) -> Replaced | None:
+        kept = self._still_valid(fold)
+        copies = [(one, text) for one, text in self._batches.state.copies if unchanged(fold, one)]
+        return self._replaced(kept, copies) if kept or copies else None
+
+    def _still_valid(self, fold: Fold) -> list[Made]:
+        """Batches whose items are as they were and whose `elsewhere` still stands (D8, L9)."""
+        standing = standing_holders(fold, present_items(fold))
+        valid: list[Made] = []
+        for made, items in self._batches.made:
+            own = made.record.batch_id
+            holders_stand = all(standing.get(one, one == own) for one in made.record.specifics.holders)
+            if holders_stand and all(unchanged(fold, one) for one in items):
+                valid.append(made)
+                standing[own] = True
+        return valid
+
+    def _replaced(self, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
+        gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
+        saved = self._saved(made.record for made in kept)
+        before = self._situation.view.tokens
+        pointers = [copied(one, text, self._counter.count(text)) for one, text in copies]
+        return Replaced(
+            pass_id=self._id,
+            session_id=self._info.session_id,
+            batches=(*(committed_batch(made.record) for made in kept), *pointers),
+            kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
+            reason=self._planning.reason,
+            policy=self._request.policy.name,
+            before_tokens=before,
+            after_tokens=before - saved,
+            last_row=self._situation.view.last_row,
+            probes=self._probes if kept else None,
+            ts=self._given.now(),
+        )
+
+    async def _afterwards(self, fold: Fold, committed: Collection[str], leaving: Sequence[ContextItem]) -> None:
+        """What follows the commit; no failure here can undo it, and none is hidden."""
+        if names := (*self._batches.state.refused, *self._batches.stuck):
+            await self._given.store.ledger.observe(
+                self._sessions.key(self._info),
+                [Unshrinkable(item_ids=names, digester=self._batches.digester)],
+                durable=False,
+            )
+        if not committed:
+            return
+        await self._summarize(fold)
+        event = SummarizationEvent(
+            session_id=self._info.session_id,
+            agent="",
+            pass_id=self._id,
+            replaced=tuple(one.item for one in leaving),
+            kept=tuple(
+                one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements
+            ),
+            batch_ids=tuple(sorted(committed)),
+        )
+        for listener in self._given.listeners:
+            answer = listener(event)
+            if inspect.isawaitable(answer):
+                await answer
+
+    async def _summarize(self, fold: Fold) -> None:
+        """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""
+        asked = self._probes.total or None
+        facts = PassFacts(
+            tokens_before=self._situation.usage.used.value or 0,
+            tokens_after=self._situation.used_with(view(fold, result_overhead=self._counter.per_result_overhead)) or 0,
+            probes_passed=self._probes.passed if asked else None,
+            probes_total=asked,
+            silent=self._batches.wording.silent,
+        )
+        try:
+            self._notes += await KeptSummaries(self._given, self._sessions).refresh(self._info, fold, facts)
+        except PalimpsestError as error:
+            self._notes.append(f"the summary was not brought up to date ({error.code}): {error.message} {error.next}")
+        except Exception as error:  # a defect here must not look like a failed pass: the pass is committed
+            self._notes.append(f"the summary was not brought up to date ({type(error).__name__}); the pass stands")
+
+    def _saved(self, records: Iterable[OffloadRecord]) -> int:
+        """Tokens that the context is shorter by: a part takes a result's overhead as the original did."""
+        overhead = self._counter.per_result_overhead
+        return sum(
+            one.original_token_count - one.digest_token_count - overhead * sum(i.role == "tool" for i in one.items)
+            for one in records
+        )

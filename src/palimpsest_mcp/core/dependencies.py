@@ -1,0 +1,86 @@
+"""What every use case is given: the store, the pure engines' partners, clock and chance. Built once, by the app."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from ..models.events import SummarizationEvent
+from ..models.host_table import HostOverrides
+from ..models.items import Content
+from ..models.plans import Policy
+from ..ports.store import Store
+from ..ports.text import Clock, Digester, Judge, RandomHex, Redactor, Registry, SummaryAuthor, Writer
+
+Listener: TypeAlias = Callable[[SummarizationEvent], Awaitable[None] | None]
+
+
+class ContentCounter(Protocol):
+    """A token counter that also knows images and other blocks."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def per_result_overhead(self) -> int:
+        """Tokens that a tool result takes beside its text."""
+        ...
+
+    def count(self, text: str) -> int: ...
+
+    def count_content(self, content: Content) -> int:
+        """Tokens of an item's whole content."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependencies:
+    """Everything a use case may touch."""
+
+    store: Store
+    clock: Clock
+    random_hex: RandomHex
+    redactor: Redactor
+    registry: Registry
+    counter_for: Callable[[str], ContentCounter]
+    """Model name, empty for unknown -> its counter."""
+    digester_for: Callable[[ContentCounter], Digester]
+    writer: Writer | None = None
+    """What puts results into words above their digests; None: nobody does."""
+    author: SummaryAuthor | None = None
+    """What words sections of summaries after a pass; None: nobody does."""
+    judge: Judge | None = None
+    """Who is asked for a second opinion on probes; None: nobody is."""
+    policy_named: Callable[[str | None], Policy]
+    """Name, None for the configured default -> policy.
+
+    Raises:
+        InvalidPolicy: there is no such policy.
+    """
+    principal: str = ""
+    model: str = ""
+    """Configured model, used where nobody reports one."""
+    window_tokens: int | None = None
+    """Configured window of the model."""
+    effective_window_tokens: int | None = None
+    automatic: bool = True
+    """False (`PALIMPSEST_AUTO=off`) stops everything that runs on its own."""
+    redact_archive: bool = False
+    """Originals are stored redacted; restore then gives the redacted text and says so."""
+    host_overrides: Callable[[str, str], HostOverrides] = lambda _host, _project: HostOverrides()
+    """Host and project folder -> what the user set about the host's own compaction."""
+    only_session: str = ""
+    """Id or handle of the one session that may be asked about, with its parents' batches; empty: every one."""
+    attached: str = ""
+    """The host in which an adapter of ours acts; empty for none."""
+    at_birth: bool = False
+    """Results that the host would cut are replaced before they enter the context."""
+    at_birth_tokens: int | None = None
+    """So are results of more tokens than this."""
+    kind_by_tool: Mapping[str, str] = field(default_factory=dict[str, str])
+    listeners: list[Listener] = field(default_factory=list[Listener])
+
+    def now(self) -> str:
+        """ISO-8601 with offset, to the millisecond."""
+        return self.clock().isoformat(timespec="milliseconds")

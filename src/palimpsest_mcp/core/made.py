@@ -1,0 +1,162 @@
+"""One batch as it was made, and its originals as the archive keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from ..context.fold import Fold, batch_id, batch_number
+from ..models.events import Reserved, SessionInfo
+from ..models.items import Content, Item, Specific
+from ..models.plans import ContextItem
+from ..models.records import ArchivedItem, OffloadRecord
+from .dependencies import Dependencies
+from .sessions import Sessions
+
+_DESCRIBED = (
+    *("kind", "tool_name", "args", "role", "position", "size_bytes", "tokens", "call_id"),
+    *("unit", "title", "url", "source_channel", "action", "ts", "is_error"),
+)
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch, ready to be archived; or adopted, when an earlier pass had archived it already (L10)."""
+
+    record: OffloadRecord
+    shown: tuple[tuple[Specific, ...], ...] = ()
+    texts: tuple[str, ...] = ()
+    """The originals as it was made from them, redacted; empty where it was adopted."""
+    notes: tuple[str, ...] = ()
+    adopted: bool = False
+
+    def sizes(self, result_overhead: int) -> tuple[int, int, str]:
+        """Tokens before and after, each result's own among both, and what stands there."""
+        record = self.record
+        stays = result_overhead * sum(item.role == "tool" for item in record.items)
+        return record.original_token_count, record.digest_token_count + stays, record.mode
+
+
+class Above(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a digest one of a higher level (L16)."""
+
+    level: int
+    replaces: tuple[str, ...]
+    """Batches whose digests it takes the place of."""
+    carried: frozenset[tuple[str, str]]
+    """(class, text) that other digests left to those: it must show them (D9)."""
+    min_shown: float
+    """As in `DigestRequest`; 0 where what is carried matters more than what else would be in view."""
+
+
+def archived_item(one: ContextItem, span: tuple[int, int], part: str, tokens: int) -> ArchivedItem:
+    """An original as the archive keeps it, with its part of the digest."""
+    item = ArchivedItem(id=one.item.id, kind=one.item.kind, result=one.item.content, sha256=one.item.sha256)
+    part_sha256 = digest_hash(part)
+    return replace(described(one.item, item), digest_span=span, digest_tokens=tokens, digest_sha256=part_sha256)
+
+
+def described(item: Item, archived: ArchivedItem) -> ArchivedItem:
+    """The same with everything that is known of an item but its content and hash."""
+    return replace(archived, **{name: getattr(item, name) for name in _DESCRIBED})
+
+
+def has_binary(content: Content | None) -> bool:
+    """Whether a content holds anything that is not text."""
+    if content is None or isinstance(content, str):
+        return False
+    if isinstance(content, dict):
+        return content.get("type") != "text"
+    return any(not isinstance(block, str) and has_binary(block) for block in content)
+
+
+def digest_hash(text: str) -> str:
+    """SHA-256 of a digest or a part of it, lower-case hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# Batch numbers, taken under the commit lock before anything is made of them (L11).
+
+
+class Highest(Protocol):
+    """Knows the numbers that were given already."""
+
+    highest: int
+    """Highest batch number in ledger and archive, of the session and its parents."""
+
+
+RESERVED_AT_ONCE = 64
+"""Batch numbers taken by one decision; gaps are normal (L11)."""
+
+
+class Numbers:
+    """Batch ids for one pass, reserved some at a time."""
+
+    def __init__(
+        self, given: Dependencies, sessions: Sessions, info: SessionInfo, highest: Highest, pass_id: str
+    ) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._info = info
+        self._highest = highest
+        self._pass_id = pass_id
+        self._next = 0
+        self._reserved_to = -1
+
+    async def next(self) -> str:
+        """The next one; reserves more under the commit lock when none is left (L11)."""
+        if self._next > self._reserved_to:
+            taken: list[int] = []
+
+            def reserve(fold: Fold) -> list[Reserved]:
+                first = max(fold.decided.last_number, self._highest.highest) + 1
+                taken[:] = [first]
+                return [Reserved(pass_id=self._pass_id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
+
+            await self._sessions.decide(self._info, reserve)
+            self._next, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
+        self._next += 1
+        return batch_id(self._next - 1)
+
+
+async def reserve_numbers(
+    given: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    count: int,
+    *,
+    pass_id: str,
+    lock_timeout_s: float | None = None,
+) -> tuple[str, ...]:
+    """Batch ids after every one that the session or a parent of it has, reserved or archived; gaps are normal.
+
+    Raises:
+        LockTimeout, WriteFailed: none was taken.
+    """
+    highest = 0
+    for owner in await sessions.family(info):
+        highest = max(highest, (await sessions.fold(owner)).decided.last_number)
+        async for record in given.store.archive.records(sessions.key(owner)):
+            highest = max(highest, batch_number(record.batch_id))
+    taken: list[int] = []
+
+    def reserve(fold: Fold) -> list[Reserved]:
+        taken[:] = [max(fold.decided.last_number, highest) + 1]
+        return [Reserved(pass_id=pass_id, first=taken[0], count=count, ts=given.now())]
+
+    await sessions.decide(info, reserve, lock_timeout_s=lock_timeout_s)
+    return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))
+
+
+__all__ = [
+    "Above",
+    "Made",
+    "Numbers",
+    "archived_item",
+    "described",
+    "digest_hash",
+    "has_binary",
+    "reserve_numbers",
+]

@@ -1,0 +1,342 @@
+"""Message lists: compacted and given back in the form they came in, expanded again, and restored whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..context.alignment import part_hash
+from ..context.fold import Fold, part_owner
+from ..context.tombstones import PURGED, PURGED_ROW
+from ..errors import InvalidArgument, NotRestorable, Purged, RecordDamaged
+from ..hosts.claude_code.rows import only_sidechain, rows_of
+from ..hosts.claude_code.transcript import rewritten
+from ..hosts.detect import parse_value, rewrap, transcripts
+from ..hosts.validity import check_messages, new_problems
+from ..models.advice import Advice, step
+from ..models.events import SessionInfo
+from ..models.host_table import host_note
+from ..models.items import Content, Item, content_sha256, content_text
+from ..models.pass_options import PassOptions
+from ..models.records import OffloadRecord
+from ..models.reports import Report
+from ..models.text import counted, verb
+from ..ports.host import HostContext
+from ..store.out_file import OutFile
+from . import files
+from .compaction.report import report
+from .compaction.request import PassRequest
+from .compaction.run import PassResult, run_pass
+from .copies import Copies
+from .dependencies import Dependencies
+from .importer import Imported, dump, import_context, marked_item
+from .measure import situate, tell
+from .offloaded import Offloaded
+from .record import no_window
+from .sessions import Sessions, policy_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompactedMessages:
+    """A message list after a pass."""
+
+    messages: list[Any]
+    """In the form that came in; messages and blocks that did not change are the very same objects."""
+    value: Any = None
+    """What a file with these messages holds: the list, or the object around it as it came in."""
+    report: Report
+    session_id: str
+    handle: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """A message list after a pass, and what changed in it."""
+
+    messages: list[Any]
+    report: Report
+    contents: dict[str, Content]
+    """Host item id -> what stands for it now."""
+
+
+class Messages:
+    """What can be done with a host's message list."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._offloaded = offloaded
+        self._copies = Copies(given, sessions)
+
+    async def compact(
+        self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = ""
+    ) -> CompactedMessages:
+        """Import a list, run one pass, and render the list with every stored digest in its place (L6).
+
+        Raises:
+            WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
+            PassInProgress, WriteFailed, PlanStale: what a pass raises.
+        """
+        passed = await self.passed(info, context, asked, wrapper=wrapper)
+        return CompactedMessages(
+            messages=passed.messages, report=passed.report, session_id=info.session_id, handle=info.handle
+        )
+
+    async def passed(self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = "") -> Passed:
+        """The same, with what took which item's place.
+
+        Raises:
+            WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
+        """
+        policy = await policy_of(self._given, self._sessions, info, asked.policy)
+        imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
+        if asked.window_tokens is not None or asked.used_tokens is not None:
+            await tell(self._given, self._sessions, info, asked)
+        request = PassRequest(policy=policy, options=asked)
+        situation = await situate(self._given, self._sessions, info, policy, asked, imported=imported)
+        if situation.window_tokens is None:
+            raise no_window()
+        result = await run_pass(self._given, self._sessions, info, situation, request)
+        note = host_note(asked.host or context.host)
+        answer = report(info, situation, request, result, note=note)
+        found = await asyncio.to_thread(check_messages, context.messages, context.form)
+        defects = tuple(sorted(found, key=lambda one: one.message))
+        answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes), defects=defects)
+        contents, damaged = await self._parts(info, imported, result)
+        messages, emitted = await asyncio.to_thread(self._render, context, contents)
+        if not emitted:
+            answer = msgspec.structs.replace(
+                answer,
+                status="failed",
+                reason="The compacted list would not be valid; the input is returned as it came.",
+            )
+        elif not result.made and not result.copies and contents:
+            words = verb(len(contents), "was given its stored digest", "were given their stored digests")
+            again = f"{counted(len(contents), 'result')} {words} again; nothing new was replaced"
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, again))
+        if damaged:
+            said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
+            answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
+        return Passed(messages=messages, report=answer, contents=contents if emitted else {})
+
+    def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
+        reader = transcripts(self._given.kind_by_tool)[context.form]
+        messages = reader.render(context, contents)
+        if new_problems(context.messages, messages, context.form):
+            return list(context.messages), False
+        return messages, True
+
+    async def _parts(
+        self, info: SessionInfo, imported: Imported, result: PassResult
+    ) -> tuple[dict[str, Content], list[str]]:
+        """Host item id -> stored part, where the host still shows the original, or a part that was replaced; and the
+        batches whose parts cannot be read."""
+        fresh: dict[str, OffloadRecord | None] = {made.record.batch_id: made.record for made in result.made}
+        wanted: dict[str, Content] = {}
+        for item in imported.context.items:
+            ledger_id = imported.ids[item.id]
+            replaced = result.fold.decided.replacements.get(ledger_id)
+            if replaced is None or not (replaced.item.sha256 == item.sha256 or _stale(result.fold, ledger_id, item)):
+                continue
+            if replaced.item.part is not None:
+                wanted[item.id] = replaced.item.part
+                continue
+            batch_id = replaced.batch.batch_id
+            if batch_id in result.fold.decided.purged_batches:
+                wanted[item.id] = PURGED
+                continue
+            if batch_id not in fresh:
+                fresh[batch_id] = await self._readable(info, batch_id)
+            if (record := fresh[batch_id]) is not None:
+                wanted[item.id] = next(record.part(one) for one in record.items if one.id == ledger_id)
+        return wanted, sorted(name for name, record in fresh.items() if record is None)
+
+    async def _readable(self, info: SessionInfo, batch_id: str) -> OffloadRecord | None:
+        try:
+            return await self._offloaded.record(info, batch_id)
+        except (RecordDamaged, Purged):
+            return None
+
+    async def expand(self, info: SessionInfo, value: Any) -> Any:
+        """The list with the original in the place of every digest part of ours, equal to what was compacted.
+
+        Raises:
+            RecordDamaged, Purged: an original is not whole any more; nothing is half expanded.
+        """
+        context = parse_value(value, kind_by_tool=self._given.kind_by_tool)
+        fold = await self._sessions.fold(info)
+        parts = {**await self._sessions.inherited_parts(info), **fold.decided.parts}
+        contents: dict[str, Content] = {}
+        taken: set[str] = set()
+        for item in context.items:
+            if item.role != "tool" or item.content is None:
+                continue
+            found = part_owner(parts, part_hash(item), item.id, taken)
+            if found is not None:
+                taken.add(found[1])
+                contents[item.id] = await self._original(info, *found, item)
+        rendered = transcripts(self._given.kind_by_tool)[context.form].render(context, contents)
+        return rewrap(value, rendered)
+
+    async def _original(self, info: SessionInfo, batch_id: str, item_id: str, item: Item) -> Content:
+        fold = await self._sessions.fold(info)
+        replaced = fold.decided.replacements.get(item_id)
+        if replaced is not None and replaced.item.part_sha256 == part_hash(item) and replaced.item.part is not None:
+            content = fold.states[item_id].versions[replaced.item.sha256].item.content
+            return "" if content is None else content
+        return (await self._offloaded.restore(info, batch_id, item_id)).content
+
+    async def restore_all(self, info: SessionInfo) -> Any:
+        """The newest list that was compacted, whole and equal to what came in, with the object around it.
+
+        Raises:
+            NotRestorable: the session was recorded item by item, so there never was a list.
+            RecordDamaged, Purged: an original is not whole any more.
+        """
+        fold = await self._sessions.fold(info)
+        rows = fold.envelopes.get("")
+        if (rows is None and fold.decided.purged) or (rows is not None and PURGED_ROW in (rows.messages() or ())):
+            raise Purged(
+                "A message of the list was purged, so the whole list cannot be given back.",
+                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+            )
+        texts = rows.messages() if rows is not None else None
+        if rows is None or texts is None:
+            raise NotRestorable(
+                "This session was never given as a whole message list.",
+                next=Advice(
+                    "Restore batch by batch; these are its batches: {}", step("list_offloaded", session_id=info.handle)
+                ),
+            )
+        reader = transcripts(self._given.kind_by_tool)["openai" if rows.newest.form == "openai" else "anthropic"]
+        context = reader.parse([json.loads(text) for text in texts])
+        originals = {
+            item.id: await self._marked(info, content_text(item.content))
+            for item in context.items
+            if item.role == "tool" and item.content is not None
+        }
+        messages = reader.render(context, originals)
+        if not rows.newest.wrapper:
+            return messages
+        return rewrap(json.loads(rows.newest.wrapper), messages)
+
+    async def _marked(self, info: SessionInfo, text: str) -> Content:
+        """The content that a mark stands for: from the archive where it was replaced, else from the ledger."""
+        mark = marked_item(text)
+        if mark is None:
+            return text
+        item_id, sha256 = mark
+        fold = await self._sessions.fold(info)
+        replaced = fold.decided.replacements.get(item_id)
+        if replaced is not None and replaced.item.sha256 == sha256 and replaced.item.part is None:
+            return (await self._offloaded.restore(info, replaced.batch.batch_id, item_id)).content
+        seen = fold.states[item_id].versions.get(sha256) if item_id in fold.states else None
+        if seen is not None and seen.item.purged:
+            raise Purged(
+                "An item of the list was purged, so the whole list cannot be given back.",
+                next=f"Restore what is left batch by batch: list_offloaded {info.handle}.",
+            )
+        content = seen.item.content if seen is not None else None
+        if content is not None and content_sha256(content) == sha256:
+            return content
+        if (copy := await self._copies.content(info, sha256)) is not None:
+            return copy[0]
+        raise RecordDamaged(
+            f"No whole copy of {item_id} of the list is left.",
+            next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+        )
+
+
+def _stale(fold: Fold, ledger_id: str, item: Item) -> bool:
+    """Whether a host's text is a part of ours that a digest of a higher level replaced (L16)."""
+    if item.role != "tool" or item.content is None:
+        return False
+    stands, text_hash = fold.decided.replacements[ledger_id].item, part_hash(item)
+    ours = ledger_id in fold.decided.parts.get(text_hash, {})
+    return ours and text_hash != stands.part_sha256 and fold.states[ledger_id].current.sha256 == stands.sha256
+
+
+def _warnings(context: HostContext) -> tuple[str, ...]:
+    """What reading the list had to say, the same words once with their count."""
+    said = Counter([*context.warnings, *(warning for item in context.items for warning in item.warnings)])
+    return tuple(text if count == 1 else f"{text} ({count} times)" for text, count in said.items())
+
+
+# A transcript becomes a new, shorter session beside it, for a host in which nothing of ours runs.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewrittenSession:
+    """What a rewrite came to."""
+
+    report: Report
+    """Of the pass, over the session that was rewritten."""
+    session_id: str = ""
+    """Of the new session; empty where nothing was written."""
+    file: Path | None = None
+    digests: int = 0
+    """Contents that are digests in the new file."""
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on in the new session; empty where nothing was written."""
+        return f"claude --resume {self.session_id}" if self.session_id else ""
+
+
+async def rewrite(
+    given: Dependencies, sessions: Sessions, messages: Messages, home: Path, path: Path, asked: PassOptions
+) -> RewrittenSession:
+    """Run a pass over a transcript and write what is left as a session of its own; no file that is there is touched.
+
+    Raises:
+        FileMissing, FileWrongShape: it cannot be read.
+        InvalidArgument: it is no transcript of a main session.
+        PassInProgress, WriteFailed, OutputRefused: no file was written.
+    """
+    found = await files.read_file(path, form="claude-code")
+    rows = rows_of(found.value)
+    if only_sidechain(rows):
+        raise InvalidArgument(
+            "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
+        )
+    context = files.need_messages(files.parsed(found, given.kind_by_tool))
+    # A fork's first rows may still name the session they were copied from; its own file has its name.
+    own = path.name.split(".", 1)[0]
+    named = any(row.get("sessionId") == own for row in rows)
+    name = own if named else context.session_id or files.session_id_of(path, None)
+    info = await sessions.ensure(
+        name, host="claude-code", project=context.project, source=path.name, path=files.place_of(path)
+    )
+    new_id = str(uuid.UUID(hex=given.random_hex(16), version=4))
+    target = path.with_name(f"{new_id}.jsonl")
+    out = await asyncio.to_thread(_beside, path, target, home)
+    passed = await messages.passed(info, context, asked)
+    if asked.dry_run or passed.report.status == "failed" or not passed.contents:
+        return RewrittenSession(report=passed.report)
+    places = {item.id: item.position for item in context.items}
+    contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
+    await sessions.ensure(
+        new_id,
+        host="claude-code",
+        project=info.project,
+        parent=info.session_id,
+        source=target.name,
+        path=files.place_of(target),
+    )
+    text = "".join(dump(row) + "\n" for row in rewritten(rows, contents, new_id))
+    await asyncio.to_thread(out.write, text.encode())
+    apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
+    report = msgspec.structs.replace(passed.report, how_to_apply=apply)
+    return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
+
+
+def _beside(path: Path, target: Path, home: Path) -> OutFile:
+    """Who may read a transcript may read the new one."""
+    return OutFile(target, home=home, sources=[path], mode=path.stat().st_mode & 0o777)

@@ -1,0 +1,277 @@
+"""Every session in a row of its own: how full, what it saved, where it is from, what it is about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from ..context.fold import Fold, UsageFields
+from ..context.fullness import breakdown, stays
+from ..context.gates import gates
+from ..context.identity import names_of
+from ..context.judge import judge
+from ..context.plan import PREPARE, Candidates, candidates
+from ..context.view import View, savings
+from ..errors import ItemUnknown, PalimpsestError
+from ..models.advice import Advice, step
+from ..models.events import Decision, Pinned, SessionInfo, Unpinned, UsageSeen
+from ..models.items import content_text
+from ..models.pass_options import PassOptions
+from ..models.plans import ContextItem, Policy, Verdict
+from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRow, StatusNote, Usage
+from ..models.text import plain_line, shown
+from ..ports.text import Redactor
+from .dependencies import Dependencies
+from .measure import Situation, situate
+from .offloaded import Offloaded
+from .record import CITATION_INDEX
+from .sessions import Sessions, policy_of
+from .surface import named_by_mark
+
+# What is in context now, why it stays, and pins.
+
+
+PREVIEW_CHARACTERS = 100
+EVIDENCE_CHARACTERS = 160
+REDACTED_CHARACTERS = 2_000
+"""How much of an item is masked to make its preview: masking comes before cutting, and a preview needs no more."""
+
+
+async def pin(
+    given: Dependencies, sessions: Sessions, info: SessionInfo, pinned: Sequence[str], unpinned: Sequence[str]
+) -> None:
+    """Pin and unpin items by id, or by the host's own id where that is no plain word.
+
+    Raises:
+        ItemUnknown: the context has no such item; nothing was changed.
+    """
+
+    def decide(fold: Fold) -> list[Decision]:
+        on, off = (_ids(fold, info, names, given.redactor) for names in (pinned, unpinned))
+        decisions: list[Decision] = []
+        if new := tuple(name for name in on if name not in fold.decided.pinned):
+            decisions.append(Pinned(item_ids=new, ts=given.now()))
+        if old := tuple(name for name in off if name in fold.decided.pinned):
+            decisions.append(Unpinned(item_ids=old, ts=given.now()))
+        return decisions
+
+    await sessions.decide(info, decide)
+
+
+def _ids(fold: Fold, info: SessionInfo, names: Sequence[str], redactor: Redactor) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        known = [one for one in names_of(name) if (state := fold.states.get(one)) is not None and state.versions]
+        known = known or named_by_mark(name, fold.states, str, redactor)
+        if not known:
+            raise ItemUnknown(
+                f"The context of {info.handle} has no item {shown(name)}.",
+                next=Advice("See its items: {}", step("show_context", session_id=info.handle)),
+            )
+        found.append(known[0])
+    return found
+
+
+async def show(
+    given: Dependencies,
+    offloaded: Offloaded,
+    info: SessionInfo,
+    situation: Situation,
+    usage: Usage,
+    policy: Policy,
+) -> ContextView:
+    """Every item in order with its size, its state and what protects it."""
+    items = situation.view.items
+    known = gates(items, policy, replaced=True) if policy.gates else {}
+    judged = judge(items, policy, known_gates=known)
+    verdicts = {one.item_id: one for one in judged}
+    cited = situation.view.find(CITATION_INDEX)
+    text = cited.item.content if cited is not None and isinstance(cited.item.content, str) else ""
+    return ContextView(
+        session_id=info.session_id,
+        handle=info.handle,
+        usage=msgspec.structs.replace(usage, parts=_parts(situation, judged)),
+        items=tuple(_item_row(given, one, verdicts.get(one.item.id)) for one in items),
+        batches=await offloaded.batches(info),
+        citations=tuple(text.splitlines()),
+    )
+
+
+def parts(situation: Situation, policy: Policy) -> tuple[Part, ...]:
+    """What fills the window, by why it stays: sums to what is used of it."""
+    return _parts(situation, judge(situation.view.items, policy))
+
+
+def _parts(situation: Situation, judged: Sequence[Verdict]) -> tuple[Part, ...]:
+    used, ours = situation.usage.used.value, situation.view_used
+    waits = {NOT_APPLIED: used - ours} if used is not None and ours is not None and used > ours else {}
+    return breakdown(stays(judged), used, scale=situation.scale, beside=waits)
+
+
+def _item_row(given: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
+    kept = verdict is not None and verdict.verdict != "free"
+    gate = verdict.gate if verdict is not None else None
+    return ItemView(
+        item_id=one.item.id,
+        kind=one.item.kind,
+        role=one.item.role,
+        tool_name=one.item.tool_name,
+        tokens=one.tokens,
+        state=one.state,
+        batch_id=one.batch_id,
+        protected=verdict.reason if kept and verdict is not None else "",
+        pinned=one.pinned,
+        preview=preview(given, one),
+        gate=gate.name if gate else "",
+        evidence=plain_line(given.redactor.redact(gate.evidence).text, EVIDENCE_CHARACTERS) if gate else "",
+    )
+
+
+def preview(given: Dependencies, one: ContextItem) -> str:
+    """One redacted line of an item."""
+    words = one.item.title or (one.item.action.target if one.item.action else "") or content_text(one.item.content)
+    return plain_line(given.redactor.redact(words[:REDACTED_CHARACTERS]).text, PREVIEW_CHARACTERS)
+
+
+async def session_rows(given: Dependencies, sessions: Sessions) -> tuple[SessionRow, ...]:
+    """A row for every session, newest first; one that cannot be read has the reason in its row."""
+    return tuple([await _row(given, sessions, info) for info in reversed(await sessions.all())])
+
+
+async def _row(given: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:
+    row = SessionRow(
+        session_id=info.session_id,
+        handle=info.handle,
+        title="",
+        host=info.host,
+        project=info.project,
+        source=info.source,
+        path=info.path,
+        created=info.created,
+    )
+    try:
+        policy = await policy_of(given, sessions, info, None)
+        situation = await situate(given, sessions, info, policy, PassOptions())
+        saved = savings(situation.fold, result_overhead=given.counter_for("").per_result_overhead)
+    except PalimpsestError as error:
+        return msgspec.structs.replace(row, note=error.message)
+    return msgspec.structs.replace(
+        row,
+        title=_title(given, situation.view),
+        host=situation.usage.host or info.host,
+        usage=situation.usage,
+        items=len(situation.view.items),
+        batches=saved.batches,
+        saved_tokens=saved.net,
+    )
+
+
+def _title(given: Dependencies, view: View) -> str:
+    """The first request, masked; empty where there is none."""
+    first = next((one for one in view.items if one.item.kind == "original_query"), None)
+    return preview(given, first) if first is not None else ""
+
+
+# What an answer says beside the numbers: one notice a zone, and candidates where a zone asks to prepare.
+
+
+HYSTERESIS = 0.05
+"""A zone is noticed again only after the ratio fell so far below its start, or after a pass."""
+KEPT = 16
+NAME_CHARACTERS = 60
+
+
+class Noticing:
+    """Remembers in the ledger which zone was noticed, and in memory what the candidates of a view are."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._found: dict[str, tuple[View, Policy, Candidates]] = {}
+
+    async def usage(self, info: SessionInfo, situation: Situation, policy: Policy) -> Usage:
+        """The situation's usage with what is to be said about it. Nothing is said where `PALIMPSEST_AUTO=off`."""
+        usage = situation.usage
+        if not self._given.automatic:
+            return usage
+        notice = await self.notice(info, situation, policy)
+        if not usage.action.startswith(PREPARE):
+            return msgspec.structs.replace(usage, notice=notice)
+        found = await self._candidates(info, situation, policy)
+        return msgspec.structs.replace(
+            usage,
+            notice=notice,
+            candidates=tuple(
+                f"{one.item.id}: {one.tokens:,} tokens, {plain_line(preview(self._given, one), NAME_CHARACTERS)}"
+                for one in found.items
+            ),
+            candidates_total=found.total,
+            would_free_tokens=round(found.frees_tokens * situation.scale),
+        )
+
+    async def notice(self, info: SessionInfo, situation: Situation, policy: Policy) -> str:
+        """What is to be said of the zone, once; empty where that was done."""
+        fold, usage = situation.fold, situation.usage
+        starts = {zone.name: zone.start for zone in policy.zones}
+        if usage.ratio is None or usage.zone not in starts:
+            return ""
+        rev = fold.decided.last_pass_rev
+        last = fold.usage.get("", UsageFields()).notice
+        known = last is not None and last.notice_rev == rev and last.notice in starts
+        noticed = starts[last.notice] if known and last is not None else 0.0
+        here = starts[usage.zone]
+        if here == noticed or (here < noticed and usage.ratio > noticed - HYSTERESIS):
+            return ""
+        event = UsageSeen(notice=usage.zone, notice_rev=rev, ts=self._given.now())
+        await self._given.store.ledger.observe(self._sessions.key(info), [event], durable=False)
+        return f"now in zone {usage.zone} ({usage.ratio:.1%}): {usage.action}" if here > noticed else ""
+
+    async def _candidates(self, info: SessionInfo, situation: Situation, policy: Policy) -> Candidates:
+        kept = self._found.get(info.session_id)
+        if kept is not None and kept[0] is situation.view and kept[1] == policy:
+            return kept[2]
+        scale = situation.scale
+        used, window = situation.view_used, situation.window_tokens
+        found = await asyncio.to_thread(
+            candidates,
+            situation.view.items,
+            policy,
+            used_tokens=None if used is None else round(used / scale),
+            window_tokens=None if window is None else round(window / scale),
+        )
+        if len(self._found) >= KEPT:
+            self._found.clear()
+        self._found[info.session_id] = (situation.view, policy, found)
+        return found
+
+
+# Keeps the numbers that a status line shows, so that it needs no ledger.
+
+
+async def keep_status(given: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
+    """Write the session's note anew."""
+    await given.store.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
+
+
+def status_of(fold: Fold, handle: str) -> StatusNote:
+    """What stands replaced now."""
+    items = {name: one for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"}
+    whole = {name: state.current for name, state in fold.states.items() if name in items and state.versions}
+    before = sum(item.tokens for item in whole.values())
+    after = sum(items[name].item.part_tokens for name in whole)
+    probes = fold.decided.last_probes
+    return StatusNote(
+        handle=handle,
+        batches=sum(batch.state == "replaced" for batch in fold.decided.batches.values()),
+        items=len(items),
+        saved_tokens=max(0, before - after),
+        probes_passed=probes.passed if probes is not None else 0,
+        probes_asked=probes.total if probes is not None else 0,
+    )
+
+
+__all__ = [
+    "Noticing",
+]

@@ -1,0 +1,410 @@
+"""What was dropped: list it, find it, give it back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from ..context.fold import Fold
+from ..context.identity import names_of
+from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
+from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
+from ..models.advice import Advice, step
+from ..models.events import Fetched, Reinstated, ReplacedItem, SessionInfo
+from ..models.items import content_bytes, content_sha256, content_text
+from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
+from ..models.reports import BatchView, Hit, Restored
+from ..models.text import shown
+from ..ports.store import Entry
+from ..ports.text import Redactor
+from .copies import Copies
+from .dependencies import Dependencies
+from .sessions import Sessions
+from .surface import named_by_mark
+
+# Batches as rows of a list.
+
+
+def row_without_record(fold: Fold, name: str) -> BatchView:
+    """What the ledger alone knows of a batch."""
+    batch = fold.decided.batches[name]
+    items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
+    return BatchView(
+        batch_id=name,
+        ts=batch.ts,
+        reason=batch.reason,
+        kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
+        item_ids=tuple(one.id for one in batch.info.items),
+        original_tokens=batch.info.original_tokens,
+        digest_tokens=batch.info.digest_tokens,
+        level=batch.info.level,
+        mode=batch.info.mode,
+        state="purged" if batch.state == "purged" else "damaged",
+        restorable=batch.state != "purged" and all(_is_known(fold, one) for one in batch.info.items),
+        specifics=SpecificCounts(),
+    )
+
+
+def _is_known(fold: Fold, one: ReplacedItem) -> bool:
+    """Whether the ledger has the text of a batch's item, with which a restore does without the archive."""
+    seen = fold.states[one.id].versions.get(one.sha256) if one.id in fold.states else None
+    return seen is not None and seen.item.content is not None
+
+
+def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:
+    """What record and ledger know of it.
+
+    Args:
+        standing: whether what an "elsewhere" names is still in view (D9).
+    """
+    batch = fold.decided.batches.get(record.batch_id)
+    state = "prepared" if batch is None else batch.state
+    if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
+        state = "purged"
+    kinds = Counter(item.tool_name or item.kind for item in record.items)
+    return msgspec.convert(
+        {
+            "batch_id": record.batch_id,
+            "ts": record.ts,
+            "reason": record.reason,
+            "kinds": dict(sorted(kinds.items())),
+            "item_ids": tuple(item.id for item in record.items),
+            "original_tokens": record.original_token_count,
+            "digest_tokens": record.digest_token_count,
+            "level": record.level,
+            "mode": record.mode,
+            "state": state,
+            "restorable": state != "purged" and any(item.result is not None for item in record.items),
+            "specifics": msgspec.to_builtins(settle_holders(record.specifics, standing)),
+            "digest": record.digest_replacing_inline,
+        },
+        BatchView,
+        strict=False,
+    )
+
+
+_log = logging.getLogger(__name__)
+
+_NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's wish."
+MAX_QUERY_CHARACTERS = 1_000
+MAX_HITS = 100
+
+
+class Offloaded:
+    """The archive of one principal's sessions, as people and agents ask for it."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._copies = Copies(given, sessions)
+
+    async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
+        """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
+        damaged or purged."""
+        rows: dict[str, BatchView] = {}
+        for owner in await self._sessions.family(info):
+            fold = await self._sessions.fold(owner)
+            if owner.session_id == info.session_id:
+                standing = standing_holders(fold, present_items(fold))
+            else:
+                standing = inherited_holders(fold, await self._sessions.fold(info))
+            async for record in self._given.store.archive.records(self._sessions.key(owner)):
+                rows.setdefault(record.batch_id, row_of(record, fold, standing))
+            for name in fold.decided.batches.keys() - rows.keys():
+                rows[name] = row_without_record(fold, name)
+        return tuple(rows[batch_id] for batch_id in sorted(rows))
+
+    async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
+        """The record of a batch, looked up through the session's parents.
+
+        Raises:
+            Purged, RecordDamaged, BatchUnknown: what `restore` raises.
+        """
+        for owner in await self._sessions.family(info):
+            fold = await self._sessions.fold(owner)
+            batch = fold.decided.batches.get(batch_id)
+            if batch_id in fold.decided.purged_batches or (fold.decided.purged and batch is None):
+                raise Purged(f"{batch_id} was purged.", next=_NOTHING_BRINGS_BACK)
+            try:
+                record = await self._given.store.archive.get(self._sessions.key(owner), batch_id)
+            except RecordDamaged:
+                damaged = True
+            else:
+                if record is not None:
+                    return record
+                damaged = batch is not None
+            if damaged:
+                return await self._rebuilt(owner, batch_id)
+        raise no_batch(info.handle, batch_id)
+
+    async def _rebuilt(self, owner: SessionInfo, batch_id: str) -> OffloadRecord:
+        """The same from other copies of its originals, each checked against its hash; without a text where none is."""
+        found = await self._copies.rebuilt(owner, batch_id)
+        if found is None or len(found.lost) == len(found.record.items):
+            raise RecordDamaged(
+                f"The record of {batch_id} is damaged, and nothing else holds its originals.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+            )
+        return found.record
+
+    async def restore(self, info: SessionInfo, batch_id: str, item_id: str | None = None) -> Restored:
+        """One original, byte for byte: from the archive (L10), and where its record is damaged from any other copy that
+        fits its hash.
+
+        Raises:
+            BatchUnknown, ItemUnknown, NotRestorable, Purged: there is nothing to give back.
+            RecordDamaged: what is stored does not match its hash.
+        """
+        record = await self.record(info, batch_id)
+        return await self._restore(info, record, _pick(record, item_id, self._given.redactor))
+
+    async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
+        """Every original of a batch, in order; those recorded without text only when nothing else is there."""
+        record = await self.record(info, batch_id)
+        whole = [item for item in record.items if item.result is not None or item.sha256]
+        return tuple([await self._restore(info, record, item) for item in whole or record.items])
+
+    async def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem) -> Restored:
+        for owner in await self._sessions.family(info):
+            batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
+            if batch is not None and item.id in batch.purged_items:
+                raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
+        if item.purged:
+            raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
+        if item.result is None and item.sha256:
+            raise RecordDamaged(
+                f"{record.batch_id} is damaged, and no other copy of this item is whole.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+            )
+        if item.result is None:
+            raise NotRestorable(
+                f"{item.id} was recorded with title and size only.", next="Call its tool again, or read its source."
+            )
+        if content_sha256(item.result) != item.sha256:
+            raise RecordDamaged(
+                f"{item.id} of {record.batch_id} does not match its hash.",
+                next=Advice("See what is damaged: {}; restore the store from a backup.", step("verify")),
+            )
+        return Restored(
+            session_id=info.session_id,
+            batch_id=record.batch_id,
+            item_id=item.id,
+            content=item.result,
+            text=content_text(item.result),
+            data=content_bytes(item.result)
+            if not isinstance(item.result, list)
+            else content_text(item.result).encode("utf-8", "surrogatepass"),
+            sha256=item.sha256,
+        )
+
+    async def note_fetched(
+        self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+    ) -> None:
+        """Remember that originals were handed out, and under which texts they may come back into the context (L13).
+
+        Args:
+            texts: what was handed out; none stands for the originals' own texts.
+            also: further forms that hosts may give the same copy.
+
+        A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
+        """
+        if not restored:
+            return
+        fold = await self._sessions.fold(info)
+        counter = self._given.counter_for(self._given.model)
+        texts = texts or [one.text for one in restored]
+        event = Fetched(
+            batch_id=restored[0].batch_id,
+            item_ids=tuple(one.item_id for one in restored),
+            text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
+            tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
+            assistant_messages=view(fold).assistant_messages,
+            ts=self._given.now(),
+        )
+        try:
+            await self._given.store.ledger.observe(self._sessions.key(info), [event])
+        except WriteFailed as error:
+            _log.warning("given back, but not noted in the ledger: %s", error.message)
+
+    async def reinstate(self, info: SessionInfo, batch_id: str) -> tuple[str, ...]:
+        """Put the whole units of a batch back in the place of their parts. Returns the item ids (L13).
+
+        Raises:
+            BatchUnknown: the session's context holds no digest of this batch.
+        """
+        chosen: tuple[str, ...] = ()
+
+        def decide(fold: Fold) -> list[Reinstated]:
+            nonlocal chosen
+            replaced = fold.decided.replacements
+            units = {_unit(fold, name) for name, one in replaced.items() if one.batch.batch_id == batch_id}
+            chosen = tuple(sorted(name for name in replaced if _unit(fold, name) in units))
+            heard = view(fold).assistant_messages
+            return [Reinstated(item_ids=chosen, batch_ids=(batch_id,), assistant_messages=heard)] if chosen else []
+
+        await self._sessions.decide(info, decide)
+        if not chosen:
+            raise BatchUnknown(
+                f"No digest of {shown(batch_id)} stands in the context of {info.handle}.",
+                next=Advice("See its batches: {}", step("list_offloaded", session_id=info.handle)),
+            )
+        return chosen
+
+    async def search(
+        self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
+    ) -> tuple[Hit, ...]:
+        """Archived items that hold the query's words, best first.
+
+        Raises:
+            InvalidArgument: the query is empty or too long, or the limit is out of range.
+        """
+        if not query.strip() or len(query) > MAX_QUERY_CHARACTERS:
+            raise InvalidArgument(
+                f"A query has 1 to {MAX_QUERY_CHARACTERS:,} characters, not {len(query.strip()):,}.",
+                next="Search for a few words of the lost text.",
+            )
+        if not 1 <= limit <= MAX_HITS:
+            raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
+        info = info or await self._sessions.only()
+        scope = await self._sessions.family(info) if info else await self._sessions.all()
+        for owner in scope:
+            await self.index(owner)
+        matches = await self._given.store.search.find(
+            query,
+            principal=self._given.principal,
+            session_ids=[owner.session_id for owner in scope] if info else None,
+            project=project,
+            limit=limit,
+        )
+        handles = {owner.session_id: owner.handle for owner in scope}
+        return tuple(
+            Hit(
+                session_id=match.session_id,
+                handle=handles.get(match.session_id, ""),
+                batch_id=match.batch_id,
+                item_id=match.item_id,
+                snippet=self._given.redactor.redact(match.snippet).text,
+                score=match.score,
+            )
+            for match in matches
+        )
+
+    async def index(self, info: SessionInfo) -> None:
+        """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
+        fold = await self._sessions.fold(info)
+        known = await self._given.store.search.indexed(self._given.principal, info.session_id)
+        missing = [b for b, batch in fold.decided.batches.items() if b not in known and batch.state != "purged"]
+        for batch_id in missing:
+            try:
+                record = await self._given.store.archive.get(self._sessions.key(info), batch_id)
+            except RecordDamaged:
+                continue  # verify reports it; the rest must still be found
+            if record is not None:
+                await self._given.store.search.add(await asyncio.to_thread(self.entries, info, record))
+
+    def entries(self, info: SessionInfo, record: OffloadRecord, texts: Sequence[str] = ()) -> list[Entry]:
+        """What the index gets of a record: redacted text with the words that name it.
+
+        `texts`: of its originals, redacted, where they are at hand.
+        """
+        if not texts:
+            masked = self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+            texts = [one.text for one in masked]
+        return [
+            Entry(
+                session_id=info.session_id,
+                batch_id=record.batch_id,
+                item_id=self._given.redactor.redact(item.id).text,
+                text="\n".join(filter(None, (self._named(item), text))),
+                principal=self._given.principal,
+                project=info.project,
+            )
+            for item, text in zip(record.items, texts, strict=True)
+        ]
+
+    def _named(self, item: ArchivedItem) -> str:
+        words = (item.tool_name, item.title, item.url, item.action.target if item.action else "")
+        return self._given.redactor.redact(" ".join(filter(None, words))).text
+
+
+def no_batch(handle: str, batch_id: str) -> BatchUnknown:
+    """What is said of a batch that a session does not have."""
+    return BatchUnknown(
+        f"Session {handle} has no batch {shown(batch_id)}.",
+        next=Advice("See what it has: {}", step("list_offloaded", session_id=handle)),
+    )
+
+
+def _unit(fold: Fold, item_id: str) -> str:
+    state = fold.states.get(item_id)
+    return (state.current.unit if state is not None and state.versions else "") or item_id
+
+
+def _pick(record: OffloadRecord, item_id: str | None, redactor: Redactor) -> ArchivedItem:
+    names = ", ".join(item.id for item in record.items[:8]) + (" …" if len(record.items) > 8 else "")
+    if item_id is None:
+        if len(record.items) == 1:
+            return record.items[0]
+        raise ItemUnknown(f"{record.batch_id} has {len(record.items)} items.", next=f"Name one of: {names}.")
+    for name in names_of(item_id):
+        for item in record.items:
+            if item.id == name:
+                return item
+    by_mark = named_by_mark(item_id, record.items, lambda item: item.id, redactor)
+    by_call = [item for item in record.items if item.call_id == item_id] or by_mark
+    if len(by_call) == 1:
+        return by_call[0]
+    raise ItemUnknown(f"{record.batch_id} has no item {shown(item_id)}.", next=f"Name one of: {names}.")
+
+
+# Pages of long answers, with opaque cursors (I7).
+
+
+T = TypeVar("T")
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """Some rows of a list."""
+
+    items: tuple[T, ...]
+    total: int
+    next_cursor: str = ""
+    """Hand it back for the rows that follow; empty at the end."""
+
+
+def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:
+    """The page that a cursor names; the first one for an empty cursor.
+
+    Raises:
+        InvalidArgument: the cursor is none of ours.
+    """
+    start = _read(cursor) if cursor else 0
+    end = start + max(1, size)
+    return Page(items=tuple(rows[start:end]), total=len(rows), next_cursor=_write(end) if end < len(rows) else "")
+
+
+def _write(start: int) -> str:
+    return base64.urlsafe_b64encode(b"row:%d" % start).decode().rstrip("=")
+
+
+def _read(cursor: str) -> int:
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        word, _, number = text.partition(":")
+        if word == "row" and number.isascii() and number.isdigit():
+            return int(number)
+    except (ValueError, binascii.Error):
+        pass
+    raise InvalidArgument(
+        f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
+    )
+
+
+__all__ = []

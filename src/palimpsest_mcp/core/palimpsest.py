@@ -1,0 +1,227 @@
+"""The library's entry: one `Palimpsest` is one store, opened, with everything that works on it. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import SessionUnknown
+from ..experience.learn import Learn
+from ..experience.ports import Experience
+from ..models.events import SessionInfo, SummarizationEvent
+from ..models.handoffs import Cleanup
+from ..models.reports import SessionRow, StoreStatus, VerifyReport
+from ..ports.store import Store
+from ..ports.text import Clock, RandomHex
+from ..settings.settings import Settings
+from ..store.scratch import ScratchStore
+from . import checkup
+from .claude_code.events import HostEvents
+from .dependencies import Dependencies
+from .exchange import Exchange
+from .handoff_files import clean_handoffs
+from .handoffs import KeptHandoffs
+from .notices import Noticing, session_rows
+from .offloaded import Offloaded, Page, page_of
+from .palimpsest_archive import RestoringMethods, SummaryMethods, UpkeepMethods
+from .palimpsest_context import CompactingMethods, Passes, RecordingMethods
+from .purge import Purge
+from .purge_masks import blank_experience
+from .repair import Repairs
+from .sessions import Sessions
+from .summary import KeptSummaries
+from .wiring import dependencies, learning_means, open_experience, open_store
+
+
+class Palimpsest(
+    CompactingMethods,
+    RecordingMethods,
+    SummaryMethods,
+    RestoringMethods,
+    KeptHandoffs,
+    Learn,
+    UpkeepMethods,
+    Exchange,
+):
+    """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
+
+    def __init__(
+        self,
+        given: Dependencies,
+        settings: Settings,
+        experience: Experience | None = None,
+        attached: str = "",
+        only_session: str = "",
+    ) -> None:
+        skills = experience or open_experience(settings, given.random_hex)
+        super().__init__(learning_means(settings, given, skills))
+        self.settings = settings
+        given = replace(given, attached=attached, only_session=only_session)
+        self._given = given
+        self._sessions = Sessions(given)
+        self._offloaded = Offloaded(given, self._sessions)
+        self._passes = Passes(given, self._sessions, self._offloaded)
+        self._messages = self._passes.messages
+        self._noticing = Noticing(given, self._sessions)
+        self._summaries = KeptSummaries(given, self._sessions)
+        self._purge = Purge(given, self._sessions, lambda mask: blank_experience(skills, mask))
+        self._repairs = Repairs(given, self._sessions, self._purge)
+        self._host_events = HostEvents(
+            given,
+            self._sessions,
+            self._offloaded,
+            self._noticing,
+            self._summaries,
+            self._learn_from,
+        )
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        home: Path | str | None = None,
+        *,
+        settings: Settings | None = None,
+        principal: str = "",
+        clock: Clock | None = None,
+        random_hex: RandomHex | None = None,
+        store: Store | None = None,
+        experience: Experience | None = None,
+        attached: str = "",
+        only_session: str = "",
+        make: bool = True,
+    ) -> AsyncGenerator[Palimpsest]:
+        """Open a store for as long as the block runs.
+
+        Args:
+            home: folder of the store; None takes `PALIMPSEST_HOME`, else the platform's user data folder.
+            settings: None reads environment and settings file.
+            principal: whose sessions; empty is the local user.
+            store: another backend than the folder.
+            experience: another backend for the experience of skills than their folders.
+            attached: the host in which an adapter of ours acts, `claude-code`; empty for none.
+            only_session: id or handle of the one session that may be asked about, with its parents' batches and
+                handoffs; every other is unknown. Empty: all may.
+            make: False leaves no store where there is none yet: what would be written stays in memory, and is gone
+                with the block. For dry runs, and for what only reads.
+
+        Raises:
+            StoreUnusable, StoreNewer, InvalidSettings: nothing was opened.
+        """
+        now = clock or (lambda: datetime.now().astimezone())
+        chance = random_hex or secrets.token_hex
+        chosen = settings or Settings.load(home=home)
+        opened = store or open_store(chosen, now, chance)
+        try:
+            used = opened if make or await opened.is_made() else ScratchStore(opened, random_hex=chance)
+            yield cls(
+                await dependencies(chosen, used, now, chance, principal), chosen, experience, attached, only_session
+            )
+        finally:
+            if store is None:
+                await opened.aclose()
+
+    @property
+    def store(self) -> Store:
+        """The store, for programs that ask it directly."""
+        return self._given.store
+
+    @property
+    def given(self) -> Dependencies:
+        """What the use cases were given: redactor, registry, counters."""
+        return self._given
+
+    async def verify(self, session_id: str | None = None) -> VerifyReport:
+        """Check everything stored against its checksums and hashes, and that every handoff can be read."""
+        only = await self._sessions.find(session_id) if session_id else None
+        return await checkup.verify(self._given, self._sessions, only)
+
+    async def status(self) -> StoreStatus:
+        """Disk use and lifetime savings."""
+        return await checkup.status(self._given, self._sessions)
+
+    async def sessions(self) -> tuple[SessionInfo, ...]:
+        """Every session, oldest first."""
+        return await self._sessions.all()
+
+    async def session_rows(self) -> tuple[SessionRow, ...]:
+        """Every session with its fill, what it saved and what it is about, newest first."""
+        return await session_rows(self._given, self._sessions)
+
+    async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
+        """One page of the same.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        return page_of(await self.sessions(), cursor, size)
+
+    async def iter_sessions(self) -> AsyncGenerator[SessionInfo]:
+        """The same, one by one."""
+        for info in await self.sessions():
+            yield info
+
+    async def session(self, session_id: str) -> SessionInfo:
+        """A session by id or handle.
+
+        Raises:
+            SessionUnknown: there is none.
+        """
+        return await self._sessions.find(session_id)
+
+    async def file_of(self, session_id: str) -> Path | None:
+        """The file that a session was read from, if it is still there; None too for a session that nobody has."""
+        try:
+            path = (await self._sessions.find(session_id)).path
+        except SessionUnknown:
+            return None
+        return Path(path) if path and await asyncio.to_thread(os.path.isfile, path) else None
+
+    async def host_event(self, event: str, payload: Mapping[str, Any] | str) -> str:
+        """Answer one event of Claude Code's hooks or of the plugin's module, as `docs/claude-code.md` lists them.
+
+        Args:
+            event: the hook's name, `session.compact` or `turn.complete`.
+            payload: what the hook was given, as an object or as its JSON text.
+
+        Returns:
+            One text: a hook's output, plain instructions, or JSON for the module; empty where there is nothing to say.
+            It never raises: what goes wrong is kept for `doctor`.
+        """
+        return await self._host_events.handle(event, payload)
+
+    async def clean_handoffs(self, *, dry_run: bool = True) -> Cleanup:
+        """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Nothing else deletes one.
+
+        Args:
+            dry_run: only say what would be done; the default.
+
+        Raises:
+            WriteFailed, LockTimeout: what was done stays done; run it again.
+        """
+        return await clean_handoffs(self._given, dry_run=dry_run)
+
+    def subscribe(self, listener: Callable[[SummarizationEvent], Awaitable[None] | None]) -> Callable[[], None]:
+        """Have a function called after every committed pass. Returns what ends the subscription."""
+        self._given.listeners.append(listener)
+        return lambda: self._given.listeners.remove(listener)
+
+    async def _learn_from(self, session_id: str) -> None:
+        """What the skills of a session that ends have learned; a skill that cannot be compacted is left for later."""
+        if self._given.automatic:
+            await self.compact_due_experience(ended_session=session_id)
+
+
+# The library: one `Palimpsest` a store.
+
+
+__all__ = [
+    "Palimpsest",
+]

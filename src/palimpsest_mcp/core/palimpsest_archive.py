@@ -1,0 +1,244 @@
+"""The library's methods that list, find and give back what was offloaded."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from ..errors import InvalidArgument
+from ..memory.summary.markdown import to_markdown
+from ..models.maintenance import PurgeReport, RepairReport
+from ..models.probes import ProbeReport
+from ..models.records import OffloadRecord
+from ..models.reports import BatchView, Hit, Restored
+from ..models.summaries import AnchoredSummary, SummaryUpdate
+from . import sessions as policies
+from .dependencies import Dependencies
+from .messages import Messages
+from .offloaded import Offloaded, Page, page_of
+from .probe import probe_session
+from .purge import Purge, compiled
+from .record import admit_name, admit_statements
+from .repair import Repairs
+from .sessions import Sessions
+from .summary import KeptSummaries
+
+
+class RestoringMethods:
+    """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
+
+    _sessions: Sessions
+    _messages: Messages
+    _offloaded: Offloaded
+
+    async def list_offloaded(self, session_id: str) -> tuple[BatchView, ...]:
+        """Every batch that was dropped, in order."""
+        return await self._offloaded.batches(await self._sessions.find(session_id))
+
+    async def list_offloaded_page(self, session_id: str, cursor: str = "", *, size: int = 20) -> Page[BatchView]:
+        """One page of the same.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        return page_of(await self.list_offloaded(session_id), cursor, size)
+
+    async def iter_offloaded(self, session_id: str) -> AsyncGenerator[BatchView]:
+        """The same, one by one."""
+        for batch in await self.list_offloaded(session_id):
+            yield batch
+
+    async def record(self, session_id: str, batch_id: str) -> OffloadRecord:
+        """The archive's record of a batch."""
+        return await self._offloaded.record(await self._sessions.find(session_id), batch_id)
+
+    async def search_offloaded(
+        self, query: str, *, session_id: str | None = None, project: str | None = None, limit: int = 10
+    ) -> tuple[Hit, ...]:
+        """Dropped items that hold the query's words, best first; in every session unless one is named."""
+        info = await self._sessions.find(session_id) if session_id else None
+        return await self._offloaded.search(query, info=info, project=project, limit=limit)
+
+    async def restore(
+        self, session_id: str, batch_id: str, item_id: str | None = None, *, noted: bool = True
+    ) -> Restored:
+        """One original, byte for byte. The digest in the context stays (L13).
+
+        Args:
+            item_id: needed unless the batch has one item; a call id does too.
+            noted: False where the caller itself says by `note_fetched` which text it hands over.
+        """
+        info = await self._sessions.find(session_id)
+        one = await self._offloaded.restore(info, batch_id, item_id)
+        if noted:
+            await self._offloaded.note_fetched(info, [one], [])
+        return one
+
+    async def restore_batch(self, session_id: str, batch_id: str, *, noted: bool = True) -> tuple[Restored, ...]:
+        """Every original of a batch, in order; `noted` as in `restore`."""
+        info = await self._sessions.find(session_id)
+        found = await self._offloaded.restore_batch(info, batch_id)
+        if noted:
+            await self._offloaded.note_fetched(info, found, [])
+        return found
+
+    async def note_fetched(
+        self, session_id: str, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+    ) -> None:
+        """Say under which very texts originals were handed to an agent, so that they are known when they come back.
+
+        Args:
+            also: further forms that hosts may give the same copy.
+        """
+        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts, also)
+
+    async def reinstate(self, session_id: str, batch_id: str) -> None:
+        """Put the whole units of a batch back in the place of their digest."""
+        await self._offloaded.reinstate(await self._sessions.find(session_id), batch_id)
+
+    async def expand_messages(self, messages: list[Any], *, session_id: str) -> list[Any]:
+        """The list with every digest of ours replaced by its original: equal to what was compacted."""
+        return await self._messages.expand(await self._sessions.find(session_id), messages)
+
+    async def restore_all(self, session_id: str) -> Any:
+        """The newest list or file that was compacted under this session, equal to what came in."""
+        return await self._messages.restore_all(await self._sessions.find(session_id))
+
+
+# The library's methods about the anchored summary, and the probes that ask what stays.
+
+
+class SummaryMethods:
+    """What `Palimpsest` keeps of a session in words that survive every compaction."""
+
+    _given: Dependencies
+    _sessions: Sessions
+    _summaries: KeptSummaries
+
+    async def update_summary(
+        self,
+        session_id: str,
+        sections: Mapping[str, Any],
+        *,
+        intent_changed: bool = False,
+        close_blockers: Sequence[str] = (),
+        supersede: Sequence[str] = (),
+    ) -> SummaryUpdate:
+        """Merge what an agent states into the session's summary; what a section leaves out stays as it is.
+
+        Args:
+            sections: by loose names (`files_modified`, `Decisions Made`, `blockers` …); strings, lists or objects.
+            intent_changed: replace the intent that stands; without it a new one is set only where none was stated.
+            close_blockers: open blockers by text, part of the text, or number.
+            supersede: decisions that no longer stand, by the same; a single new decision is named in their place.
+
+        Raises:
+            InvalidArgument: an unknown section, a placeholder, a vague intent, a name that fits nothing; an example
+                stands in `next`, and nothing was written.
+            SessionUnknown: the id is a slip of one that is there.
+            SummaryChanged, WriteFailed: the old summary is still there.
+        """
+        session_id = await admit_name(self._sessions, session_id)
+        await admit_statements(
+            self._sessions, session_id, sections, (*close_blockers, *supersede), intent_changed=intent_changed
+        )
+        info = await self._sessions.ensure(session_id)
+        written = await self._summaries.update(
+            info, sections, intent_changed=intent_changed, close_blockers=close_blockers, supersede=supersede
+        )
+        return SummaryUpdate(
+            session_id=info.session_id,
+            handle=info.handle,
+            summary=written.summary,
+            markdown=to_markdown(written.summary),
+            notes=written.notes,
+        )
+
+    async def summary(self, session_id: str, *, full: bool = False) -> AnchoredSummary:
+        """The session's anchored summary as of now: what is kept, with what the ledger says since. Writes nothing.
+
+        Args:
+            full: with everything that the budget of 1,500 tokens leaves out.
+
+        Raises:
+            SessionUnknown, StoreNewer: there is none to read.
+        """
+        return await self._summaries.current(await self._sessions.find(session_id), full=full)
+
+    async def summary_markdown(self, session_id: str, *, full: bool = False) -> str:
+        """The same in the form of `summary.md`."""
+        return to_markdown(await self.summary(session_id, full=full))
+
+    async def probe(self, session_id: str) -> ProbeReport:
+        """Ask what the session's originals hold, and answer from what stays of it; also for one compacted long ago.
+
+        Raises:
+            SessionUnknown: there is none.
+        """
+        info = await self._sessions.find(session_id)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        return await probe_session(self._given, self._sessions, self._summaries, info, policy)
+
+
+# The library's methods that take texts out for good and mend what is damaged.
+
+
+class UpkeepMethods:
+    """What `Palimpsest` does with what it keeps. Each is a preview unless `dry_run` is False."""
+
+    _sessions: Sessions
+    _purge: Purge
+    _repairs: Repairs
+
+    async def purge(
+        self,
+        session_id: str | None = None,
+        batch_id: str | None = None,
+        *,
+        matching: str = "",
+        regex: str = "",
+        everywhere: bool = False,
+        dry_run: bool = True,
+    ) -> PurgeReport:
+        """Remove originals, and what quotes them, for good: of a session, of one batch, or every item with a match.
+
+        Tombstones come first: from then on `restore` answers `purged`, and no process writes these texts again. Killed
+        in the middle, the same call or `repair` goes on.
+
+        Args:
+            session_id: where; with `matching` or `regex` None looks in all sessions.
+            matching: a text, as it stands.
+            regex: a regular expression, as in Python.
+            everywhere: also where unrelated sessions hold the same texts.
+            dry_run: only say what would go.
+
+        Raises:
+            SessionUnknown, BatchUnknown, InvalidArgument: nothing was removed.
+            PassInProgress, WriteFailed, LockTimeout: some of it may still be there; run it again.
+        """
+        info = await self._sessions.find(session_id) if session_id else None
+        if matching or regex:
+            if batch_id or everywhere:
+                raise InvalidArgument(
+                    "A purge by text takes no batch, and looks in all sessions by itself.",
+                    next="Name a session, or none.",
+                )
+            return await self._purge.matching(compiled(matching, regex), info, dry_run=dry_run)
+        if info is None:
+            raise InvalidArgument("Nothing was named.", next="Name a session, a batch of it, or a text that matches.")
+        if batch_id:
+            return await self._purge.batch(info, batch_id, everywhere=everywhere, dry_run=dry_run)
+        return await self._purge.session(info, everywhere=everywhere, dry_run=dry_run)
+
+    async def repair(self, session_id: str | None = None, *, dry_run: bool = True) -> RepairReport:
+        """Rebuild what is damaged from other copies, of one session or of all; deletes nothing.
+
+        Args:
+            dry_run: only say what can be mended from what, and what is lost.
+
+        Raises:
+            SessionUnknown: there is none.
+            PassInProgress, WriteFailed, LockTimeout: what was mended stays mended; run it again.
+        """
+        only = await self._sessions.find(session_id) if session_id else None
+        return await self._repairs.repair(only, dry_run=dry_run)

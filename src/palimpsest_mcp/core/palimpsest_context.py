@@ -1,0 +1,297 @@
+"""How a pass is run for a session in its host, and what the host does by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import msgspec
+
+from ..context.meter import ratio_of, triggers
+from ..errors import InvalidArgument
+from ..hosts.detect import parse_value, rewrap
+from ..models.advice import Advice, step
+from ..models.events import SessionInfo
+from ..models.pass_options import PassKeywords, PassOptions, SessionPassKeywords
+from ..models.reports import ContextView, Recorded, Report, Usage
+from ..ports.host import HostContext
+from ..settings.settings import Settings
+from ..store.scratch import ScratchStore
+from . import files, record
+from . import notices as context
+from . import sessions as policies
+from .compaction import report as reporting
+from .compaction.request import PassRequest
+from .compaction.run import run_pass
+from .dependencies import Dependencies
+from .importer import import_context
+from .measure import Situation, situate, tell
+from .messages import CompactedMessages, Messages, RewrittenSession, rewrite
+from .notices import Noticing
+from .offloaded import Offloaded
+from .record import admit, admit_items, admit_list, admit_name
+from .sessions import Sessions
+
+
+class Passes:
+    """Passes of one `Palimpsest`."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self.given = given
+        self.sessions = sessions
+        self.messages = Messages(given, sessions, offloaded)
+
+    def where(self, *, dry_run: bool) -> Passes:
+        """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
+        session is recorded in memory, and gone with it."""
+        if not dry_run:
+            return self
+        scratch = ScratchStore(self.given.store, random_hex=self.given.random_hex)
+        given = replace(self.given, store=scratch, listeners=[])
+        sessions = Sessions(given)
+        return Passes(given, sessions, Offloaded(given, sessions))
+
+    async def run(self, info: SessionInfo, situation: Situation, request: PassRequest) -> Report:
+        """One pass, reported with what makes it real in the host.
+
+        Raises:
+            PassInProgress, PlanStale, WriteFailed: the context is as it was.
+        """
+        result = await run_pass(self.given, self.sessions, info, situation, request)
+        return reporting.report(info, situation, request, result, note=situation.note)
+
+    @staticmethod
+    def stands_aside(situation: Situation) -> str:
+        """Where the host compacts by itself, where no adapter of ours acts; empty where a pass may run."""
+        aside = situation.usage.host_compacts and not situation.note.adapter_does
+        return situation.usage.host_compaction_point if aside else ""
+
+
+# The library's methods that make a context shorter: a message list, a session file, a recorded session.
+
+
+class CompactingMethods:
+    """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
+
+    settings: Settings
+    _given: Dependencies
+    _passes: Passes
+
+    async def compact_messages(
+        self,
+        messages: list[Any],
+        *,
+        session_id: str | None = None,
+        form: str = "auto",
+        system: str = "",
+        parent: str | None = None,
+        **options: Unpack[PassKeywords],
+    ) -> CompactedMessages:
+        """Give back a shorter, valid list: older tool results replaced by checked digests, originals archived first.
+
+        Call it again with the grown list (either the original or the compacted one) and the same session id: what was
+        compacted stays byte-identical.
+
+        Args:
+            session_id: None mints one; it stands in the answer.
+            system: the system prompt, where it is not in the list; counted only.
+            parent: session whose digests this one inherits.
+            options: as `PassOptions` describes them.
+
+        Raises:
+            FileWrongShape, WindowUnknown, InvalidArgument, PassInProgress, WriteFailed: the list is as it was.
+        """
+        asked = PassOptions(**options)
+        admit(self._given, asked)
+        parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
+        at = self._passes.where(dry_run=asked.dry_run)
+        await admit_list(at.given, at.sessions, session_id or "", parsed, asked)
+        info = await at.sessions.ensure(session_id or "new", parent=parent)
+        return await at.messages.compact(info, files.with_system(parsed, system), asked)
+
+    async def compact_file(
+        self,
+        path: Path,
+        *,
+        line: int | None = None,
+        form: str = "auto",
+        session_id: str | None = None,
+        **options: Unpack[PassKeywords],
+    ) -> CompactedMessages:
+        """The same for a session file; `value` is what a file in the form that came in holds.
+
+        Raises:
+            FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.
+            SessionUnknown: `session_id` is a slip of one that is there.
+        """
+        asked = PassOptions(**options)
+        admit(self._given, asked)
+        found = await files.read_file(path, line=line, form=form)
+        parsed = files.need_messages(files.parsed(found, self._given.kind_by_tool))
+        at = self._passes.where(dry_run=asked.dry_run)
+        named = await admit_name(at.sessions, session_id) if session_id else ""
+        name = named or parsed.session_id or files.session_id_of(path, found.line)
+        await admit_list(at.given, at.sessions, name, parsed, asked)
+        info = await at.sessions.ensure(name, project=parsed.project, source=path.name, path=files.place_of(path))
+        done = await at.messages.compact(info, parsed, asked, wrapper=files.wrapper_of(found.value))
+        return replace(done, value=rewrap(found.value, done.messages))
+
+    async def rewrite_session(self, path: Path, **options: Unpack[PassKeywords]) -> RewrittenSession:
+        """Write a new session file beside a Claude Code transcript, with digests in the place of older results.
+
+        The file itself stays as it is. The new session's ledger names the old one as its parent, so that its batches
+        are found under both. It is always forced: without a window the session's own size is the window.
+
+        Raises:
+            FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
+        """
+        asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
+        admit(self._given, asked)
+        at = self._passes.where(dry_run=asked.dry_run)
+        return await rewrite(at.given, at.sessions, at.messages, self.settings.home, path, asked)
+
+    async def compact_session(self, session_id: str, **options: Unpack[SessionPassKeywords]) -> Report:
+        """One pass over a recorded session. The host's own history stays as it is; the report says what to do.
+
+        Args:
+            options: as `PassOptions` describes them; `digests` go with the `plan_id` they are for.
+
+        Raises:
+            SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
+            InvalidArgument: there is no such strategy or slot, or `digests` without the `plan_id` they are for.
+        """
+        asked = PassOptions(**options)
+        admit(self._given, asked)
+        if asked.digests and (asked.dry_run or not asked.plan_id):
+            raise InvalidArgument(
+                "Summaries are for the slots of a plan.",
+                next=Advice(
+                    "Make the plan first: {}; then give its plan_id with the digests.",
+                    step("compact_session", session_id=session_id, dry_run=True),
+                ),
+            )
+        at = self._passes.where(dry_run=asked.dry_run)
+        info = await at.sessions.find(session_id)
+        policy = await policies.policy_of(at.given, at.sessions, info, asked.policy)
+        await tell(at.given, at.sessions, info, asked)
+        # `tell` wrote the used tokens down: from here they are measured from the ledger, like those of an earlier call.
+        asked = msgspec.structs.replace(asked, used_tokens=None)
+        situation = await situate(at.given, at.sessions, info, policy, asked)
+        return await at.run(
+            info, situation, PassRequest(policy=policy, options=asked, host_compacts=at.stands_aside(situation))
+        )
+
+
+# The library's methods about a session that is recorded item by item.
+
+
+class RecordingMethods:
+    """What `Palimpsest` is told of a context, and what it says about it."""
+
+    _given: Dependencies
+    _sessions: Sessions
+    _offloaded: Offloaded
+    _noticing: Noticing
+    _passes: Passes
+
+    async def record_items(
+        self, session_id: str, items: Sequence[Mapping[str, Any]], *, auto: bool = False, host: str = ""
+    ) -> Recorded:
+        """Write items at the end of a session's context; `new` mints a session.
+
+        Args:
+            auto: run a pass when the ratio is at the trigger (unless `PALIMPSEST_AUTO=off`).
+
+        Raises:
+            InvalidItem: it names the field; nothing was written.
+            SessionUnknown: the id is a slip of one that is there.
+        """
+        session_id = await admit_name(self._sessions, session_id)
+        await admit_items(self._given, self._sessions, session_id, items)
+        info = await self._sessions.ensure(session_id, host=host)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        before = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
+        written = await record.record(self._given, self._sessions, info, items)
+        after = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
+        crossed = triggers(after.usage.ratio, policy) and not triggers(before.usage.ratio, policy)
+        report: Report | None = None
+        # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
+        ours = ratio_of(after.view_used, after.window_tokens)
+        if auto and self._given.automatic and triggers(ours, policy):
+            request = PassRequest(policy=policy, requested=False, host_compacts=self._passes.stands_aside(after))
+            report = await self._passes.run(info, after, request)
+        return Recorded(
+            session_id=info.session_id,
+            handle=info.handle,
+            item_ids=written.ids,
+            tokens=written.tokens,
+            usage=await self._noticing.usage(info, after, policy),
+            crossed_trigger=crossed,
+            warnings=written.warnings,
+            report=report,
+        )
+
+    async def check_context_ratio(
+        self,
+        session_id: str,
+        *,
+        used_tokens: int | None = None,
+        window_tokens: int | None = None,
+        model: str = "",
+        transcript_path: str = "",
+        policy: str | None = None,
+        host: str = "",
+        detail: bool = False,
+    ) -> Usage:
+        """How full the window is, by the best numbers known; what is told here is kept for the session.
+
+        Args:
+            detail: fill `parts`, too: what fills the window, by why it stays.
+
+        Raises:
+            SessionUnknown: the session is unknown, and nothing was told of it or its id is a slip of one that is there.
+        """
+        asked = PassOptions(policy=policy, used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
+        admit(self._given, asked)
+        parsed: HostContext | None = None
+        if transcript_path:
+            found = await files.read_file(Path(transcript_path), form="claude-code")
+            parsed = files.parsed(found, self._given.kind_by_tool)
+        told = (used_tokens, window_tokens, transcript_path)
+        if any(value not in (None, "") for value in told):
+            session_id = await admit_name(self._sessions, session_id)
+            info = await self._sessions.ensure(session_id, host=host)
+        else:
+            info = await self._sessions.find(session_id)
+        if parsed is not None:
+            await import_context(self._given, self._sessions, info, parsed)
+        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
+        await tell(self._given, self._sessions, info, asked)
+        situation = await situate(self._given, self._sessions, info, chosen, PassOptions(host=host))
+        usage = await self._noticing.usage(info, situation, chosen)
+        return msgspec.structs.replace(usage, parts=context.parts(situation, chosen)) if detail else usage
+
+    async def usage(self, session_id: str) -> Usage:
+        """How full the window is, as `check_context_ratio` says it; nothing is told and nothing is noted.
+
+        Raises:
+            SessionUnknown: there is no such session.
+        """
+        info = await self._sessions.find(session_id)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        return (await situate(self._given, self._sessions, info, policy, PassOptions())).usage
+
+    async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
+        """What is in context, why it stays, and what was replaced; pins first, if asked.
+
+        Raises:
+            SessionUnknown, ItemUnknown: nothing was pinned.
+        """
+        info = await self._sessions.find(session_id)
+        if pin or unpin:
+            await context.pin(self._given, self._sessions, info, pin, unpin)
+        policy = await policies.policy_of(self._given, self._sessions, info, None)
+        situation = await situate(self._given, self._sessions, info, policy, PassOptions())
+        return await context.show(self._given, self._offloaded, info, situation, situation.usage, policy)

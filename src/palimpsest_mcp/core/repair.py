@@ -1,0 +1,149 @@
+"""Rebuilds what is damaged from other copies, and names what is beyond repair. Deletes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from ..context.salvage import salvaged, salvaged_seen
+from ..errors import RecordDamaged, WriteFailed
+from ..models.events import Event, SessionInfo, SessionKey
+from ..models.items import content_sha256
+from ..models.maintenance import Repair, RepairReport
+from ..models.records import OffloadRecord
+from ..ports.store import Broken
+from ..store.segments import encode, is_more
+from .copies import Copies
+from .dependencies import Dependencies
+from .purge import Purge
+from .sessions import Sessions
+
+_CHECKSUM_BYTES = len(b',"_c":"00000000"}')
+
+
+class Repairs:
+    """Repairs of one principal's sessions."""
+
+    def __init__(self, given: Dependencies, sessions: Sessions, purge: Purge) -> None:
+        self._given = given
+        self._sessions = sessions
+        self._purge = purge
+        self._copies = Copies(given, sessions)
+
+    async def repair(self, only: SessionInfo | None, *, dry_run: bool) -> RepairReport:
+        """Look at one session, or at all, and mend what other copies can make up for.
+
+        Every text is checked against its hash before it is put back, and read again afterwards. The files that held
+        what was damaged are kept beside the new ones. Purges that were interrupted are finished.
+
+        Raises:
+            PassInProgress, WriteFailed, LockTimeout: what was mended stays mended; run it again.
+        """
+        found: list[Repair] = []
+        mended = 0
+        for info in (only,) if only is not None else await self._sessions.all():
+            key = self._sessions.key(info)
+            if (await self._given.store.tombstones(key)).under_way:
+                found.append(Repair(where=info.handle, what="a purge that was interrupted", source="its tombstones"))
+                if not dry_run:
+                    await self._purge.go_on(info)
+                    mended += 1
+            if dry_run:
+                found += (await self._plan(info, key))[0]
+                continue
+            async with self._given.store.ledger.pass_lock(key):
+                repairs, events, records = await self._plan(info, key)
+                mended += await self._mend(key, events, records)
+                found += repairs
+        return RepairReport(dry_run=dry_run, repairs=tuple(found), mended=mended)
+
+    async def _plan(
+        self, info: SessionInfo, key: SessionKey
+    ) -> tuple[list[Repair], dict[bytes, Event], dict[bytes, OffloadRecord]]:
+        repairs: list[Repair] = []
+        events: dict[bytes, Event] = {}
+        records: dict[bytes, OffloadRecord] = {}
+        for line in await self._given.store.ledger.broken(key):
+            event, source = await self._event(info, line)
+            if event is not None:
+                events[line.raw] = event
+            what = "an event" if event is None else f"the text of {getattr(event, 'item').id}"  # noqa: B009
+            lost = () if event is not None else ("what it said",)
+            repairs.append(Repair(where=f"{info.handle} {line.where}", what=what, source=source, lost=lost))
+        fold = await self._sessions.fold(info)
+        named: set[str] = set()
+        for line in await self._given.store.archive.broken(key):
+            batch_id = salvaged(line.raw).batch_id
+            if not batch_id:
+                lost = ("which batch it was",)
+                repairs.append(Repair(where=f"{info.handle} {line.where}", what="a record", source="", lost=lost))
+                continue
+            named.add(batch_id)
+            repair, record = await self._record(info, key, batch_id, line)
+            repairs.append(repair)
+            if record is not None:
+                records[line.raw] = record
+        for batch_id in sorted(fold.decided.batches.keys() - named - fold.decided.purged_batches):
+            if await self._whole(key, batch_id) is None:
+                rebuilt = await self._copies.rebuilt(info, batch_id)
+                lost = (*(rebuilt.lost if rebuilt is not None else ()), "the digest")
+                source = "" if rebuilt is None else rebuilt.source
+                repairs.append(
+                    Repair(where=info.handle, what=f"{batch_id}, whose line is gone", source=source, lost=lost)
+                )
+        return repairs, events, records
+
+    async def _record(
+        self, info: SessionInfo, key: SessionKey, batch_id: str, line: Broken
+    ) -> tuple[Repair, OffloadRecord | None]:
+        where = f"{info.handle} {line.where}"
+        if (whole := await self._whole(key, batch_id)) is not None:
+            return Repair(where=where, what=batch_id, source="another whole record of it"), whole
+        rebuilt = await self._copies.rebuilt(info, batch_id)
+        if rebuilt is None:
+            return Repair(where=where, what=batch_id, source="", lost=("what it held",)), None
+        lost = (*rebuilt.lost, *(("the digest",) if rebuilt.digest_lost else ()))
+        repair = Repair(where=where, what=batch_id, source=rebuilt.source, lost=lost)
+        return repair, rebuilt.record if rebuilt.whole else None
+
+    async def _event(self, info: SessionInfo, line: Broken) -> tuple[Event | None, str]:
+        """An event whose text another copy has; only where its checksum then fits again, or was all that was wrong."""
+        seen = await asyncio.to_thread(salvaged_seen, line.raw)
+        if seen is None or not seen.item.sha256:
+            return None, ""
+        source = "what is left of it"
+        event = seen
+        try:
+            fits = content_sha256(seen.item.content) == seen.item.sha256
+        except ValueError:
+            fits = False
+        if not fits:
+            copy = await self._copies.content(info, seen.item.sha256)
+            if copy is None:
+                return None, ""
+            source = copy[1]
+            event = msgspec.structs.replace(seen, item=msgspec.structs.replace(seen.item, content=copy[0]))
+        new = encode(event, more=is_more(line.raw))[:-1]
+        same_sum = new[-_CHECKSUM_BYTES:] == line.raw[-_CHECKSUM_BYTES:]
+        same_body = new[:-_CHECKSUM_BYTES] == line.raw[:-_CHECKSUM_BYTES]
+        return (event, source) if same_sum or same_body else (None, "")
+
+    async def _whole(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        try:
+            return await self._given.store.archive.get(key, batch_id)
+        except RecordDamaged:
+            return None
+
+    async def _mend(self, key: SessionKey, events: dict[bytes, Event], records: dict[bytes, OffloadRecord]) -> int:
+        done = await self._given.store.archive.mend(key, records) + await self._given.store.ledger.mend(key, events)
+        for record in records.values():
+            if await self._whole(key, record.batch_id) != record:
+                raise WriteFailed(
+                    f"{record.batch_id} was written anew, and the store does not give it back as it was written.",
+                    next="Check the disk; the damaged file is kept as it was.",
+                )
+        return done
+
+
+__all__ = ["Repairs"]

@@ -1,0 +1,196 @@
+"""Which implementation stands behind each seam."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from ..digest.prose import HandedDigester
+from ..experience.disk import DiskExperience
+from ..experience.log import LearningMeans
+from ..experience.ports import Experience, RuleWriter
+from ..experience.rule_writer import AnthropicRuleWriter
+from ..hosts.claude_code.settings import read_overrides
+from ..llm.api import MessagesApi
+from ..llm.authors import AnthropicJudge, AnthropicSummaryAuthor
+from ..llm.writer import AnthropicWriter
+from ..models.host_table import HostOverrides, host_row
+from ..models.records import Digest, DigestRequest
+from ..ports.store import Store
+from ..ports.text import Clock, Digester, RandomHex, SummaryAuthor, Writer
+from ..settings.settings import Settings
+from ..store.disk_store import DiskStore
+from ..text.redaction.redactor import open_redactor
+from ..text.specifics.classes import UserClass
+from ..text.specifics.registry import DefaultRegistry
+from ..text.tokens.count import open_counter
+from ..text.tokens.windows import FAST_MODEL, rates_of, window_of
+from .dependencies import ContentCounter, Dependencies
+
+# A digester whose work is done in a thread, so that the event loop answers other calls meanwhile.
+
+
+class Computes(Protocol):
+    """A digester that works out a digest in one go."""
+
+    @property
+    def name(self) -> str: ...
+
+    def compute(self, request: DigestRequest) -> Digest: ...
+
+
+class InThread:
+    """Implements `ports.text.Digester`.
+
+    Whoever is cancelled while waiting leaves the thread to finish the one batch it is at; its digest goes nowhere.
+    """
+
+    def __init__(self, inner: Computes) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """That of the digester inside."""
+        return self._inner.name
+
+    async def digest(self, request: DigestRequest) -> Digest:
+        """Digest a batch.
+
+        Raises:
+            DigestRefused: nothing smaller than the originals could be made.
+        """
+        return await asyncio.to_thread(self._inner.compute, request)
+
+
+_USUAL_ROOTS = (".claude/skills", ".autosearch/skills")
+"""Looked for in the working folder and in the user's home, where no roots are set."""
+
+
+def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
+    """The store in the configured folder."""
+    return DiskStore(settings.home, clock=clock, random_hex=random_hex)
+
+
+async def dependencies(
+    settings: Settings, store: Store, clock: Clock, random_hex: RandomHex, principal: str
+) -> Dependencies:
+    """Everything the use cases are given."""
+    registry = DefaultRegistry(
+        [UserClass(name=one.name, pattern=one.pattern, weight=one.weight) for one in settings.specifics]
+    )
+    redactor = open_redactor(
+        await store.secret(),
+        rule_files=settings.redaction_rule_files,
+        allow=settings.redaction_allow,
+        pii=settings.redaction_pii,
+    )
+
+    @cache
+    def digester_for(counter: ContentCounter) -> Digester:
+        return InThread(HandedDigester(registry, counter, registry.classes))
+
+    return Dependencies(
+        store=store,
+        clock=clock,
+        random_hex=random_hex,
+        redactor=redactor,
+        registry=registry,
+        counter_for=cache(open_counter),
+        digester_for=digester_for,
+        writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
+        author=_author(settings, random_hex),
+        judge=AnthropicJudge(_api(settings), random_hex) if settings.probe_judge == "anthropic" else None,
+        policy_named=settings.policy_named,
+        principal=principal,
+        model=settings.model,
+        window_tokens=settings.window_tokens,
+        effective_window_tokens=settings.effective_window_tokens,
+        automatic=settings.auto,
+        redact_archive=settings.redact_archive,
+        host_overrides=host_overrides,
+        at_birth=settings.at_birth,
+        at_birth_tokens=settings.at_birth_tokens,
+        kind_by_tool=settings.policy_named(None).kind_by_tool,
+    )
+
+
+def host_overrides(host: str, project: str) -> HostOverrides:
+    """What the user set in the host that a session runs in; read anew, since it may change while we run."""
+    row = host_row(host)
+    if row is None or not row.percent_setting:  # settings of other hosts are not read
+        return HostOverrides()
+    return read_overrides(os.environ, Path.home(), Path(project) if project else None)
+
+
+def _api(settings: Settings) -> MessagesApi:
+    """The same model for questions about a session."""
+    model = settings.anthropic_model or FAST_MODEL
+    return MessagesApi(
+        model,
+        api_key=settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", ""),
+        auth_token=os.environ.get("ANTHROPIC_AUTH_TOKEN", ""),
+        base_url=settings.anthropic_base_url,
+        time_limit_s=settings.anthropic_time_limit_s,
+        rates=rates_of(model),
+    )
+
+
+def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
+    """Who words sections of summaries: the same model, where there is a key to ask it with."""
+    api = _api(settings)
+    return AnthropicSummaryAuthor(api, random_hex) if settings.digester == "anthropic" and api.has_key else None
+
+
+def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
+    """The model that the settings name; without a key it answers every request with that reason."""
+    model = settings.anthropic_model or FAST_MODEL
+    window = window_of(model)
+    return AnthropicWriter(
+        model,
+        api_key=settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", ""),
+        auth_token=os.environ.get("ANTHROPIC_AUTH_TOKEN", ""),
+        base_url=settings.anthropic_base_url,
+        parallel=settings.anthropic_parallel,
+        time_limit_s=settings.anthropic_time_limit_s,
+        pass_limit_s=settings.anthropic_pass_limit_s,
+        window_tokens=window.tokens if window is not None else None,
+        rates=rates_of(model),
+        random_hex=random_hex,
+    )
+
+
+def open_experience(settings: Settings, random_hex: RandomHex) -> Experience:
+    """Experience below the configured roots, or the usual ones, and our own folder."""
+    roots: Sequence[Path] = settings.skills_roots or [
+        base / root for base in (Path.cwd(), Path.home()) for root in _USUAL_ROOTS
+    ]
+    return DiskExperience(settings.home, roots, random_hex=random_hex)
+
+
+def learning_means(settings: Settings, given: Dependencies, experience: Experience) -> LearningMeans:
+    """What learning works with, by the settings."""
+    return LearningMeans(
+        experience=experience,
+        redactor=given.redactor,
+        clock=given.clock,
+        min_wilson=settings.min_wilson,
+        min_relevance=settings.min_relevance,
+        writer=_rule_writer(settings),
+    )
+
+
+def _rule_writer(settings: Settings) -> RuleWriter | None:
+    """A model words rules only where a key is there and nobody switched it off."""
+    key = settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
+    if not key or not settings.auto or settings.rule_wording != "auto":
+        return None
+    return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)
+
+
+__all__ = [
+    "InThread",
+]

@@ -1,0 +1,1 @@
+"""How a text is shortened, by its form: `routing` tells the form; the others know one each."""

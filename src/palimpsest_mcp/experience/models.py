@@ -1,0 +1,197 @@
+"""Experience of skills: events that were logged, rules that were made of them, and what is reported about both."""
+
+from __future__ import annotations
+
+from datetime import date
+from math import sqrt
+from typing import Any, Literal
+
+import msgspec
+
+Outcome = Literal["success", "failure", "partial"]
+Feedback = Literal["accepted", "rejected", "correction"]
+RuleKind = Literal["rule", "query", "correction"]
+Section = Literal["active", "failures", "queries", "pending"]
+Trigger = Literal["new_events", "new_bytes", "user_feedback", "session_end"]
+
+
+class ExperienceEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One use of a skill: the seed's 18 fields in its order, and two of ours that may be absent."""
+
+    ts: str
+    """ISO-8601 with offset."""
+    session_id: str | None = None
+    skill: str
+    group: str | None = None
+    task_domain: str | None = None
+    query_type: str | None = None
+    input_shape: Any = None
+    """The form of the input, never its words."""
+    method: Any = None
+    environment: dict[str, Any] = {}
+    outcome: Outcome
+    metrics: dict[str, Any] = {}
+    """`yield, relevant, unique_sources, latency_ms, cost_usd, user_feedback, rubric_passed` and what else there was."""
+    winning_pattern: str | None = None
+    failure_mode: str | None = None
+    good_query: str | None = None
+    """A template, such as `{brand} {feature} 2026`."""
+    bad_query: str | None = None
+    evidence_refs: tuple[Any, ...] = ()
+    promote_candidate: bool = False
+    notes: str | None = None
+    id: str | msgspec.UnsetType = msgspec.UNSET
+    """The caller's own id; without one the event is known by its canonical hash."""
+    origin: str | msgspec.UnsetType = msgspec.UNSET
+    """Where the texts come from: `user`, `model`, `tool` or `web`. The last two never promote anything."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One rule as the side file keeps it."""
+
+    id: str
+    """`r` and at least four hexadecimal digits; stays the same for the life of the rule."""
+    kind: RuleKind
+    section: Section
+    text: str
+    """As the digest has it: one line, redacted."""
+    seen: int
+    """Votes: one a session, an event without a session at most one a day."""
+    success: int = 0
+    failed: int = 0
+    first_seen: date
+    last_seen: date
+    last_verified: date
+    """The newest success; of a failure mode the newest failure."""
+    lower_bound: float = 0.0
+    """Wilson's, 95 %, of success."""
+    keys: tuple[str, ...] = ()
+    """Hashes of the normal forms that belong to it."""
+    members: tuple[str, ...] = ()
+    """Wordings that were seen, redacted; at most five."""
+    events: tuple[str, ...] = ()
+    """Identities of its newest events; at most eight."""
+    conflict: str = ""
+    """Id of a rule that says the opposite."""
+    shown: bool = True
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction did, or with `planned` would do."""
+
+    skill: str
+    status: Literal["compacted", "nothing_to_do", "planned"]
+    reason: str
+    folder: str
+    triggers: tuple[Trigger, ...] = ()
+    events: int = 0
+    """Distinct events of the last 30 days."""
+    new_events: int = 0
+    """Distinct events since the last compaction, whatever their age."""
+    duplicates: int = 0
+    damaged: int = 0
+    """Lines that are no event; each counted once."""
+    promoted: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+    """Rules that went to Pending Revalidation."""
+    removed: tuple[str, ...] = ()
+    review: tuple[str, ...] = ()
+    """Rules that contradict each other, or read like orders to an agent: for a person to decide."""
+    not_shown: int = 0
+    rotated: str = ""
+    """Archive that the log became, relative to the skill's folder."""
+    snapshot: str = ""
+    diff: str = ""
+    """Unified, of `experience.md`."""
+    text: str = ""
+    """`experience.md` after it."""
+    notes: tuple[str, ...] = ()
+
+
+class SkillStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One skill in `experience status`."""
+
+    skill: str
+    folder: str
+    new_events: int
+    """Distinct events since the last compaction; of more than a mebibyte of them, those in the first one."""
+    new_bytes: int
+    log_bytes: int
+    damaged: int
+    """Lines since the last compaction that are no event."""
+    triggers: tuple[Trigger, ...] = ()
+    rules: int = 0
+    queries: int = 0
+    failures: int = 0
+    pending: int = 0
+    not_shown: int = 0
+    archives: int = 0
+    snapshots: int = 0
+    last_compacted: str = ""
+    lines: int = 0
+    """Of `experience.md`."""
+
+
+class EventRecorded(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `record_experience`."""
+
+    skill: str
+    event_id: str
+    new_events: int
+    new_bytes: int
+    triggers: tuple[Trigger, ...]
+    """Conditions for a compaction that are met now."""
+    folder: str
+    redacted: dict[str, int] = {}
+    """Masked spans by kind."""
+    warnings: tuple[str, ...] = ()
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a rule comes from."""
+
+    skill: str
+    rule: Rule
+    events: tuple[dict[str, Any], ...]
+    """The newest, oldest first, redacted: `event_id, ts, session_id, outcome, counts_as, text` and what weighed."""
+    total: int
+    notes: tuple[str, ...] = ()
+
+
+class ExperienceView(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `experience show`."""
+
+    status: SkillStatus
+    text: str
+    """`experience.md`; empty where there is none."""
+    rules: tuple[Rule, ...] = ()
+
+
+class RolledBack(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `experience rollback`."""
+
+    skill: str
+    status: Literal["rolled_back", "nothing_to_do"]
+    snapshot: str = ""
+    diff: str = ""
+    text: str = ""
+    kept_as: str = ""
+    """Where the text that was replaced is kept."""
+
+
+# How much success can be relied on after a few votes.
+
+
+_Z = 1.959964
+"""95 %, two-sided."""
+
+
+def lower_bound(success: int, seen: int) -> float:
+    """Lower end of Wilson's score interval (1927) for a share; 0.0 without votes. 3 of 3 gives 0.438, 4 of 5 0.376."""
+    if seen <= 0:
+        return 0.0
+    # A footer that was changed by hand may claim more successes than votes.
+    share, square = min(success, seen) / seen, _Z * _Z
+    middle = share + square / (2 * seen)
+    spread = _Z * sqrt(share * (1 - share) / seen + square / (4 * seen * seen))
+    return max(0.0, (middle - spread) / (1 + square / seen))

@@ -1,0 +1,146 @@
+"""Whether what stays in the context answers a probe: by code, case-exact, whole values only."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Final
+
+import msgspec
+
+from ...models.items import Item
+from ...models.probes import ProbeType
+
+# What a probe is, and what originals it is made from.
+
+
+CRITICAL: Final[frozenset[ProbeType]] = frozenset(
+    {"file_path", "file_changes", "decision", "error", "progress", "next_steps", "intent"}
+)
+"""Of these types, a failed probe about the conversation itself fails the pass (seed 003's template)."""
+
+TYPES: Final[tuple[ProbeType, ...]] = (
+    "intent", "file_path", "file_changes", "decision", "rationale", "error", "resolution", "blocker", "progress",
+    "next_steps", "recall",
+)  # fmt: skip
+
+
+class Original(msgspec.Struct, frozen=True, kw_only=True):
+    """One item as it was before the pass."""
+
+    item: Item
+    text: str
+    """What a reader sees of it. Redacted where it leaves, since its digest was made from the redacted text; of a call
+    the strings of its arguments, one a line."""
+    leaves: bool = False
+    """A digest is to stand for it."""
+    forgotten: bool = False
+    """It leaves as a pointer because that was wanted: nothing of it is asked for."""
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One question with its answer."""
+
+    type: ProbeType
+    question: str
+    expected: tuple[str, ...]
+    """Must stand in one passage, all of them, whole and in this case."""
+    item_id: str
+    """The original that it was made from."""
+    critical: bool = False
+
+
+def probe(kind: ProbeType, question: str, expected: tuple[str, ...], item: Item, *, critical: bool = False) -> Probe:
+    """A probe; critical only where its type may be."""
+    return Probe(
+        type=kind, question=question, expected=expected, item_id=item.id, critical=critical and kind in CRITICAL
+    )
+
+
+_JOINS = "./\\-"
+"""Characters that go on with a name, a path or a number when a letter or digit stands behind them."""
+
+
+class Stays:
+    """Every passage of the context after a pass: kept items, digest parts, the summary."""
+
+    def __init__(self, passages: Mapping[str, str]) -> None:
+        """Take passages by name: item id -> what stands there now; a summary under a name of its own."""
+        self._passages = passages
+        self._names = list(passages)
+        self._all = "\n".join(passages.values())
+        lengths = (len(text) + 1 for text in passages.values())
+        self._starts = list(accumulate(lengths, initial=0))[:-1]
+
+    def answers(self, probe: Probe) -> bool:
+        """Whether one passage holds every expected value; the one that took the original's place is asked first."""
+        own = self._passages.get(probe.item_id)
+        if own is not None and _holds(own, probe.expected):
+            return True
+        return self.holds(probe.expected)
+
+    def holds(self, expected: tuple[str, ...]) -> bool:
+        """Whether any passage holds all of the values."""
+        rarest = max(expected, key=len)
+        asked: set[str] = set()
+        for place in whole_places(self._all, rarest):
+            name = self._names[bisect_right(self._starts, place) - 1]
+            if name not in asked:
+                asked.add(name)
+                if _holds(self._passages[name], expected):
+                    return True
+        return False
+
+
+def _holds(text: str, expected: tuple[str, ...]) -> bool:
+    return all(stands_whole(text, value) for value in expected)
+
+
+def stands_whole(text: str, value: str) -> bool:
+    """Whether a value stands in a text, and not as a part of something longer."""
+    return next(whole_places(text, value), None) is not None
+
+
+def whole_places(text: str, value: str) -> Iterator[int]:
+    """Where a value stands whole: `127` does not hold `12`, and `src/a.pyc` does not hold `src/a.py`."""
+    place = text.find(value) if value else -1
+    while place >= 0:
+        if _ends_free(text, place + len(value), value[-1]) and _begins_free(text, place, value[0]):
+            yield place
+        place = text.find(value, place + 1)
+
+
+def _begins_free(text: str, start: int, first: str) -> bool:
+    if not start or not _is_word(first):
+        return True
+    before = text[start - 1]
+    if _is_word(before):
+        return False
+    return before not in _JOINS or start < 2 or not _is_word(text[start - 2])
+
+
+def _ends_free(text: str, end: int, last: str) -> bool:
+    if end >= len(text) or not _is_word(last):
+        return True
+    after = text[end]
+    if _is_word(after):
+        return False
+    joined = _JOINS + ":" if last.isdigit() else _JOINS
+    return after not in joined or end + 1 >= len(text) or not _is_word(text[end + 1])
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+__all__ = [
+    "CRITICAL",
+    "Original",
+    "Probe",
+    "Stays",
+    "TYPES",
+    "probe",
+    "stands_whole",
+    "whole_places",
+]

@@ -1,0 +1,181 @@
+"""From answers to a verdict: what passed, what is asked to do about the rest, and the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+
+import msgspec
+
+from ...models.probes import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState
+from ...models.text import counted
+from .answers import TYPES, Original, Probe, Stays, stands_whole
+from .questions import conversation_probes, distractors, result_probes
+
+PASS = 0.90
+"""At least this share passes, where no critical probe failed (seed 003; its code has it inclusive)."""
+RED = 0.70
+"""Below this share the pass is not to be trusted."""
+LEAST_ASKED = 10
+"""The share of fewer probes says little: then `RED` is a failure in words, and only critical failures stop anything."""
+WEAK = 0.80
+"""Below this share of the probes that are not critical there is a note."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The questions about one state of a context: made once, answered as often as its digests change."""
+
+    probes: tuple[Probe, ...]
+    distractors: tuple[Probe, ...]
+
+
+class Graded(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the questions."""
+
+    total: int
+    critical_total: int
+    """Of these, critical ones."""
+    by_type: dict[str, ProbeCount]
+    failed: tuple[Probe, ...]
+    distractors: int
+    taken: tuple[Probe, ...]
+    """Distractors that were answered "yes"."""
+
+    @property
+    def asked(self) -> int:
+        """Questions that count: all probes, and the distractors that were taken."""
+        return self.total + len(self.taken)
+
+    @property
+    def passed(self) -> int:
+        return self.total - len(self.failed)
+
+    @property
+    def missed(self) -> int:
+        """Probes that failed, and distractors that were taken."""
+        return len(self.failed) + len(self.taken)
+
+    @property
+    def score(self) -> float | None:
+        """Share that passed; None where nothing was asked."""
+        return self.passed / self.asked if self.asked else None
+
+    @property
+    def critical(self) -> tuple[Probe, ...]:
+        """Critical probes that failed."""
+        return tuple(one for one in self.failed if one.critical)
+
+    @property
+    def red(self) -> bool:
+        """Whether so few passed that the pass is not to be trusted."""
+        return self.score is not None and self.score < RED and self.asked >= LEAST_ASKED
+
+    @property
+    def weak(self) -> bool:
+        """Whether too few passed, and nothing is to be stopped for it: what can be mended is mended."""
+        return self.score is not None and self.score < PASS and not self.red and not self.critical
+
+    @property
+    def state(self) -> ProbeState:
+        """The verdict: below `RED` a failure, however few were asked."""
+        if self.score is None:
+            return "not validated"
+        if self.critical or self.score < RED:
+            return "failed"
+        return "passed" if self.score >= PASS else "passed with a warning"
+
+
+def ask(originals: Sequence[Original]) -> Asked:
+    """The probes of a context as it was, and distractors beside them. Deterministic.
+
+    What its own original does not answer is no question: a cut or escaped value would fail whatever a digest keeps.
+    """
+    texts = {one.item.id: one.text for one in originals}
+    made = dict.fromkeys((*conversation_probes(originals), *result_probes(originals)))
+    probes = tuple(one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected))
+    return Asked(probes=probes, distractors=tuple(distractors(probes, originals)))
+
+
+def grade(asked: Asked, stays: Stays) -> Graded:
+    """Answer every question from what stays."""
+    failed = tuple(one for one in asked.probes if not stays.answers(one))
+    missing, grave = Counter(one.type for one in failed), Counter(one.type for one in failed if one.critical)
+    totals = Counter(one.type for one in asked.probes)
+    return Graded(
+        total=len(asked.probes),
+        critical_total=sum(one.critical for one in asked.probes),
+        by_type={
+            name: ProbeCount(passed=totals[name] - missing[name], total=totals[name], critical_failed=grave[name])
+            for name in TYPES
+            if totals[name]
+        },
+        failed=failed,
+        distractors=len(asked.distractors),
+        taken=tuple(one for one in asked.distractors if stays.holds(one.expected)),
+    )
+
+
+def concerned(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
+    """Batches whose originals a failed probe was made from."""
+    return {batch for one in graded.failed if (batch := batch_of.get(one.item_id))}
+
+
+def untrusted(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
+    """Batches that must not be used: those of critical failures; and below `RED`, those with the most failures, as many
+    as it takes to come above it."""
+    grave = {batch for one in graded.critical if (batch := batch_of.get(one.item_id))}
+    return worst(graded, batch_of, RED, grave) if graded.red else grave
+
+
+def worst(graded: Graded, batch_of: Mapping[str, str], share: float, chosen: Set[str] = frozenset()) -> set[str]:
+    """The batches with the most failures, on top of those chosen already: as many as must go for a share to pass."""
+    by_batch = Counter(batch for one in graded.failed if (batch := batch_of.get(one.item_id)))
+    missing = graded.missed - sum(by_batch[batch] for batch in chosen)
+    found = set(chosen)
+    for batch, count in sorted(by_batch.items(), key=lambda pair: (-pair[1], pair[0])):
+        if 1 - missing / graded.asked >= share:
+            break
+        if batch not in found:
+            found.add(batch)
+            missing -= count
+    return found
+
+
+def report(graded: Graded, batch_of: Mapping[str, str], mask: Callable[[str], str]) -> ProbeReport:
+    """The report, without retries and times; expected values go through `mask` first."""
+    order = sorted((*graded.failed, *graded.taken), key=lambda one: not one.critical)
+    return ProbeReport(
+        state=graded.state,
+        passed=graded.passed,
+        total=graded.asked,
+        by_type=graded.by_type,
+        failed=tuple(_told(one, batch_of, mask) for one in order[:MAX_FAILED]),
+        distractors=graded.distractors,
+        distractors_taken=len(graded.taken),
+        notes=tuple(_notes(graded)),
+    )
+
+
+def _told(one: Probe, batch_of: Mapping[str, str], mask: Callable[[str], str]) -> FailedProbe:
+    return FailedProbe(
+        type=one.type,
+        question=one.question,
+        expected=tuple(map(mask, one.expected)),
+        critical=one.critical,
+        item_id=one.item_id,
+        batch_id=batch_of.get(one.item_id, ""),
+    )
+
+
+def _notes(graded: Graded) -> Iterable[str]:
+    if graded.score is not None and graded.score < RED:
+        few = "" if graded.red else f", of only {graded.asked}: too few to hold a batch back for"
+        yield f"red flag: under {RED:.0%} of the probes passed{few}"
+    if graded.critical:
+        yield f"{counted(len(graded.critical), 'critical probe')} failed"
+    lesser, lost = graded.total - graded.critical_total, len(graded.failed) - len(graded.critical)
+    if lesser and 1 - lost / lesser < WEAK:
+        yield f"of the probes that are not critical, under {WEAK:.0%} passed"
+
+
+__all__ = ["PASS", "RED", "WEAK", "Asked", "Graded", "ask", "concerned", "grade", "report", "untrusted", "worst"]

@@ -1,0 +1,169 @@
+"""Fits a summary into its budget: what the ledger gives again is cut, in a fixed order, and counted where it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet
+from .errors_met import RESOLUTIONS
+from .markdown import to_markdown
+from .merge import absorb, steps_total
+from .sections import PARTS
+from .talk import one_line
+
+BUDGET_TOKENS = 1_500
+"""o200k tokens of the whole markdown, headings and metadata included."""
+
+T = TypeVar("T")
+
+
+class _Keep(NamedTuple):
+    """How much of what code found stays."""
+
+    names: int
+    """Names a step shows."""
+    artifacts: int
+    settled: int
+    """Errors that are resolved."""
+    decisions: int
+    errors: int
+    """Errors that are not resolved."""
+    todos: int
+    asked: int = 240
+    """Characters of the newest request."""
+
+
+_LADDER = (
+    _Keep(12, 20, 10, 20, 20, 40),
+    _Keep(6, 12, 5, 12, 12, 25),
+    _Keep(3, 8, 3, 10, 10, 20),
+    _Keep(1, 5, 2, 8, 8, 15),
+    _Keep(0, 4, 1, 6, 6, 10, 160),
+    _Keep(0, 3, 1, 5, 4, 8, 120),
+    _Keep(0, 2, 0, 4, 3, 4, 80),
+)
+"""From the mildest cut to the hardest; after it, files go."""
+
+
+def fit(
+    stated: AnchoredSummary, found: AnchoredSummary, count: Callable[[str], int], limit: int = BUDGET_TOKENS
+) -> AnchoredSummary:
+    """What was stated with what code found, in less than `limit` tokens if that can be.
+
+    What somebody stated is never cut. Of what was found, files stay longest: those of editing tools longer than those
+    that only a shell touched, late ones longer than early ones. `left_out` counts what does not stand in the result.
+
+    Args:
+        stated: the summary as it is kept; it may hold parts of what was found, from earlier passes.
+        found: the harvest of the whole ledger.
+        count: tokens of a text.
+    """
+    kept = own(stated, found)
+    whole = absorb(kept, found)
+    if count(to_markdown(whole)) < limit:
+        return whole
+    cut = whole
+    for keep in _LADDER:
+        cut = _cut(kept, found, keep, whole)
+        if count(to_markdown(cut)) < limit:
+            return cut
+    return _fewer_files(kept, found, count, limit, whole)
+
+
+def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
+    """The summary without what the ledger gives anyway, so that an earlier cut leaves no trace."""
+    known = {(one.path, one.folder): one for one in found.files_modified}
+    kept: dict[str, Any] = {
+        name: tuple(entry for entry in getattr(stated, name) if entry not in getattr(found, name))
+        for name, part in PARTS.items()
+        if part.form.has_entries
+    }
+    kept["files_modified"] = tuple(
+        one for file in stated.files_modified if (one := _own_file(file, known.get((file.path, file.folder))))
+    )
+    kept["errors_encountered"] = tuple(one for one in stated.errors_encountered if not _found_again(one, found))
+    return msgspec.structs.replace(stated, **kept, left_out={})
+
+
+def _own_file(one: ChangedFile, known: ChangedFile | None) -> ChangedFile | None:
+    """What only the kept summary says of a file; None when the ledger says all of it."""
+    if known is None or steps_total(one) > steps_total(known):
+        return one
+    return msgspec.structs.replace(one, steps=()) if one.changes else None
+
+
+def _found_again(one: ErrorMet, found: AnchoredSummary) -> bool:
+    """Whether the ledger gives an error again with all that is said of it."""
+    same = any((one.error, one.where) == (other.error, other.where) for other in found.errors_encountered)
+    return same and (not one.resolution or one.resolution in RESOLUTIONS)
+
+
+def _cut(own: AnchoredSummary, found: AnchoredSummary, keep: _Keep, whole: AnchoredSummary) -> AnchoredSummary:
+    settled = _newest([one for one in found.errors_encountered if one.resolution], keep.settled)
+    unsettled = _newest([one for one in found.errors_encountered if not one.resolution], keep.errors)
+    errors = tuple(one for one in found.errors_encountered if one in settled or one in unsettled)
+    less = msgspec.structs.replace(
+        found,
+        files_modified=tuple(_fewer_names(one, keep.names) for one in found.files_modified),
+        decisions_made=_newest(found.decisions_made, keep.decisions),
+        errors_encountered=errors,
+        todos=found.todos[: keep.todos],
+        key_artifacts=_newest(found.key_artifacts, keep.artifacts),
+        last_asked=one_line(found.last_asked, keep.asked),
+        last_said=one_line(found.last_said, keep.asked),
+    )
+    return _counted(absorb(own, less), whole)
+
+
+def _newest(entries: Sequence[T], number: int) -> tuple[T, ...]:
+    return tuple(entries[max(0, len(entries) - number) :])
+
+
+def _fewer_names(one: ChangedFile, number: int) -> ChangedFile:
+    steps = tuple(
+        msgspec.structs.replace(step, names=step.names[:number], more_names=step.more_names + len(step.names[number:]))
+        if step.names and number
+        else msgspec.structs.replace(step, names=(), more_names=0)
+        for step in one.steps
+    )
+    return msgspec.structs.replace(one, steps=steps)
+
+
+def _fewer_files(
+    own: AnchoredSummary,
+    found: AnchoredSummary,
+    count: Callable[[str], int],
+    limit: int,
+    whole: AnchoredSummary,
+) -> AnchoredSummary:
+    """The hardest cut, with as many files as fit, found by halving."""
+    ranked = sorted(range(len(found.files_modified)), key=lambda place: _rank(found.files_modified[place], place))
+    low, high = 0, len(ranked)
+    best = whole
+    while low <= high:
+        middle = (low + high) // 2
+        kept = sorted(ranked[:middle])
+        less = msgspec.structs.replace(found, files_modified=tuple(found.files_modified[place] for place in kept))
+        tried = _cut(own, less, _LADDER[-1], whole)
+        if count(to_markdown(tried)) < limit or middle == 0:
+            best, low = tried, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+def _rank(one: ChangedFile, place: int) -> tuple[bool, int]:
+    """Whole paths first, which editing tools named; the later, the earlier in this order."""
+    return bool(one.folder), -place
+
+
+def _counted(cut: AnchoredSummary, whole: AnchoredSummary) -> AnchoredSummary:
+    left_out: dict[str, int] = {}
+    for name, part in PARTS.items():
+        if part.form.has_entries:
+            number = sum(len(getattr(whole, field)) - len(getattr(cut, field)) for field in (name, *part.more))
+            left_out |= {name: number} if number > 0 else {}
+    return msgspec.structs.replace(cut, left_out=left_out)

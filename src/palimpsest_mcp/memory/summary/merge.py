@@ -1,0 +1,290 @@
+"""How summaries grow: nothing that was said goes away unless somebody says so."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...errors import InvalidArgument
+from ...models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet
+from ...models.text import plain
+from .sections import PARTS, TEXTS
+
+# When two texts mean the same, and how a caller names one of several.
+
+
+LEAST_PART = 4
+"""Characters that a part of a text needs to name it."""
+
+
+def tidy(text: str) -> str:
+    """A text as a summary may hold it: nothing that moves a cursor or hides, no white space around it."""
+    return plain(text).strip()
+
+
+def fold_text(text: str) -> str:
+    """What is compared: letters without case, white space as one space, no stop or question mark at the end."""
+    return " ".join(text.casefold().split()).rstrip(".!?; ")
+
+
+def joined_path(folder: str, path: str) -> str:
+    """The whole path of one named inside a folder; the path itself where it is whole already."""
+    if not folder or path.startswith(("/", "~")):
+        return path
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def pick(name: str, among: Sequence[str], what: str) -> str:
+    """The one text that a caller means: by its text, its number from 1, or a part that no other has.
+
+    Raises:
+        InvalidArgument: none or several fit; the message lists them.
+    """
+    wanted = fold_text(name)
+    exact = [text for text in among if fold_text(text) == wanted]
+    number = wanted.removeprefix("#")
+    if not exact and number.isascii() and number.isdigit() and 1 <= int(number[:6]) <= len(among):
+        exact = [among[int(number) - 1]]
+    if not exact and len(wanted) >= LEAST_PART:
+        exact = [text for text in among if wanted in fold_text(text)]
+    if len(exact) == 1:
+        return exact[0]
+    listed = "; ".join(f"{place}. {text[:80]}" for place, text in enumerate(among[:20], 1)) or "there is none"
+    raise InvalidArgument(
+        f"{'Several' if exact else 'No'} {what}{'s fit' if exact else ' fits'} one of the names given.",
+        next=f"Name it by its text or its number: {listed}.",
+    )
+
+
+# The order of files in a summary: whole paths first, then folder by folder, files with the same fate side by side.
+
+
+def arranged(files: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
+    """The same files; within a folder in the order in which they, or others with the same steps, first came."""
+    given = list(files)
+    first: dict[Hashable, int] = {}
+    for place, one in enumerate(given):
+        first.setdefault(one.folder, place)
+        first.setdefault(_fate(one), place)
+    return tuple(sorted(given, key=lambda one: (bool(one.folder), first[one.folder], first[_fate(one)])))
+
+
+def _fate(one: ChangedFile) -> Hashable:
+    """Files with equal steps share a line where they stand in one folder; whole paths keep their own order."""
+    return (one.folder, one.steps) if one.folder else (one.path, one.folder)
+
+
+T = TypeVar("T")
+
+
+def merge(
+    old: AnchoredSummary,
+    new: AnchoredSummary,
+    *,
+    intent_changed: bool = False,
+    close_blockers: Sequence[str] = (),
+    supersede: Sequence[str] = (),
+) -> AnchoredSummary:
+    """What somebody states, on top of what stands.
+
+    The intent stays unless `intent_changed`; state and next steps are replaced where `new` has any; everything else is
+    a union. A section that `new` leaves out stays as it is. The compression count never changes here.
+
+    Args:
+        close_blockers: open blockers by text, part of the text, or number.
+        supersede: standing decisions by the same; a single new decision is named as what took their place.
+
+    Raises:
+        InvalidArgument: a name fits no blocker or decision, or several.
+    """
+    closed = {pick(name, old.open_blockers, "open blocker") for name in close_blockers}
+    standing = tuple(one.decision for one in old.decisions_made if not one.superseded)
+    given_up = {pick(name, standing, "standing decision") for name in supersede}
+    by = new.decisions_made[0].decision if len(new.decisions_made) == 1 else ""
+    marked = msgspec.structs.replace(
+        old,
+        decisions_made=_superseded(old.decisions_made, given_up, by),
+        blockers=tuple(
+            msgspec.structs.replace(one, closed=True) if one.text in closed else one for one in old.blockers
+        ),
+        notes=_union(old.notes, new.notes, lambda one: one, lambda one, _: one),
+    )
+    rules = {**_STATED, "session_intent": _newer} if intent_changed else _STATED
+    return _joined(marked, new, rules, _newer)
+
+
+def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
+    """What code found in the whole ledger, under what somebody stated.
+
+    It fills what is empty and brings trail, errors, todos and counts up to date. It never replaces a statement, takes
+    nothing away but todos that are open no more, and revives no superseded decision.
+    """
+    whole = {one.path for one in found.files_modified}
+    kept = tuple(one for one in old.files_modified if one.changes or not _named_whole(one, whole))
+    has_todos = bool(found.todos_total or found.session_intent or found.commands_run or found.files_modified)
+    by_code = found if has_todos else old
+    return msgspec.structs.replace(
+        _joined(msgspec.structs.replace(old, files_modified=kept), found, _FOUND, _older),
+        session=found.session or old.session,
+        todos=by_code.todos,
+        todos_done=by_code.todos_done,
+        todos_total=by_code.todos_total,
+        last_asked=found.last_asked or old.last_asked,
+        last_said=found.last_said or old.last_said,
+        left_out={},
+        files_read=max(old.files_read, found.files_read),
+        commands_run=max(old.commands_run, found.commands_run),
+        searches=max(old.searches, found.searches),
+    )
+
+
+def after_pass(
+    summary: AnchoredSummary,
+    *,
+    timestamp: str,
+    messages: tuple[int, int],
+    tokens_before: int,
+    tokens_after: int,
+    probes: tuple[int | None, int | None] = (None, None),
+) -> AnchoredSummary:
+    """The summary with the facts of one committed pass: the only thing that raises the compression count.
+
+    Args:
+        messages: first and last message in which something is compressed now, from 1; zeros for none.
+        probes: how many passed, of how many; None: not validated.
+    """
+    return msgspec.structs.replace(
+        summary,
+        compression_count=summary.compression_count + 1,
+        timestamp=timestamp,
+        first_message=messages[0],
+        last_message=messages[1],
+        probes_passed=probes[0],
+        probes_total=probes[1],
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+    )
+
+
+def _named_whole(one: ChangedFile, whole: set[str]) -> bool:
+    """Whether a file that a shell named inside its folder is known by its whole path meanwhile."""
+    return bool(one.folder) and joined_path(one.folder, one.path) in whole
+
+
+def _joined(old: AnchoredSummary, new: AnchoredSummary, rules: Mapping[str, Rule], usual: Rule) -> AnchoredSummary:
+    """Every section of both by its rule; without one, lists of texts are united, others are settled as usual."""
+    fields: dict[str, Any] = {}
+    for name, part in PARTS.items():
+        rule = rules.get(name, _texts if part.form is TEXTS else usual)
+        fields[name] = rule(getattr(old, name), getattr(new, name))
+    return msgspec.structs.replace(old, **fields)
+
+
+def _newer(old: T, new: T) -> T:
+    return new or old
+
+
+def _older(old: T, new: T) -> T:
+    return old or new
+
+
+def _union(
+    old: Iterable[T], new: Iterable[T], key: Callable[[T], Hashable], both: Callable[[T, T], T]
+) -> tuple[T, ...]:
+    """All of the old in their order, then what is new; `both` settles what two of one key become."""
+    found: dict[Hashable, T] = {}
+    for one in (*old, *new):
+        name = key(one)
+        found[name] = both(found[name], one) if name in found else one
+    return tuple(found.values())
+
+
+def _texts(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
+    return _union(old, new, fold_text, lambda one, _: one)
+
+
+def _files(old: Iterable[ChangedFile], new: Iterable[ChangedFile]) -> tuple[ChangedFile, ...]:
+    once = [msgspec.structs.replace(one, changes=tuple(dict.fromkeys(one.changes))) for one in (*old, *new)]
+    return arranged(_union(once, (), lambda one: (one.path, one.folder), _both_trails))
+
+
+def _both_trails(old: ChangedFile, new: ChangedFile) -> ChangedFile:
+    """Statements of both in order; of the trails the one that counts more: they are of one ledger, which only grows."""
+    longer = new.steps if steps_total(new) >= steps_total(old) else old.steps
+    changes = tuple(dict.fromkeys((*old.changes, *new.changes)))
+    return msgspec.structs.replace(old, steps=longer, changes=changes)
+
+
+def steps_total(one: ChangedFile) -> int:
+    """How many changes a file's trail counts."""
+    return sum(step.times for step in one.steps)
+
+
+def _decision_key(one: Decision) -> str:
+    return fold_text(one.decision)
+
+
+def _with_rationale(old: Decision, new: Decision) -> Decision:
+    return old if old.rationale or not new.rationale else msgspec.structs.replace(old, rationale=new.rationale)
+
+
+def _stated_again(old: Decision, new: Decision) -> Decision:
+    """A statement counts: what was superseded and is decided again stands again."""
+    return msgspec.structs.replace(
+        _with_rationale(old, new), superseded=new.superseded, superseded_by=new.superseded_by
+    )
+
+
+def _superseded(standing: Iterable[Decision], given_up: set[str], by: str) -> tuple[Decision, ...]:
+    return tuple(
+        msgspec.structs.replace(one, superseded=True, superseded_by=by) if one.decision in given_up else one
+        for one in standing
+    )
+
+
+def _stated_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple[Decision, ...]:
+    return _union(old, new, _decision_key, _stated_again)
+
+
+def _found_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple[Decision, ...]:
+    return _union(old, new, _decision_key, _with_rationale)
+
+
+def _blockers(old: Sequence[Blocker], new: Sequence[Blocker]) -> tuple[Blocker, ...]:
+    return _union(old, new, lambda one: fold_text(one.text), lambda _, one: one)
+
+
+def _stated_errors(old: Sequence[ErrorMet], new: Sequence[ErrorMet]) -> tuple[ErrorMet, ...]:
+    """An error that is stated without its place is the known one of the same words."""
+    places = {fold_text(one.error): one.where for one in old}
+    placed = [
+        one if one.where else msgspec.structs.replace(one, where=places.get(fold_text(one.error), "")) for one in new
+    ]
+    return _union(old, placed, _error_key, lambda one, other: _both_errors(one, other, other.resolution))
+
+
+def _found_errors(old: Sequence[ErrorMet], new: Sequence[ErrorMet]) -> tuple[ErrorMet, ...]:
+    return _union(old, new, _error_key, lambda one, other: _both_errors(one, other, one.resolution))
+
+
+def _error_key(one: ErrorMet) -> tuple[str, str]:
+    return fold_text(one.error), one.where
+
+
+def _both_errors(old: ErrorMet, new: ErrorMet, resolution: str) -> ErrorMet:
+    resolution = resolution or new.resolution or old.resolution
+    return msgspec.structs.replace(old, resolution=resolution, times=max(old.times, new.times))
+
+
+Rule = Callable[[Any, Any], Any]
+_BOTH: dict[str, Rule] = {"session_intent": _older, "files_modified": _files}
+_STATED: dict[str, Rule] = {
+    **_BOTH,
+    "decisions_made": _stated_decisions,
+    "blockers": _blockers,
+    "errors_encountered": _stated_errors,
+}
+_FOUND: dict[str, Rule] = {**_BOTH, "decisions_made": _found_decisions, "errors_encountered": _found_errors}

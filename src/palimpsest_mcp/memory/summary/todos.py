@@ -1,0 +1,119 @@
+"""Open todos: from todo tools, and from check boxes of plan files that the session itself wrote and edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from ...models.summaries import Todo
+from .calls import Call
+from .talk import Mask, one_line
+from .trail import edits_of
+
+MAX_TODO = 160
+_BOX = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)]) \[([ xX~/-])\] +(\S.*)$", re.MULTILINE)
+_LISTS = ("todos", "plan", "tasks", "items", "todo_list")
+_TEXTS = ("content", "step", "text", "title", "subject", "task", "description")
+_DONE = frozenset(("completed", "done", "complete", "finished", "cancelled", "canceled"))
+_DOING = frozenset(("in_progress", "in-progress", "doing", "active", "started"))
+_TOOLS = re.compile(r"todo|update_plan|task_?list|set_?tasks|^plan$|write_?plan", re.IGNORECASE)
+_NUMBER = re.compile(r"#(\d{1,6})")
+
+
+class Todos(NamedTuple):
+    """What is open, and how much is done."""
+
+    open: tuple[Todo, ...]
+    done: int
+    total: int
+    finished: tuple[str, ...] = ()
+    """Texts of what is done, oldest first."""
+
+
+def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
+    """The newest todo list, tasks made one by one, and the check boxes of plan files that still exist."""
+    listed: dict[str, str] = {}
+    tasks: dict[str, tuple[str, str]] = {}
+    plans: dict[str, dict[str, str]] = {}
+    for call in calls:
+        if call.failed:
+            continue
+        if (entries := _list_of(call)) is not None:
+            listed = entries
+        elif call.tool in ("TaskCreate", "TaskUpdate"):
+            _task(call, tasks)
+        else:
+            _plan(call, plans)
+    states = [*listed.items(), *tasks.values(), *(pair for boxes in plans.values() for pair in boxes.items())]
+    left = [(text, state) for text, state in states if state != "done"]
+    return Todos(
+        open=tuple(Todo(text=one_line(mask(text), MAX_TODO), in_progress=state == "doing") for text, state in left),
+        done=len(states) - len(left),
+        total=len(states),
+        finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
+    )
+
+
+def _state(word: Any) -> str:
+    name = str(word).lower()
+    return "done" if name in _DONE else "doing" if name in _DOING else "open"
+
+
+def _list_of(call: Call) -> dict[str, str] | None:
+    """The whole list that a todo tool was given; None for any other call."""
+    if not _TOOLS.search(call.tool):
+        return None
+    for key in _LISTS:
+        found = call.args.get(key)
+        if isinstance(found, list):
+            entries: dict[str, str] = {}
+            for entry in cast("list[Any]", found):
+                if isinstance(entry, Mapping):
+                    fields = cast("Mapping[str, Any]", entry)
+                    text = next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), "")
+                    if text:
+                        entries[text] = _state(fields.get("status", fields.get("state", "")))
+            return entries
+    return None
+
+
+def _task(call: Call, tasks: dict[str, tuple[str, str]]) -> None:
+    """Tasks that are made and changed one by one, as newer Claude Code does."""
+    if call.tool == "TaskCreate":
+        found = _NUMBER.search(call.text)
+        subject = call.args.get("subject")
+        if isinstance(subject, str):
+            tasks[found[1] if found else str(len(tasks) + 1)] = (subject, "open")
+        return
+    name = str(call.args.get("taskId", ""))
+    if name in tasks and "status" in call.args:
+        tasks[name] = (tasks[name][0], _state(call.args["status"]))
+        if call.args["status"] == "deleted":
+            del tasks[name]
+
+
+def _plan(call: Call, plans: dict[str, dict[str, str]]) -> None:
+    """Follows the check boxes of a file through what the session writes into it."""
+    path = call.action.target
+    if call.action.verb == "write":
+        content = next((v for k in ("content", "file_text", "text") if isinstance(v := call.args.get(k), str)), "")
+        plans.pop(path, None)
+        if boxes := dict(_boxes(content)):
+            plans[path] = boxes
+    elif call.action.verb == "edit":
+        for old, new in edits_of(call.args):
+            after = dict(_boxes(new))
+            for text, _ in _boxes(old):
+                if text not in after:
+                    plans.get(path, {}).pop(text, None)
+            if after:
+                plans.setdefault(path, {}).update(after)
+    elif call.action.verb == "run" and plans:
+        for name in [name for name in plans if f"rm {name}" in call.action.target]:
+            del plans[name]
+
+
+def _boxes(text: str) -> Iterator[tuple[str, str]]:
+    for mark, words in _BOX.findall(text):
+        yield words.strip(), "done" if mark in "xX" else "doing" if mark in "~/-" else "open"

@@ -1,0 +1,171 @@
+"""The artifact trail: which files a session changed, how and in which order, from its tool calls alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from ...models.summaries import ChangedFile, Step, Verb
+from .calls import Call, is_patch, newly_defined, patch_effects, strings
+from .merge import joined_path, tidy
+from .shell import file_effects
+
+_OLD = ("old_string", "oldString", "oldText", "old_str", "old_text", "old", "search")
+_NEW = ("new_string", "newString", "newText", "new_str", "new_text", "new", "replace", "insert_text")
+_PATCHES = ("patch", "input", "diff", "patch_text", "command", "cmd", "arguments")
+_COMMANDS = ("command", "cmd", "commands", "script", "code", "argv")
+_SCRIPT_TOOLS = "python run_python execute_python execute_ipython_cell ipython sql write_stdin"
+_SCRIPTS = frozenset(_SCRIPT_TOOLS.split())
+"""Runners whose argument is no shell line."""
+_APPLIES = re.compile(r"\b(?:git apply|git am|patch|apply_patch)\b")
+"""Programs that change what a patch on their standard input names."""
+MAX_NAMES = 40
+"""Names that one step keeps; further ones are counted."""
+
+
+class Change(NamedTuple):
+    """One change of one file."""
+
+    path: str
+    verb: Verb
+    folder: str = ""
+    other: str = ""
+    names: tuple[str, ...] = ()
+
+
+class Trail(NamedTuple):
+    """What a session did to files."""
+
+    files: tuple[ChangedFile, ...]
+    """In the order in which they were first changed."""
+    unnamed: int
+    """Changes that shell commands made to files which no word of theirs names."""
+
+
+def trail(calls: Sequence[Call]) -> Trail:
+    """The files that calls changed. A failed call changes nothing, unless it is a shell command or has no result:
+    then the step says `unconfirmed`."""
+    known = {
+        call.action.target for call in calls if call.action.verb in ("read", "edit", "write") and call.action.target
+    }
+    changes: dict[tuple[str, str], list[Change]] = {}
+    unnamed = 0
+    for call in calls:
+        found, more = _changes(call)
+        unnamed += more
+        for change in found:
+            path, folder = _settled(change, known)
+            if path:
+                changes.setdefault((path, folder), []).append(change)
+    files = (
+        ChangedFile(path=path, folder=folder, steps=tuple(_steps(made))) for (path, folder), made in changes.items()
+    )
+    return Trail(tuple(files), unnamed)
+
+
+def changed_paths(calls: Sequence[Call]) -> list[str]:
+    """Every file that editing tools changed for sure, each once, in the order of its last change."""
+    found: dict[str, None] = {}
+    for call in calls:
+        if call.action.verb not in ("edit", "write"):
+            continue
+        for change in _changes(call)[0]:
+            if change.verb != "unconfirmed" and (path := tidy(change.path)):
+                found.pop(path, None)
+                found[path] = None
+    return list(found)
+
+
+def _changes(call: Call) -> tuple[list[Change], int]:
+    verb = call.action.verb
+    if verb == "run":
+        line = "" if call.tool.lower() in _SCRIPTS else _command(call)
+        if _APPLIES.search(line) and is_patch(line):
+            return [_confirmed(call, Change(path, what, other=other)) for path, what, other in patch_effects(line)], 0
+        named, unnamed = file_effects(line)
+        return [_confirmed(call, Change(e.path, e.verb, e.folder, e.other)) for e in named], unnamed
+    if verb not in ("edit", "write") or (call.failed and call.answered):
+        return [], 0
+    patch = next((text for text in _patch_texts(call.args) if is_patch(text)), "")
+    if patch:
+        return [_confirmed(call, Change(path, what, other=other)) for path, what, other in patch_effects(patch)], 0
+    return [_confirmed(call, _change(call))], 0
+
+
+def _confirmed(call: Call, change: Change) -> Change:
+    if call.answered and not call.failed:
+        return change
+    return change._replace(verb="unconfirmed", other="", names=())
+
+
+def _change(call: Call) -> Change:
+    """What an editing tool's own call did."""
+    path = call.action.target
+    command = call.args.get("command")
+    if command in ("delete", "rename"):
+        other = next((text for key in ("new_path", "newPath", "target") if (text := _word(call.args.get(key)))), "")
+        return Change(path, "deleted" if command == "delete" else "moved", other=other)
+    if call.action.verb == "write":
+        return Change(path, "created" if command == "create" or "created" in call.text[:200].lower() else "written")
+    names: dict[str, None] = {}
+    for old, new in edits_of(call.args):
+        names.update(dict.fromkeys(newly_defined(old, new)))
+    return Change(path, "edited", names=tuple(names))
+
+
+def edits_of(args: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Old and new text of every replacement that an edit's arguments ask for."""
+    found: Any = args.get("edits")
+    many = cast("list[Any]", found) if isinstance(found, list) else [args]
+    for one in many:
+        if isinstance(one, Mapping):
+            fields = cast("Mapping[str, Any]", one)
+            old, new = (next((_word(fields[key]) for key in keys if key in fields), "") for keys in (_OLD, _NEW))
+            if old or new:
+                yield old, new
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _command(call: Call) -> str:
+    """The shell line of a call; for `["bash", "-lc", line]` the action has it."""
+    line = next((value for key in _COMMANDS if isinstance(value := call.args.get(key), str)), "")
+    return line or call.action.target
+
+
+def _patch_texts(args: Mapping[str, Any]) -> Iterable[str]:
+    for key in _PATCHES:
+        yield from strings(args.get(key))
+
+
+def _settled(change: Change, known: set[str]) -> tuple[str, str]:
+    """Path and folder: the whole path where another call names it, else as the command wrote it."""
+    path, folder = tidy(change.path), tidy(change.folder)
+    whole = joined_path(folder, path)
+    return (whole, "") if whole in known or whole == path else (path, folder)
+
+
+def _steps(changes: Sequence[Change]) -> Iterator[Step]:
+    """Runs of one kind of change become one step with a count."""
+    step: Step | None = None
+    for change in changes:
+        other = tidy(change.other)
+        if step is not None and (step.verb, step.other) == (change.verb, other):
+            names = tuple(dict.fromkeys((*step.names, *change.names)))
+            step = msgspec.structs.replace(step, times=step.times + 1, names=names)
+            continue
+        if step is not None:
+            yield _bounded(step)
+        step = Step(verb=change.verb, other=other, names=change.names)
+    if step is not None:
+        yield _bounded(step)
+
+
+def _bounded(step: Step) -> Step:
+    more = max(0, len(step.names) - MAX_NAMES)
+    return msgspec.structs.replace(step, names=step.names[:MAX_NAMES], more_names=more) if more else step

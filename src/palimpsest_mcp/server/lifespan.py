@@ -1,0 +1,103 @@
+"""The process's one facade: opened by the first tool call, closed with the server, always in the same task."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from ..core.surface import Surface, storeless
+from ..errors import PalimpsestError
+
+if TYPE_CHECKING:
+    from ..core.palimpsest import Palimpsest
+
+OpenFacade: TypeAlias = "Callable[[], AbstractAsyncContextManager[Palimpsest]]"
+
+
+class OpenOnFirstUse:
+    """Opens the facade when a tool first needs it, so that the server answers its host at once.
+
+    A failure to open is the caller's to see, and the next call tries again.
+    """
+
+    def __init__(self, open_facade: OpenFacade, tasks: TaskGroup) -> None:
+        self._open = open_facade
+        self._tasks = tasks
+        self._one_at_a_time = anyio.Lock()
+        self._closing = anyio.Event()
+        self._answered = anyio.Event()
+        self._facade: Palimpsest | None = None
+        self._surface: Surface | None = None
+
+    async def facade(self) -> Palimpsest:
+        """The open facade; every call gives the same one."""
+        async with self._one_at_a_time:
+            facade = self._facade
+            if facade is None:
+                facade = self._facade = await self._tasks.start(self._hold)
+            return facade
+
+    def surface(self) -> Surface:
+        """What masks answers: by the store's key once it is open, before by none that lasts."""
+        if self._facade is None:
+            return storeless()
+        if self._surface is None:
+            self._surface = Surface(self._facade.given.redactor)
+        return self._surface
+
+    def note_answer(self) -> None:
+        """A message was answered: what would have delayed it may start now."""
+        self._answered.set()
+
+    async def after_first_answer(self, work: Callable[[], None], *, open_too: bool = False) -> None:
+        """Do slow work in a thread once the host has its first answer.
+
+        Args:
+            open_too: then open the facade: hooks wait for the first call.
+        """
+        await self._answered.wait()
+        if not self._closing.is_set():
+            await anyio.to_thread.run_sync(work)
+        if open_too and not self._closing.is_set():
+            with suppress(PalimpsestError):  # the call that needs it is told
+                await self.facade()
+
+    def close(self) -> None:
+        """Let the facade go; the task that opened it closes it."""
+        self._closing.set()
+        self._answered.set()
+
+    async def _hold(self, *, task_status: TaskStatus[Palimpsest]) -> None:
+        async with self._open() as facade:
+            task_status.started(facade)
+            await self._closing.wait()
+
+
+# Counts o200k tokens of answers; loads the vocabulary at its first use, or before that in the background.
+
+
+def count_o200k(text: str) -> int:
+    """Tokens of one text."""
+    from ..text.tokens.count import open_counter
+
+    return open_counter(_UNSCALED_MODEL).count(text)
+
+
+def warm_up() -> None:
+    """Load the vocabulary and the modules of the facade, so that no call waits for them. For a thread of its own."""
+    from ..text.tokens.vocabulary import load_vocabulary
+
+    load_vocabulary()
+    importlib.import_module("..core.palimpsest", __package__)
+    # What is loaded by now stays for good: the collector need not look at it again, nor calls wait while it does.
+    gc.freeze()
+
+
+_UNSCALED_MODEL = "gpt-5"
+"""o200k is this family's own tokenizer: its factor is 1."""

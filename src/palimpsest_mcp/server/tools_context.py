@@ -1,0 +1,198 @@
+"""The one tool that only a host's hooks and our module in it call."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Unpack
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
+
+from ..context.fullness import in_words
+from ..models.advice import in_form
+from ..models.pass_options import Progress, SessionPassKeywords
+from ..models.reports import BatchView, ContextView, ItemView, Usage
+from ..models.text import counted, plain_line
+from .answers import PAGE_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer
+from .arguments import Count, Flag, Ids, Objects, Place, Text, checked_transcript, with_pass_options
+from .lifespan import OpenOnFirstUse, count_o200k
+from .paging import cursor_at, offset_of
+
+# The text of `show_context`: one page of items, marked as data, and what was replaced.
+
+
+BATCHES_SHOWN = 5
+
+
+def context_page(view: ContextView, cursor: str, *, detail: bool, count: Callable[[str], int]) -> str:
+    """Items from the cursor on, within one page; `detail` adds a preview line to each and the citations.
+
+    Raises:
+        InvalidArgument: the cursor is none of ours.
+    """
+    start = min(offset_of(cursor), len(view.items))
+    head = [f"session {view.handle}: {usage_line(view.usage)}", *_meaning(view.usage), *_replaced(view)]
+    if detail and not start:
+        head += [f"citation {plain_line(line, 300)}" for line in view.citations]
+    rows = [_row(item, detail=detail) for item in view.items[start:]]
+    end = start + _rows_that_fit(rows, PAGE_TOKENS - count("\n".join(head)) - 100, count)
+    body = rows[: end - start]
+    columns = "id | kind | tool | tokens | state" + (" with gate and a preview, which is data" if detail else "")
+    title = f"items {start + 1}-{end} of {len(view.items)}: {columns}"
+    lines = [*head, title if body else f"no items ({len(view.items)} in all)", *body]
+    if end < len(view.items):
+        lines.append(f"next_cursor: {cursor_at(end)}")
+    return "\n".join(lines)
+
+
+def usage_line(usage: Usage) -> str:
+    """`131072 of 200000 tokens (65.5 %), zone compact: compact`, with the sources of both numbers."""
+    used = "unknown" if usage.used.value is None else str(usage.used.value)
+    window = "unknown" if usage.effective_window.value is None else str(usage.effective_window.value)
+    share = "" if usage.ratio is None else f" ({usage.ratio:.1%})"
+    return (
+        f"{used} of {window} tokens{share}, zone {usage.zone}: {usage.action} "
+        f"[used: {usage.used.source}; window: {usage.effective_window.source}; policy {plain_line(usage.policy, 60)}]"
+    )
+
+
+def _meaning(usage: Usage) -> Iterator[str]:
+    """Which list these numbers are of, and what fills it."""
+    yield " ".join(filter(None, (usage.meaning, in_form(usage.how_to_apply, "tool"))))
+    if usage.parts:
+        yield f"what fills it: {in_words(usage.parts, most=len(usage.parts))}"
+
+
+def _replaced(view: ContextView) -> Iterator[str]:
+    if not view.batches:
+        return
+    newest = view.batches[-BATCHES_SHOWN:]
+    yield f"{counted(len(view.batches), 'batch')} offloaded; the newest: " + "; ".join(map(_batch, newest))
+    yield f"see all: list_offloaded {view.handle}; read one: restore_batch {view.handle} {newest[-1].batch_id}"
+
+
+def _batch(batch: BatchView) -> str:
+    state = "" if batch.state == "replaced" else f" {batch.state}"
+    return f"{batch.batch_id} {batch.original_tokens}>{batch.digest_tokens}{state}"
+
+
+def _row(item: ItemView, *, detail: bool) -> str:
+    state = f"replaced by {item.batch_id}" if item.state == "replaced" else item.state
+    why = f"protected: {item.protected}" if item.protected and item.state == "live" else ""
+    pinned = "pinned" if item.pinned and item.protected != "pinned" else ""
+    state = ", ".join(filter(None, (state, why, pinned)))
+    row = f"{plain_line(item.item_id)} | {plain_line(item.kind, 30)} | {plain_line(item.tool_name, 40) or '-'} | "
+    gate = f", {item.gate}" if item.gate in ("forget", "verbatim") and not detail else ""
+    why = f"\n    {item.gate}: {plain_line(item.evidence, 160)}" if detail and item.gate else ""
+    preview = f"\n    {plain_line(item.preview, 160)}" if detail and item.preview else ""
+    return f"{row}{item.tokens} | {state}{gate}{why}{preview}"
+
+
+def _rows_that_fit(rows: list[str], budget: int, count: Callable[[str], int]) -> int:
+    """How many rows, from the first on, stay within the budget; at least one, so that paging goes on."""
+    spent = 0
+    for number, row in enumerate(rows):
+        spent += count(row) + 1
+        if spent > budget:
+            return max(1, number)
+    return len(rows)
+
+
+# The four tools about what is in the context now: measure it, record it, look at it, compact it.
+
+
+Call = Context[OpenOnFirstUse]
+
+
+async def check_context_ratio(
+    ctx: Call,
+    session_id: str,
+    used_tokens: Place = None,
+    window_tokens: Count = None,
+    model: Text = "",
+    transcript_path: Text = "",
+    policy: Text = "",
+    detail: Flag = False,
+) -> Annotated[CallToolResult, RatioAnswer]:
+    """How full the context window is, what to do. Call before large reads; numbers are kept."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    if session_id == "new":  # the answer names its handle, so it must exist first
+        session_id = (await facade.record_items(session_id, ())).session_id
+    usage = await facade.check_context_ratio(
+        session_id,
+        used_tokens=used_tokens,
+        window_tokens=window_tokens,
+        model=model,
+        transcript_path=checked_transcript(transcript_path),
+        policy=policy or None,
+        host=host_of(ctx),
+        detail=detail,
+    )
+    handle = (await facade.session(session_id)).handle
+    return RatioAnswer.of(handle, ctx.request_context.lifespan_context.surface().view(usage), detail=detail).result(
+        count_o200k
+    )
+
+
+async def record_items(
+    ctx: Call, session_id: str, items: Objects, auto: Flag = False
+) -> Annotated[CallToolResult, RecordedAnswer]:
+    """For programs: record context items (kind, role, content, args, tool_name, tool_use_id, ts, title, url,
+    source_channel, tokens, id). session_id "new" starts a session; auto compacts at the trigger."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    recorded = await facade.record_items(session_id, items, auto=auto, host=host_of(ctx))
+    return RecordedAnswer.of(ctx.request_context.lifespan_context.surface().view(recorded)).result(count_o200k)
+
+
+async def show_context(
+    ctx: Call, session_id: str, cursor: Text = "", detail: Flag = False, pin: Ids = None, unpin: Ids = None
+) -> str:
+    """What is in context, why protected, what was replaced. pin/unpin: ids to keep whole."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    view = await facade.show_context(session_id, pin=pin or (), unpin=unpin or ())
+    return context_page(
+        ctx.request_context.lifespan_context.surface().view(view), cursor, detail=detail, count=count_o200k
+    )
+
+
+@with_pass_options
+async def compact_session(
+    ctx: Call, session_id: str, **options: Unpack[SessionPassKeywords]
+) -> Annotated[CallToolResult, CompactAnswer]:
+    """Replace old tool results by checked digests; originals stay restorable. target is a ratio (0.4). strategy:
+    anchored|sliding_window|regenerative|opaque|importance|hybrid."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    options["progress"], options["host"] = _rising(ctx), host_of(ctx)
+    report = await facade.compact_session(session_id, **options)
+    return CompactAnswer.of(ctx.request_context.lifespan_context.surface().view(report)).result(count_o200k)
+
+
+def _rising(ctx: Call) -> Progress:
+    """The protocol wants a number that only rises; a pass has stages, and each counts from the start."""
+    steps = itertools.count(1)
+
+    async def report(done: int, total: int, what: str) -> None:
+        said = ctx.request_context.lifespan_context.surface().text(what)
+        await ctx.report_progress(next(steps), None, f"{said} {done}/{total}" if total else said)
+
+    return report
+
+
+def host_of(ctx: Call) -> str:
+    """The client's own name, as it introduced itself; empty when it did not."""
+    params = ctx.session.client_params
+    return params.client_info.name if params else ""
+
+
+_SILENCE = "{}"
+"""Of an empty text the client makes "… hook success: completed", and tells the model."""
+_TAKES_TEXT = ("PreCompact", "PostCompact")
+"""What the one answers is pasted into the prompt as it is, what the other answers is shown to the user."""
+
+
+async def host_event(ctx: Call, event: str, payload: dict[str, Any] | str) -> str:
+    """For hooks only."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    answer = await facade.host_event(event, payload)
+    return answer or ("" if event in _TAKES_TEXT else _SILENCE)

@@ -1,0 +1,347 @@
+"""The archives of a store on disk, step by step; `disk_store` calls it from threads."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ..context.tombstones import record_without
+from ..errors import RecordDamaged, WriteFailed
+from ..models.advice import Advice, step
+from ..models.events import SessionKey
+from ..models.maintenance import Forgotten
+from ..models.records import OffloadRecord
+from ..ports.store import Broken, Damage
+from ..ports.text import Clock, RandomHex
+from .appender import ROLL_BYTES, Appender, Shelf
+from .home import ARCHIVE, Home
+from .records import batch_order, flaw, refuse_purged
+from .rewrite import Change, rewrite, spoilt
+from .segments import Line, Places, Reader, SegmentFolder, encode, encode_all, is_whole
+from .sessions import refuse_foreign, refuse_other_key
+from .tombstones import TombstoneFile
+from .whole_files import read_from, unreadable, write_failed
+
+# Where each batch's record stands, kept up to date from new bytes only.
+
+
+class Copy(NamedTuple):
+    """One line that holds a batch's record."""
+
+    segment: str
+    offset: int
+    size: int
+
+
+class _BatchLine(msgspec.Struct):
+    batch_id: str
+
+
+_LINES: Reader[_BatchLine] = Reader(_BatchLine)
+_NAMED = re.compile(rb'[^{}\[\]]{0,4096}"batch_id":"(offload_\d{4,12})"')
+
+
+class BatchIndex:
+    """Batches of one session's archive. Safe over threads."""
+
+    def __init__(self, segments: SegmentFolder) -> None:
+        self._segments = segments
+        self._lock = threading.Lock()
+        self._places: Places = {}
+        self._copies: dict[str, dict[Copy, None]] = {}
+        self._damaged: set[str] = set()
+
+    def refresh(self) -> None:
+        """Take in what came since the last call.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        with self._lock:
+            news = self._segments.news(self._places, skip_unreadable=True)
+            for segment, line in news.lines:
+                self._take(segment, line)
+            self._places = news.places
+
+    def copies(self, batch_id: str) -> list[Copy]:
+        """Lines that hold the batch, oldest first: by segment, then by offset."""
+        with self._lock:
+            return sorted(self._copies.get(batch_id, {}))
+
+    def batch_ids(self) -> list[str]:
+        """Every batch that has a copy, by number, then by name."""
+        with self._lock:
+            return sorted(self._copies, key=batch_order)
+
+    def _take(self, segment: str, line: Line) -> None:
+        try:
+            if not line.whole:
+                raise ValueError
+            batch_id = _LINES.decode(line.raw).batch_id
+        except ValueError:
+            if named := _NAMED.match(line.raw, 1):
+                self._damaged.add(named[1].decode())
+            return
+        self._copies.setdefault(batch_id, {})[Copy(segment, line.offset, len(line.raw))] = None
+
+    def is_damaged(self, batch_id: str) -> bool:
+        """Whether a damaged line, or a last line that was cut off, says that it holds the batch.
+
+        Raises:
+            OSError: the end of a segment cannot be read.
+        """
+        with self._lock:
+            return batch_id in self._damaged or batch_id in self._cut_off()
+
+    def _cut_off(self) -> set[str]:
+        ends = [(name, place) for name, place in self._places.items() if 0 <= place.offset < place.size]
+        raws = (self._segments.read_line(name, place.offset, place.size - place.offset) for name, place in ends)
+        return {named[1].decode() for raw in raws if (named := _NAMED.match(raw, 1))}
+
+
+_RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+
+
+class SessionArchive:
+    """One session's archive, as one process writes and reads it."""
+
+    def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
+        self.pid = home.disk.pid()
+        self.key = key
+        self.folder = home.session_folder(key)
+        self._home = home
+        self._path = os.path.join(self.folder, ARCHIVE)
+        self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
+        self._index = BatchIndex(self._segments)
+        self.appender = Appender(home, self._path, clock, random_hex, roll_bytes=roll_bytes)
+        self.tombstones = TombstoneFile(home, self.folder)
+        self.writing = threading.Lock()
+
+    def append(self, records: Sequence[OffloadRecord]) -> None:
+        """Write, flush, read back from the disk's own view, compare.
+
+        Raises:
+            WriteFailed: any of it failed; what was written is cut off again.
+        """
+        with self.writing:
+            try:
+                with self.appender.turn() as segment:
+                    refuse_purged(records, self.tombstones.read())
+                    data = encode_all(records)
+                    start = self.appender.append(data, len(records))
+                    try:
+                        self._read_back(segment.name, start, data)
+                    except (OSError, WriteFailed):
+                        self.appender.abandon(start)
+                        raise
+            except OSError as error:
+                raise write_failed(error, "the archive") from error
+
+    def _read_back(self, segment: str, start: int, data: bytes) -> None:
+        found = read_from(self._home.disk, os.path.join(self._path, segment), start)
+        if found != data:
+            raise WriteFailed(
+                "The disk gives back other bytes than were written to the archive.",
+                next="Check the disk; nothing was replaced.",
+            )
+        for line in found.split(b"\n")[:-1]:
+            if reason := self._line_flaw(line):
+                raise WriteFailed(f"A record cannot be trusted: {reason}.", next="Record the items again.")
+
+    def get(self, batch_id: str) -> OffloadRecord | None:
+        """The newest whole copy, None when the archive has none at all.
+
+        Raises:
+            RecordDamaged: there are copies, and none is whole.
+            StoreUnusable: the folder cannot be read.
+        """
+        self._refresh()
+        copies = self._index.copies(batch_id)
+        for copy in reversed(copies):
+            record = self._load(copy)
+            if record is not None and record.batch_id == batch_id and not flaw(record, self.key):
+                return record
+        if not copies and not self._is_damaged(batch_id):
+            return None
+        raise RecordDamaged(
+            f"The record of {batch_id} is damaged, and there is no whole copy.",
+            next=Advice(
+                "Restore the session's folder `offloaded` from a backup; what else is damaged: {}", step("verify")
+            ),
+        )
+
+    def batch_ids(self) -> list[str]:
+        """Every batch with a copy that looks whole, in batch order."""
+        self._refresh()
+        return self._index.batch_ids()
+
+    def damage(self) -> tuple[Damage, ...]:
+        """Everything in the archive, read anew."""
+        try:
+            news = self._segments.news({}, skip_unreadable=True)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        for segment, line in news.lines:
+            if reason := self._line_flaw(line.raw):
+                news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=reason))
+        return tuple(news.damage)
+
+    def broken(self) -> list[Broken]:
+        """Lines that cannot be trusted, with their bytes, and what a file that was cut off ends with.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            news = self._segments.news({}, skip_unreadable=True)
+            ends = [(name, place) for name, place in news.places.items() if 0 <= place.offset < place.size]
+            tails = [
+                Broken(
+                    where=self._segments.where(name, place.offset),
+                    raw=self._segments.read_line(name, place.offset, place.size - place.offset),
+                )
+                for name, place in ends
+            ]
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        lines = [
+            Broken(where=self._segments.where(name, line.offset), raw=line.raw)
+            for name, line in news.lines
+            if self._line_flaw(line.raw)
+        ]
+        return lines + tails
+
+    def mend(self, records: Mapping[bytes, OffloadRecord]) -> int:
+        """Put records in the place of broken lines; the files that held these are kept aside.
+
+        Raises:
+            WriteFailed, LockTimeout: what was broken is there as it was.
+        """
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            record = records.get(raw)
+            return raw if record is None else encode(record)[:-1]
+
+        return self._rewrite(change, tail=True, aside=True)
+
+    def forget(self, gone: Forgotten) -> int:
+        """Write every segment anew that holds what has to go.
+
+        Raises:
+            WriteFailed, LockTimeout: some segments may still have it; asking again goes on.
+        """
+
+        def change(raw: bytes, whole: bool) -> bytes | None:
+            if gone.whole:
+                return None
+            try:
+                record = _RECORDS.decode(raw) if whole else None
+            except ValueError:
+                record = None
+            if record is None:
+                return None if spoilt(raw, gone) else raw
+            kept = record_without(record, gone)
+            return raw if kept is record else encode(kept)[:-1]
+
+        return self._rewrite(change, tail=False, aside=False)
+
+    def _rewrite(self, change: Change, *, tail: bool, aside: bool) -> int:
+        try:
+            with self.writing:
+                self.appender.close()
+            return rewrite(self._home, self._path, change, tail=tail, aside=aside)
+        except OSError as error:
+            raise write_failed(error, "the archive") from error
+
+    def _line_flaw(self, raw: bytes) -> str:
+        if not is_whole(raw):
+            return "not a record: its checksum does not fit"
+        try:
+            return flaw(_RECORDS.decode(raw), self.key)
+        except ValueError as error:
+            return f"not a record: {error}"
+
+    def _load(self, copy: Copy) -> OffloadRecord | None:
+        try:
+            raw = self._segments.read_line(copy.segment, copy.offset, copy.size)
+            return _RECORDS.decode(raw) if is_whole(raw) else None
+        except (OSError, ValueError):
+            return None
+
+    def _is_damaged(self, batch_id: str) -> bool:
+        try:
+            return self._index.is_damaged(batch_id)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+
+    def _refresh(self) -> None:
+        try:
+            self._index.refresh()
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+
+
+class ArchiveFiles:
+    """`ports.store.Archive` says what each call promises."""
+
+    def __init__(self, home: Home, *, clock: Clock, random_hex: RandomHex, roll_bytes: int = ROLL_BYTES) -> None:
+        self._home = home
+        self._clock = clock
+        self._random_hex = random_hex
+        self._roll_bytes = roll_bytes
+        self._archives: dict[str, SessionArchive] = {}
+        self._adding = threading.Lock()
+        self._shelf = Shelf()
+
+    def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
+        for record in records:
+            refuse_other_key(key, record.session_id, key.principal)
+        if not records:
+            return
+        self._home.check()
+        archive = self._archive(key)
+        archive.append(records)
+        self._shelf.used(archive.appender, archive.writing)
+
+    def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        return self._archive(key).get(batch_id) if self._stands(key) else None
+
+    def batch_ids(self, key: SessionKey) -> list[str]:
+        return self._archive(key).batch_ids() if self._stands(key) else []
+
+    def damage(self, key: SessionKey) -> tuple[Damage, ...]:
+        return self._archive(key).damage() if self._stands(key) else ()
+
+    def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return tuple(self._archive(key).broken()) if self._stands(key) else ()
+
+    def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+        refuse_foreign(key, records.values())
+        return self._archive(key).mend(records) if records and self._stands(key) else 0
+
+    def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        return self._archive(key).forget(gone) if self._stands(key) else 0
+
+    def close(self) -> None:
+        self._shelf.close()
+
+    def _stands(self, key: SessionKey) -> bool:
+        self._home.check()
+        return self._home.stands(self._home.session_folder(key))
+
+    def _archive(self, key: SessionKey) -> SessionArchive:
+        folder = self._home.session_folder(key)
+        known = self._archives.get(folder)
+        if known is not None and known.pid == self._home.disk.pid():
+            return known
+        with self._adding:
+            if self._archives.get(folder) is known:
+                self._archives[folder] = SessionArchive(
+                    self._home, key, self._clock, self._random_hex, self._roll_bytes
+                )
+            return self._archives[folder]

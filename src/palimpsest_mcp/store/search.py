@@ -1,0 +1,404 @@
+"""Search over the index, or without it while it cannot be used."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any, TypeVar
+
+from ..errors import StoreError
+from ..ports.store import Entry, Match
+from .disk import hop
+from .home import Home
+from .search_text import SENTENCE, LinearSearch, Term, cjk, parse, snippet, steps, words
+from .whole_files import write_failed
+
+# The search index: SQLite FTS5 in `index.sqlite3`. A cache: what is wrong with it is moved aside and made anew.
+
+
+SCHEMA = 1
+"""Grows with every change of tables, and of what `search_text` makes of a text: old entries must be made anew."""
+INDEX_NAME = "index.sqlite3"
+BUSY_TIMEOUT_S = 2.0
+_GARBLED = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA})
+"""Primary result codes after which the file is not worth keeping; all others may pass by themselves."""
+
+_TABLES = """
+CREATE TABLE about (store TEXT NOT NULL);
+CREATE TABLE entries (
+    id INTEGER PRIMARY KEY, principal NOT NULL, session_id NOT NULL, batch_id NOT NULL, item_id NOT NULL,
+    project NOT NULL, text TEXT NOT NULL, UNIQUE (principal, session_id, batch_id, item_id));
+CREATE VIRTUAL TABLE found USING fts5(words, cjk, content='', tokenize="unicode61 remove_diacritics 2 tokenchars '_'");
+"""
+_FIND = """
+SELECT session_id, batch_id, item_id, text, -bm25(found) AS score FROM found JOIN entries ON entries.id = found.rowid
+WHERE found MATCH :match AND principal = :principal
+  AND (:sessions IS NULL OR hex(session_id) IN (SELECT value FROM json_each(:sessions)))
+  AND (:project IS NULL OR project = :project)
+ORDER BY score DESC, batch_id, item_id LIMIT :limit
+"""
+
+
+class IndexDown(Exception):
+    """The index cannot be used now: locked, no room, no FTS5."""
+
+
+class _Garbled(Exception):
+    """The file is no index of ours."""
+
+
+class FtsIndex:
+    """Safe over threads and processes; blocks its caller, so call it from a thread.
+
+    Args:
+        store_id: what tells this store from others: a copied index of another one is not believed.
+    """
+
+    def __init__(self, home: Home, store_id: Callable[[], str], *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self._home = home
+        self._store_id = store_id
+        self._busy_timeout_s = busy_timeout_s
+        self._path = os.path.join(home.root, INDEX_NAME)
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        """Of the file that was opened last."""
+        self._pid = 0
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Raises IndexDown; then none of them is in."""
+        self._run(lambda db: _add(db, entries))
+
+    def find(
+        self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
+    ) -> tuple[Match, ...]:
+        """Entries with all terms; then, as `steps` says, those with any. Raises IndexDown."""
+        terms = parse(query)
+        if not terms or limit <= 0:
+            return ()
+        scope: dict[str, Any] = {
+            "principal": _sql(principal),
+            "sessions": None if session_ids is None else json.dumps([_hex(name) for name in session_ids]),
+            "project": None if project is None else _sql(project),
+            "limit": min(limit, 1 << 30),
+        }
+        return self._run(lambda db: _find(db, terms, scope))
+
+    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        """Raises IndexDown."""
+        sql = "SELECT DISTINCT batch_id FROM entries WHERE principal = ? AND session_id = ?"
+        rows = self._run(lambda db: db.execute(sql, (_sql(principal), _sql(session_id))).fetchall())
+        return frozenset(_text(batch_id) for (batch_id,) in rows)
+
+    def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        """Also their bytes: no page of the file, and nothing in its log, holds them afterwards. Raises IndexDown."""
+        self._run(lambda db: _forget(db, principal, session_id, batch_ids))
+
+    def discard(self) -> None:
+        """Remove the file and its log: whoever has it open goes on in a new one.
+
+        Raises:
+            WriteFailed: it is still there.
+        """
+        disk = self._home.disk
+        with self._lock:
+            self._drop()
+            try:
+                with self._locked(OSError(errno.EAGAIN, "another process is making it anew")):
+                    for path in (self._path, self._path + "-wal", self._path + "-shm"):
+                        if disk.look(path) is not None:
+                            disk.remove(path)
+                    if disk.look(self._home.root) is not None:
+                        disk.flush_folder(self._home.root)
+            except OSError as error:
+                raise write_failed(error, "the search index") from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with self._lock:
+            try:
+                return self._attempt(work)
+            except _Garbled:
+                self._move_aside()
+            try:
+                return self._attempt(work)
+            except _Garbled as error:
+                raise IndexDown("a new index does not work either") from error
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return work(self._connected())
+        except sqlite3.Error as error:
+            self._drop()
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+            if isinstance(error, sqlite3.DatabaseError) and code & 0xFF in _GARBLED:
+                raise _Garbled from error
+            raise IndexDown(type(error).__name__) from error
+        except (OSError, StoreError) as error:
+            self._drop()
+            raise IndexDown(type(error).__name__) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        """The open connection, or a new one: the file may be another one by now, and so may the process."""
+        disk = self._home.disk
+        if self._connection is not None:
+            found = disk.look(self._path)
+            if self._pid == disk.pid() and found is not None and found.identity == self._identity:
+                return self._connection
+            self._drop()
+        self._connection = self._connect()
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        disk = self._home.disk
+        self._home.make(self._home.root)
+        found = disk.look(self._path)
+        if found is None:
+            with suppress(FileExistsError):  # another process may be quicker
+                disk.close(disk.create(self._path))  # SQLite would let the umask decide who may read it
+            found = disk.look(self._path)
+        if found is None or found.kind != "file":
+            raise _Garbled
+        self._identity, self._pid = found.identity, disk.pid()
+        db = sqlite3.connect(
+            disk.database(self._path),
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=False,
+        )
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA secure_delete=ON")
+            self._check_schema(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _check_schema(self, db: sqlite3.Connection) -> None:
+        if _version(db) == 0:
+            with _Transaction(db):
+                if _version(db) == 0:
+                    if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                        raise _Garbled
+                    for statement in filter(str.strip, _TABLES.split(";")):
+                        _create(db, statement)
+                    db.execute("INSERT INTO about VALUES (?)", (self._store_id(),))
+                    db.execute(f"PRAGMA user_version={SCHEMA}")
+        if _version(db) != SCHEMA or db.execute("SELECT store FROM about").fetchone() != (self._store_id(),):
+            raise _Garbled
+
+    def _move_aside(self) -> None:
+        """Make room for a new index; one old one is kept for whoever wants to look at it."""
+        disk = self._home.disk
+        try:
+            with self._locked(IndexDown("another process is making it anew")):
+                found = disk.look(self._path)
+                if found is not None and (found.kind != "file" or found.identity == self._identity):
+                    disk.replace(self._path, self._path + ".aside")
+                    for part in ("-wal", "-shm"):
+                        if disk.look(self._path + part) is not None:
+                            disk.remove(self._path + part)
+        except OSError as error:
+            raise IndexDown(type(error).__name__) from error
+
+    def _locked(self, busy: Exception) -> AbstractContextManager[None]:
+        return self._home.locked(self._path + ".lock", self._busy_timeout_s, busy)
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and self._pid == self._home.disk.pid():
+            try:  # a connection from before a fork is left alone: closing it would touch the parent's locks
+                connection.close()
+            except sqlite3.Error:
+                return
+
+
+class _Transaction:
+    """`BEGIN IMMEDIATE` to `COMMIT`: a plain BEGIN that reads first cannot wait for its turn to write."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __enter__(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._db.execute("COMMIT")
+        elif self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+
+def _create(db: sqlite3.Connection, statement: str) -> None:
+    try:
+        db.execute(statement)
+    except sqlite3.OperationalError as error:
+        if "fts5" in str(error):
+            raise IndexDown("this SQLite has no FTS5") from error
+        raise
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return db.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _add(db: sqlite3.Connection, entries: Sequence[Entry]) -> None:
+    with _Transaction(db):
+        for entry in entries:
+            names = [_sql(name) for name in (entry.principal, entry.session_id, entry.batch_id, entry.item_id)]
+            where = "principal = ? AND session_id = ? AND batch_id = ? AND item_id = ?"
+            _remove(db, where, names)
+            text = entry.text.encode("utf-8", "replace").decode()
+            row = db.execute(
+                "INSERT INTO entries (principal, session_id, batch_id, item_id, project, text) VALUES (?,?,?,?,?,?)",
+                (*names, _sql(entry.project), text),
+            )
+            db.execute("INSERT INTO found (rowid, words, cjk) VALUES (?,?,?)", (row.lastrowid, words(text), cjk(text)))
+
+
+def _forget(db: sqlite3.Connection, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+    with _Transaction(db):
+        for batch_id in batch_ids:
+            names = [_sql(principal), _sql(session_id), _sql(batch_id)]
+            _remove(db, "principal = ? AND session_id = ? AND batch_id = ?", names)
+        db.execute("INSERT INTO found (found) VALUES ('optimize')")  # a deletion of FTS5 stays beside what it deletes
+    db.execute("VACUUM")
+    if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise IndexDown("somebody reads in it: its log still has the old pages")
+
+
+def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) -> None:
+    """FTS5 keeps no texts of its own here, so it must be told again which words the entry had."""
+    for row, text in db.execute(f"SELECT id, text FROM entries WHERE {where}", names).fetchall():
+        db.execute(
+            "INSERT INTO found (found, rowid, words, cjk) VALUES ('delete',?,?,?)", (row, words(text), cjk(text))
+        )
+        db.execute("DELETE FROM entries WHERE id = ?", (row,))
+
+
+def _find(db: sqlite3.Connection, terms: Sequence[Term], scope: dict[str, Any]) -> tuple[Match, ...]:
+    found: dict[tuple[Any, ...], Match] = {}
+    for wanted, every in steps(terms):
+        match = (" AND " if every else " OR ").join(map(_expression, wanted))
+        for row in db.execute(_FIND, {**scope, "match": match}).fetchall():
+            found.setdefault(row[:3], _match(row, terms))
+        if len(found) >= scope["limit"] or (found and len(terms) < SENTENCE):
+            break
+    return tuple(found.values())[: scope["limit"]]
+
+
+def _expression(term: Term) -> str:
+    """A term in FTS5's syntax. Words hold letters, digits and `_` only, so nothing in the quotes needs escaping."""
+    prefix = "*" if term.cjk and len(term.words[0]) == 1 else ""
+    return f'{"cjk" if term.cjk else "words"} : "{" ".join(term.words)}"{prefix}'
+
+
+def _match(row: tuple[Any, ...], terms: Sequence[Term]) -> Match:
+    session_id, batch_id, item_id, text, score = row
+    return Match(
+        session_id=_text(session_id),
+        batch_id=_text(batch_id),
+        item_id=_text(item_id),
+        snippet=snippet(text, terms),
+        score=score,
+    )
+
+
+def _sql(name: str) -> str | bytes:
+    """A name for SQLite. One with half a surrogate pair or a NUL, which it cannot take as text, goes in as bytes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "surrogatepass")
+    return name.encode() if "\0" in name else name
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def _hex(name: str) -> str:
+    value = _sql(name)
+    return (value if isinstance(value, bytes) else value.encode()).hex().upper()
+
+
+T = TypeVar("T")
+
+RETRY_AFTER_S = 20.0
+
+
+class IndexSearch:
+    """See `ports.store.Search`. Never raises for a broken index: then entries are kept in memory and looked through.
+
+    `indexed` speaks of whichever of the two answers, so its caller adds to the right one.
+    """
+
+    def __init__(self, index: FtsIndex, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._index = index
+        self._spare = LinearSearch()
+        self._monotonic = monotonic
+        self._down_until = float("-inf")
+
+    async def add(self, entries: Sequence[Entry]) -> None:
+        await hop(self._either, lambda: self._index.add(entries), lambda: self._spare.add(entries))
+
+    async def find(
+        self,
+        query: str,
+        *,
+        principal: str = "",
+        session_ids: Sequence[str] | None = None,
+        project: str | None = None,
+        limit: int = 10,
+    ) -> tuple[Match, ...]:
+        def first() -> tuple[Match, ...]:
+            return self._index.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
+
+        def second() -> tuple[Match, ...]:
+            return self._spare.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
+
+        return await hop(self._either, first, second)
+
+    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        return await hop(
+            self._either,
+            lambda: self._index.indexed(principal, session_id),
+            lambda: self._spare.indexed(principal, session_id),
+        )
+
+    async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        await hop(self._forget, principal, session_id, batch_ids)
+
+    def close(self) -> None:
+        self._index.close()
+
+    def _forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        """What cannot be taken out of the index goes with it: it is made anew from the archive."""
+        self._spare.forget(principal, session_id, batch_ids)
+        try:
+            self._index.forget(principal, session_id, batch_ids)
+        except IndexDown:
+            self._index.discard()
+
+    def _either(self, first: Callable[[], T], second: Callable[[], T]) -> T:
+        if self._monotonic() >= self._down_until:
+            try:
+                answer = first()
+            except IndexDown:
+                self._down_until = self._monotonic() + RETRY_AFTER_S
+            else:
+                self._spare.clear()
+                return answer
+        return second()

@@ -1,0 +1,1 @@
+"""What can be known of a text by itself: its specifics, its secrets, its tokens."""

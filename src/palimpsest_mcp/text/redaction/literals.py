@@ -1,0 +1,191 @@
+"""What a value is: a stand-in, a reference, words, or something drawn by a machine."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from functools import lru_cache
+
+from .letters import bits
+from .names import Proof
+from .patterns import compiled
+
+# Short words count at a word's beginning only.
+_STAND_IN = re.compile(
+    r"(?i)(?:(?<![a-z0-9])(?:your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme)|"
+    r"my[-_]?(?:secret|password|token|api|key|pass)|example|change[-_ ]?(?:me|this|it)|placeholder|redacted|filtered|"
+    r"censored|goes[-_ ]here|[-_ ]here\b|x{4,}|\*{3,}|\.{3,}|…|•{2,}|_{4,}|-{4,}|0{6,}|"
+    r"(?:0?123456789){1,8}(?:012?|10)?|(?:abcdefgh|abcdef(?![a-z])|abc123|xyz789)(?:ijklmnopqrstuvwxyz|ijkl|ij|i)?(?:1234567)?|"
+    r"foobar|not[-_ ]?(?:set|used|needed|real)|<[^<>]{0,60}>|\[[a-z _-]{3,40}\])"
+)
+_MAYBE_STAND_IN = compiled(  # quick, for what is no stand-in at all
+    r"(?i)your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replace|removed|fixme|my[-_]?[sptak]|example|"
+    r"change[-_ ]?[mti]|placeholder|redacted|filtered|censored|[-_ ]here|xxxx|\*\*\*|\.\.\.|…|••|____|----|000000|"
+    r"123456789|abcdef|abc123|xyz789|foobar|not[-_ ]?[sunr]|<[^<>]{0,60}>|\[[a-z _-]{3,40}\]"
+)
+_MAYBE_STAND_IN_WORD = re.compile(
+    r"(?i)example|your|todo|fake|mock|paste|lorem|dummy|sample|hidden|masked|insert|replaced?|removed|fixme|change(?:me)?|"
+    r"placeholder|redacted|filtered|censored|x{4,}|\*{3,}|\.{3,}|_{4,}|-{4,}|0{6,}|1234567890|abcdefgh|foobar"
+)
+# What people write around a stand-in: none of it is drawn.
+_AROUND = re.compile(
+    r"(?i)access|account|actual|add|admin|anthropic|api|app|auth|aws|azure|bearer|bot|change|claude|client|code|com|copy|"
+    r"credential|database|default|demo|dev|enter|fill|for|from|gemini|generate|github|gitlab|goes|google|here|hooks?|https?|"
+    r"insert|invalid|key|live|local|long|name|new|openai|org|pass(?:word|wd|phrase)?|paste|please|private|prod(?:uction)?|project|"
+    r"public|put|pwd|random|real|replace|repo|secret|secure|server|services?|set|slack|some|string|strong|stripe|super|test|"
+    r"that|the|this|tokens?|update|url|use|user|valid|value|webhook|with|www|your"
+)
+_JUDGED = 128  # characters of a value that are enough to tell
+_BESIDE = 7  # characters beside a stand-in that make no secret of it
+_REFERENCE = re.compile(
+    r"""(?x)
+    \$\{.* | \$\(.* | \$[A-Za-z_]\w*$ | \$\d$ | \{\{.* | \{[\w.\[\]"' -]*\}?$ | \#\{.* | @\w+@$ | %\(\w+\)s | %[sdrv]$
+    | %[A-Z_]+%$ | <%.* | `.* | !\w+.* | \*\w+$ | &\w+$ | \(.* | \[.* | \.{1,2}/.* | [A-Za-z]:\\.* | \w+\(.*
+    | (?:process|import|os|env|var|vars|secrets|settings|config|cfg|self|this|System|Deno|data|local|module|args|params|
+      options|opts|request|req|ctx|context|state|props|user|kwargs|event|session|app|conf|values|Values)\b(?:\?)?[.\[].*
+    | arn:.* | projects/.* | vault:.* | op://.* | ssm:.* | file:.* | \w+://[^\s@]*$
+    """
+)
+_TOP_FOLDER = re.compile(
+    r"~/|/(?:app|bin|boot|data|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|users|var|volumes|work)"
+    r"(?:/|$)",
+    re.IGNORECASE,
+)
+_CONSTANT = re.compile(
+    r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|string|str|int|integer|number|boolean|bool|"
+    r"bytes|object|any|optional|required|text|varchar|char|binary|uuid|default|unset|empty|ignored?|disabled|enabled|"
+    r"admin|root|guest|user|username|login|bearer|basic|jwt|oauth2?|hidden|invalid|valid|expired|missing|inherit|"
+    r"same-origin|include|omit|prompt|stdin|interactive|"
+    r"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY)$"
+)
+_PLAIN = re.compile(
+    r"(?x)[-+]?[\d_.,:/ eE+-]*\d[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+)+(?:[-+.][\w.+-]*)?$ | \d{4}-\d\d-\d\d.* "
+    r"| [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|cfg|ini|conf|html?|css|png|jpe?g|"
+    r"  gz|zip|log|db|sock)$"
+    r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* | [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
+)
+_MEMBER = re.compile(r"[A-Za-z_]+(?:(?:\.|->|::|\?\.)[A-Za-z_]+)+$")
+_SCOPE = re.compile(r"[^/]*/\d{8}/[a-z0-9-]+/[a-z0-9-]+/aws4_request$")
+_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
+_HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)$")
+_PIECE = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+")
+# Pairs of letters that one word in a thousand has side by side (counted over 6,811 words of code and prose).
+_ODD = re.compile(
+    r"a[q]|b[hknqvwxz]|c[bgjqxz]|d[kpqxz]|f[bghjkmnpqvwxz]|g[fjkpqvwxz]|h[bcdfghjkqvwxz]|i[hwy]|"
+    r"j[bcdfghjklmnqrtvwxyz]|k[bcfhjkmpqvxz]|l[hjqrwxz]|m[fghjkqrvwxyz]|n[jqwxz]|o[q]|p[fjkqvwxz]|"
+    r"q[abcdefghijklmnopqrstvwxyz]|r[hjqxz]|s[bjxz]|t[jqvxz]|u[hjquvwyz]|v[bcdfghjklnpqrtuvwxyz]|"
+    r"w[bcfgjkpquvwxyz]|x[ghjknquvwxyz]|y[bdfghjkqruvxy]|z[bcdfghjklmnpqrstuvwxyz]|[bcdfghjklmnpqrstvwxz]{5,}"
+)
+_DRAWN_BITS = 5.5  # a character, from 16 on: names in programs with digits in them have less
+_VOWEL = re.compile(r"[aeiouy]")
+
+
+def stands_in(value: str, beside: int) -> bool:
+    """Whether the value is a stand-in (`example`, `xxxx`, `your-key-here`) and no more than that.
+
+    Args:
+        beside: how many characters may stand beside it that no words of its kind explain; with more it is a secret
+            that happens to hold a stand-in.
+    """
+    return _stands_in(value[:_JUDGED], beside)
+
+
+@lru_cache(maxsize=4096)
+def _stands_in(value: str, beside: int) -> bool:
+    if not _MAYBE_STAND_IN.search(value.encode()):
+        return False
+    rest, found = _STAND_IN.subn(" ", value)
+    return bool(found) and sum(map(str.isalnum, _AROUND.sub(" ", rest))) <= beside
+
+
+def without_words(value: str) -> str:
+    """The value without stand-ins and the words that people write around them, wherever they stand in it."""
+    return _without_words(value[:_JUDGED])
+
+
+@lru_cache(maxsize=4096)
+def _without_words(value: str) -> str:
+    return _AROUND.sub("", _MAYBE_STAND_IN_WORD.sub("", value))
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether the value stands for a secret to come, names where it is, or is a constant: nothing to hide."""
+    if stands_in(value, _BESIDE) or _REFERENCE.match(value) or _CONSTANT.match(value):
+        return True
+    return len(set(value)) <= 2 or _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    """Whether it is a path; base64 may begin with a slash too."""
+    if not value.startswith(("/", "~/")):
+        return False
+    return bool(_TOP_FOLDER.match(value)) or not any(len(p) >= 16 and looks_random(p) for p in value.split("/"))
+
+
+def is_hex(value: str) -> bool:
+    """Whether it is a hexadecimal number, as hashes are."""
+    return bool(_HEX.match(value))
+
+
+def is_secret(value: str, proof: Proof, *, quoted: bool) -> bool:
+    """Whether a value proves to be a secret by what the name before it asks for; passwords are judged apart."""
+    if len(value) < 3 or is_stand_in(value):
+        return False
+    if not quoted and _MEMBER.match(value):
+        return False
+    if proof == "digits":
+        return value.isdigit() and 3 <= len(value) <= 8
+    if proof == "words":
+        return value.islower() and 12 <= len(value.split()) <= 24
+    if proof == "pair":
+        return _is_pair(value)
+    if proof == "signature":
+        return not quoted and (len(value) >= 20 and (looks_random(value) or bool(_HEX.match(value))))
+    if proof == "strong":
+        return len(value) >= 16 and looks_random(value) and not _UUID.match(value) and not _HEX.match(value)
+    return looks_random(value)
+
+
+def looks_random(value: str) -> bool:
+    """Whether a machine drew it: too many changes between classes of characters, or letters that make no words."""
+    return _looks_random(value[:_JUDGED])
+
+
+@lru_cache(maxsize=4096)
+def _looks_random(value: str) -> bool:
+    if len(value) < 8 or " " in value or _PLAIN.match(value) or _SCOPE.match(value):
+        return False
+    if _UUID.match(value) or (len(value) >= 16 and _HEX.match(value) and not value.isalpha()):
+        return True
+    pieces = _PIECE.findall(value)
+    size = sum(map(len, pieces))
+    if size < 8:
+        return False
+    letters = [piece for piece in pieces if not piece.isdigit()]
+    digits = [piece for piece in pieces if piece.isdigit()]
+    if not letters or (not digits and size < 16):
+        return False
+    odd = sum(len(piece) for piece in letters if not _is_word(piece))
+    short = [len(piece) for piece in pieces if len(piece) <= 3]
+    if odd * 4 >= size or (len(short) * 3 >= size and len(short) >= 4) or (len(digits) >= 3 and len(short) >= 4):
+        return True
+    return size >= 16 and ((odd + sum(short)) * 10 >= size * 6 or bits(value) >= _DRAWN_BITS * len(value))
+
+
+def _is_word(piece: str) -> bool:
+    """Whether letters of one case could be a word or a usual abbreviation."""
+    lowered = piece.lower()
+    if len(piece) <= 3:
+        return True
+    if piece.isupper() and len(piece) <= 5:
+        return True
+    return bool(_VOWEL.search(lowered)) and not _ODD.search(lowered)
+
+
+def _is_pair(value: str) -> bool:
+    try:
+        decoded = base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode().isprintable()

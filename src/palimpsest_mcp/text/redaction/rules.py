@@ -1,0 +1,272 @@
+"""Rule files in the TOML form of gitleaks, read strictly: a rule that cannot work is an error, never a gap."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, NoReturn, cast
+
+import msgspec
+
+from ...errors import InvalidSettings
+from ...ports.small_file import MOST_BYTES, read_small
+from .patterns import BadPattern, Pattern, compiled, fits_everything, kind_of
+
+_RULE_KEYS = frozenset(
+    {"id", "description", "regex", "keywords", "entropy", "secretGroup", "allowlist", "allowlists", "path", "tags"}
+    | {"reach", "random", "prefix", "beside"}  # ours
+)
+_ALLOW_KEYS = frozenset({"description", "condition", "regexes", "regexTarget", "stopwords", "paths", "commits"})
+_FILE_KEYS = frozenset(
+    {"title", "description", "minVersion", "reach", "beside", "extend", "rules", "allowlist", "allowlists"}
+)
+
+
+class Exemption(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file lets through (`allowlists`)."""
+
+    target: Literal["secret", "match", "line"] = "secret"
+    pattern: Pattern | None = None
+    words: tuple[bytes, ...] = ()
+    every: bool = False
+    """A pattern and a word must both fit; else one of them is enough."""
+
+    def lets_through(self, secret: bytes, match: bytes, line: bytes) -> bool:
+        text = secret if self.target == "secret" else match if self.target == "match" else line
+        by_pattern = self.pattern is not None and self.pattern.search(text) is not None
+        if by_pattern and not (self.every and self.words):
+            return True
+        lowered = secret.lower()
+        by_word = any(word in lowered for word in self.words)
+        return by_word and (by_pattern or not self.every or self.pattern is None)
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """One pattern and when it counts."""
+
+    id: str
+    kind: str
+    source: str
+    """The pattern as written."""
+    pattern: Pattern
+    keywords: tuple[str, ...]
+    """Lower case; a match must have one of them near. Empty: the pattern is tried on every text."""
+    entropy: float
+    """Bits a character that the secret must exceed (Shannon, over its own characters)."""
+    group: int
+    """The group that holds the secret; 0: the first that took part in the match, else the whole match."""
+    exemptions: tuple[Exemption, ...]
+    random: bool
+    """The secret must look drawn by a machine."""
+    prefix: bool
+    """A match begins with one of the keywords, in front of which stands no letter, digit or underscore."""
+    beside: int | None
+    """A stand-in (`example`, `xxxx`) is let through with at most so many characters beside it; None: none is."""
+    reach: int
+    """Bytes on both sides of a keyword's beginning in which a match lies; 0: anywhere in the text."""
+
+
+class RuleFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule file, compiled."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    disabled: frozenset[str]
+    """Ids of rules of earlier files that this one turns off."""
+    unusable: tuple[str, ...] = ()
+    """Ids of rules that look at file names only: there are none here."""
+
+
+def default_rules() -> RuleFile:
+    """The rules that come with the program."""
+    text = resources.files(__package__ or "").joinpath("default_rules.toml").read_text("utf-8")
+    return _Reader("default_rules.toml").read(text)
+
+
+def load_rules(path: Path) -> RuleFile:
+    """A user's rule file.
+
+    Raises:
+        InvalidSettings: the file cannot be read, or a rule cannot work; it names file, rule and what to do.
+    """
+    reader = _Reader(str(path))
+    try:
+        return reader.read(read_small(path, beside=path.parent).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            reader.refuse("it is not UTF-8", "Save the file as UTF-8.")
+        reason = (error.strerror if isinstance(error, OSError) else "") or type(error).__name__
+        raise InvalidSettings(
+            f"The rule file {path} cannot be read: {reason}.",
+            next=f"Name a regular file of at most {MOST_BYTES:,} bytes in redaction_rule_files, or take it out.",
+        ) from None
+
+
+def combine(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
+    """The rules of all files: a later file replaces rules of the same id and turns off those it names."""
+    rules: dict[str, Rule] = {}
+    for file in files:
+        for rule_id in file.disabled:
+            rules.pop(rule_id, None)
+        rules.update((rule.id, rule) for rule in file.rules)
+    return tuple(rules.values())
+
+
+@lru_cache(maxsize=1024)
+def entropy(text: bytes) -> float:
+    """Shannon's entropy of the bytes, in bits a byte."""
+    total = len(text)
+    return -sum(n / total * math.log2(n / total) for n in map(text.count, set(text))) if total else 0.0
+
+
+class _Reader:
+    """Reads one file; knows its name for errors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, what: str, todo: str, rule_id: str = "") -> NoReturn:
+        where = f"Rule {rule_id!r} in {self.name}" if rule_id else f"The rule file {self.name}"
+        raise InvalidSettings(f"{where}: {what}.", next=todo)
+
+    def read(self, text: str) -> RuleFile:
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            self.refuse(f"it is not TOML: {error}", "Correct the file at that line.")
+        self._known(data, _FILE_KEYS, "")
+        extend = self._table(data.get("extend", {}), "extend", "")
+        if extend.keys() - {"useDefault", "disabledRules"}:
+            self.refuse(
+                "`extend` takes useDefault and disabledRules only", "List further files in redaction_rule_files."
+            )
+        shared = self._exemptions(data, "")
+        reach = self._number(data, "reach", "")
+        beside = int(self._number(data, "beside", "")) if "beside" in data else None
+        rules: list[Rule] = []
+        unusable: list[str] = []
+        for raw in self._tables(data.get("rules", []), "rules", ""):
+            rule_id = raw.get("id")
+            if not isinstance(rule_id, str) or not rule_id:
+                self.refuse(f"rule number {len(rules) + len(unusable) + 1} has no id", "Give every rule an id.")
+            if "regex" not in raw and "path" in raw:
+                unusable.append(rule_id)
+            else:
+                rules.append(self._rule(rule_id, raw, shared, int(reach), beside))
+        twice = [rule_id for rule_id, n in Counter(rule.id for rule in rules).items() if n > 1]
+        if twice:
+            self.refuse("another rule has the same id", "Give each rule its own id.", twice[0])
+        disabled = frozenset(self._strings(extend, "disabledRules", ""))
+        return RuleFile(name=self.name, rules=tuple(rules), disabled=disabled, unusable=tuple(unusable))
+
+    def _rule(
+        self, rule_id: str, raw: dict[str, Any], shared: tuple[Exemption, ...], reach: int, beside: int | None
+    ) -> Rule:
+        self._known(raw, _RULE_KEYS, rule_id)
+        source = raw.get("regex")
+        if not isinstance(source, str) or not source:
+            self.refuse("it has no regex", "Add one, or take the rule out.", rule_id)
+        pattern = self._pattern(source, "regex", rule_id)
+        if pattern.search(b""):
+            self.refuse("its regex matches the empty text", "Make it ask for at least one character.", rule_id)
+        if fits_everything(pattern, whole=True):
+            self.refuse("its regex matches every text", "Name what the secret begins with or is made of.", rule_id)
+        group = int(self._number(raw, "secretGroup", rule_id))
+        if group > pattern.groups:
+            self.refuse(f"secretGroup is {group}, the regex has {pattern.groups}", "Name an existing group.", rule_id)
+        return Rule(
+            id=rule_id,
+            kind=kind_of(rule_id),
+            source=source,
+            pattern=pattern,
+            keywords=tuple(word.lower() for word in self._strings(raw, "keywords", rule_id) if word),
+            entropy=self._number(raw, "entropy", rule_id),
+            group=group,
+            exemptions=(*self._exemptions(raw, rule_id), *shared),
+            random=raw.get("random") is True,
+            prefix=raw.get("prefix") is True,
+            beside=int(self._number(raw, "beside", rule_id)) if "beside" in raw else beside,
+            reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
+        )
+
+    def _exemptions(self, raw: dict[str, Any], rule_id: str) -> tuple[Exemption, ...]:
+        lists = self._tables(raw.get("allowlists", []), "allowlists", rule_id)
+        if "allowlist" in raw:
+            lists = [self._table(raw["allowlist"], "allowlist", rule_id), *lists]
+        return tuple(self._exemption(one, rule_id) for one in lists if not _needs_a_file(one))
+
+    def _exemption(self, raw: dict[str, Any], rule_id: str) -> Exemption:
+        self._known(raw, _ALLOW_KEYS, rule_id)
+        target = raw.get("regexTarget", "secret")
+        if target not in ("secret", "match", "line"):
+            self.refuse("regexTarget must be secret, match or line", "Correct regexTarget.", rule_id)
+        words = self._strings(raw, "stopwords", rule_id)
+        if "" in words:
+            self.refuse("an empty stopword of its allowlist lets everything through", "Take it out.", rule_id)
+        return Exemption(
+            target=target,
+            pattern=self._any_of(self._strings(raw, "regexes", rule_id), rule_id),
+            words=tuple(word.lower().encode() for word in words),
+            every=_every(raw),
+        )
+
+    def _any_of(self, sources: list[str], rule_id: str) -> Pattern | None:
+        for source in sources:
+            if fits_everything(self._pattern(source, "allowlist", rule_id), whole=False):
+                self.refuse(
+                    "a regex of its allowlist lets everything through",
+                    "Anchor it with ^ and $ and name what may stay, or take it out.",
+                    rule_id,
+                )
+        return compiled("|".join(f"(?:{source})" for source in sources)) if sources else None
+
+    def _pattern(self, source: str, where: str, rule_id: str) -> Pattern:
+        try:
+            return compiled(source)
+        except BadPattern as error:
+            self.refuse(f"its {where} is not a pattern that RE2 takes ({error})", _RE2_HELP, rule_id)
+
+    def _known(self, raw: dict[str, Any], known: frozenset[str], rule_id: str) -> None:
+        unknown = sorted(raw.keys() - known)
+        if unknown:
+            self.refuse(f"unknown key {unknown[0]!r}", f"Use {', '.join(sorted(known))}.", rule_id)
+
+    def _table(self, value: Any, name: str, rule_id: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self.refuse(f"{name} must be a table", f"Write it as [{name}].", rule_id)
+        return cast("dict[str, Any]", value)
+
+    def _tables(self, value: Any, name: str, rule_id: str) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            self.refuse(f"{name} must be an array of tables", f"Write each one as [[{name}]].", rule_id)
+        return [self._table(one, name, rule_id) for one in cast("list[Any]", value)]
+
+    def _strings(self, raw: dict[str, Any], key: str, rule_id: str) -> list[str]:
+        value = raw.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[Any]", value)):
+            self.refuse(f"{key} must be an array of strings", f"Correct {key}.", rule_id)
+        return cast("list[str]", value)
+
+    def _number(self, raw: dict[str, Any], key: str, rule_id: str) -> float:
+        value = raw.get(key, 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            self.refuse(f"{key} must be a number, 0 or more", f"Correct {key}.", rule_id)
+        return value
+
+
+_RE2_HELP = "Rewrite it without look-around and back references: github.com/google/re2/wiki/Syntax."
+
+
+def _every(raw: dict[str, Any]) -> bool:
+    return str(raw.get("condition", "OR")).upper() in ("AND", "&&")
+
+
+def _needs_a_file(raw: dict[str, Any]) -> bool:
+    """Whether an allowlist speaks of paths or commits only, or demands them: texts here have neither."""
+    files = bool(raw.get("paths") or raw.get("commits"))
+    return files and (_every(raw) or not (raw.get("regexes") or raw.get("stopwords")))

@@ -1,0 +1,4 @@
+"""Token counts, and the windows of models and hosts.
+
+`count` counts exactly by a vocabulary, or by the nearest with a factor; `windows` and `model_table` say how many fit.
+"""

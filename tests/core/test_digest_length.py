@@ -1,0 +1,60 @@
+"""No digest is longer than the policy says, whatever it stands for (D20)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.models.reports import Report
+
+pytestmark = pytest.mark.anyio
+Messages = list[dict[str, Any]]
+
+
+def table(rows: int) -> str:
+    draw = random.Random(rows)
+    return "id,city,name\n" + "\n".join(f"{n},Oslo,item {draw.randrange(10**6)} of HAT{n:05}" for n in range(rows))
+
+
+def messages_of(*results: str) -> Messages:
+    messages: Messages = [{"role": "user", "content": "Look at this."}]
+    for n, text in enumerate((*results, "ok", "ok", "ok")):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": f"./run {n}"}}
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": text}]})
+    return [*messages, {"role": "user", "content": "And?"}]
+
+
+async def compacted(p: Palimpsest, *results: str, **how: Any) -> Report:
+    done = await p.compact_messages(messages_of(*results), session_id="s", keep_last=3, force=True, **how)
+    return done.report
+
+
+@pytest.mark.parametrize("how", [{}, {"target": 0.3}, {"target": 0.05}, {"policy": "anchored"}])
+async def test_a_long_result_gets_a_digest_of_whole_records_within_the_length(
+    p: Palimpsest, how: dict[str, Any]
+) -> None:
+    report = await compacted(p, table(6_000), **how)
+    (batch,) = report.batches
+    assert batch.mode == "digest" and 1_500 < batch.digest_tokens <= 2_000
+    assert batch.specifics.shown > 100
+    digest = (await p.record("s", batch.batch_id)).digest_replacing_inline.split("\n")
+    rows = set(table(6_000).split("\n"))
+    assert sum(line in rows for line in digest) > 30, "rows, no list of values"
+
+
+async def test_several_long_results_get_a_digest_each_rather_than_a_part_of_one(p: Palimpsest) -> None:
+    report = await compacted(p, *(table(300 + n) for n in range(4)))
+    assert {batch.items for batch in report.batches} == {1} and len(report.batches) > 2
+    assert all(batch.mode == "digest" and batch.digest_tokens <= 2_000 for batch in report.batches)
+
+
+async def test_a_longer_digest_is_what_a_user_may_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_POLICY__MAX_DIGEST_TOKENS", "6000")
+    async with Palimpsest.open(tmp_path) as p:
+        report = await compacted(p, table(3_000))
+    assert 2_000 < report.batches[0].digest_tokens <= 6_000

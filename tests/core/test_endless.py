@@ -1,0 +1,98 @@
+"""A session that never ends: passes go on, digests go up a level (L16), and everything promised still holds."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+
+pytestmark = pytest.mark.anyio
+
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
+ROUNDS, WINDOW = (35, 48_000) if LONG else (14, 24_000)
+"""In the smaller window digests go up a level within half as many rounds."""
+A_ROUND = 6
+LINES = 110
+TARGET = 0.5
+Messages = list[dict[str, Any]]
+_TICKET = re.compile(r"AX-\d{5}")
+_VALUE = re.compile(r"[A-Z]{2}-\d{5}|/srv/\S+|\d+\.\d+ ms")
+
+
+def turns(first: int, count: int) -> Messages:
+    """Calls with results of some 4,000 tokens; each names some values that earlier ones named too."""
+    messages: Messages = []
+    for n in range(first, first + count):
+        call = f"toolu_{n:05d}"
+        messages.append(
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"./probe --turn {n}"}}
+                ],
+            }
+        )
+        lines = [f"turn {n} of the probe, {6 + n % 5} shards"]
+        lines += [
+            f"shard AX-{10_000 + n * 20 + k} wrote /srv/out/{n:04d}/part-{k:02d}.bin in {n}.{k} ms" for k in range(20)
+        ]
+        lines += [f"again AX-{10_000 + (n * 7 + k) % (20 * max(1, n))} from turn {n - 1}" for k in range(6)]
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": "\n".join(lines)}]}
+        )
+    return messages
+
+
+def results(messages: Messages) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for message in messages:
+        content: str | list[dict[str, Any]] = message["content"]
+        if not isinstance(content, str):
+            found |= {block["tool_use_id"]: block["content"] for block in content if block["type"] == "tool_result"}
+    return found
+
+
+async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:
+    whole: Messages = [{"role": "user", "content": "Watch the probe until it fails."}]
+    context: Messages = list(whole)
+    passes = lifted_in = 0
+    for round_ in range(ROUNDS):
+        new = turns(A_ROUND * round_, A_ROUND)
+        whole += [*new, {"role": "user", "content": f"And round {round_}?"}]
+        before = results(context)
+        done = await p.compact_messages(
+            [*context, *whole[len(context) :]], session_id="endless", window_tokens=WINDOW, target=TARGET, force=True
+        )
+        context = done.messages
+        assert done.report.after.ratio is not None and done.report.after.ratio <= TARGET, (round_, done.report.reason)
+        passes += bool(done.report.batches)
+        after, originals = results(context), results(whole)
+        rewritten = {call for call, text in before.items() if after[call] != text != originals[call]}
+        rows = [row for row in await p.list_offloaded("endless") if row.state == "replaced"]
+        raised = {item for row in rows if row.level > 1 for item in row.item_ids}
+        assert rewritten <= raised, "a digest keeps its bytes at its level"
+        lifted_in += bool(rewritten)
+        for row in rows:
+            counts = row.specifics
+            assert counts.shown + counts.elsewhere + counts.left_out == counts.total
+    assert passes >= ROUNDS - 5 and lifted_in >= 3
+    texts = results(whole)
+    known = set(_VALUE.findall("\n".join(texts.values())))
+    for call, text in results(context).items():
+        shown = [line for line in text.split("\n") if not line.startswith("[")]
+        assert set(_VALUE.findall("\n".join(shown))) <= known, call
+    view = set(_TICKET.findall("\n".join(results(context).values())))
+    for row in await p.list_offloaded("endless"):
+        if row.state == "replaced":
+            own = [_TICKET.findall(texts[name]) for name in row.item_ids]
+            missing = sum(len(set(tickets) - view) for tickets in own)
+            left_out = row.specifics.by_class["issue"].left_out
+            assert missing <= left_out, "what is said to stand elsewhere stands there"
+        for one in await p.restore_batch("endless", row.batch_id):
+            assert one.text == texts[one.item_id.partition("#")[0]]
+    assert await p.expand_messages(context, session_id="endless") == whole
+    assert not (await p.verify("endless")).findings

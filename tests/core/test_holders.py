@@ -1,0 +1,156 @@
+"""What is said to stand elsewhere stands there, or counts as left out from then on (D8, D9)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.compaction.levels import left_to
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.digest.recount import shown_in
+from palimpsest_mcp.models.items import Specific
+from palimpsest_mcp.models.reports import BatchView
+
+pytestmark = pytest.mark.anyio
+Messages = list[dict[str, Any]]
+_TICKET = re.compile(r"OPS-\d{5}")
+
+
+def turns(first: int, count: int, *, repeats: int) -> Messages:
+    """Results that name tickets of their own, and once more those of the result `repeats` before."""
+    messages: Messages = []
+    for n in range(first, first + count):
+        call = f"toolu_{n:03d}"
+        use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"./tickets --page {n}"}}
+        lines = [
+            f"OPS-{10_000 + 40 * n + k} is waiting for its owner to answer since the last review" for k in range(40)
+        ]
+        old = n - repeats
+        lines += [
+            f"OPS-{10_000 + 40 * old + k} was seen on this page as well, nothing new" for k in range(40) if old >= 0
+        ]
+        result = {"type": "tool_result", "tool_use_id": call, "content": "\n".join(lines)}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    return messages
+
+
+def session(count: int, *, repeats: int = 6) -> Messages:
+    asked: Messages = [{"role": "user", "content": "List the tickets."}]
+    return [*asked, *turns(0, count, repeats=repeats), {"role": "user", "content": "Which are open?"}]
+
+
+async def rows(p: Palimpsest, name: str) -> dict[str, BatchView]:
+    return {row.batch_id: row for row in await p.list_offloaded(name)}
+
+
+def leaving(found: dict[str, BatchView]) -> tuple[str, str]:
+    """A batch that leaves specifics to an earlier one, and that one."""
+    for name, row in found.items():
+        for holder in row.specifics.holders:
+            if holder != name and holder in found:
+                return name, holder
+    raise AssertionError("no batch leaves anything to another")
+
+
+def sums_up(row: BatchView) -> bool:
+    counts = row.specifics
+    classes = counts.by_class.values()
+    return (
+        counts.shown + counts.elsewhere + counts.left_out == counts.total
+        and sum(one.elsewhere for one in classes) == counts.elsewhere
+        and sum(one.left_out for one in classes) == counts.left_out
+        and all(one.shown + one.elsewhere + one.left_out == one.total for one in classes)
+    )
+
+
+async def test_what_the_host_dropped_holds_nothing_any_more(p: Palimpsest) -> None:
+    messages = session(20)
+    done = await p.compact_messages(messages, session_id="s", target=0.5, keep_last=3, force=True)
+    before = await rows(p, "s")
+    name, holder = leaving(before)
+    gone = {item.partition("#")[0] for item in before[holder].item_ids}
+    shorter = [one for one in done.messages if not _of(one, gone)]
+    after = await p.compact_messages(shorter, session_id="s", window_tokens=10**6)
+    now = (await rows(p, "s"))[name]
+    lost = before[name].specifics.holders[holder]
+    assert now.specifics.left_out == before[name].specifics.left_out + lost
+    assert now.specifics.elsewhere == before[name].specifics.elsewhere - lost
+    assert sums_up(now) and sums_up(before[name])
+    assert now.digest == before[name].digest
+    assert any("count as left out" in note for note in after.report.notes)
+    shown = await p.show_context("s")
+    assert next(row for row in shown.batches if row.batch_id == name).specifics == now.specifics
+    assert any("count as left out" in one.what for one in (await p.verify("s")).findings)
+
+
+async def test_a_batch_that_was_put_back_holds_nothing_any_more(p: Palimpsest) -> None:
+    await p.compact_messages(session(20), session_id="s", target=0.5, keep_last=3, force=True)
+    before = await rows(p, "s")
+    name, holder = leaving(before)
+    await p.reinstate("s", holder)
+    now = (await rows(p, "s"))[name]
+    assert now.specifics.left_out > before[name].specifics.left_out
+    assert sums_up(now)
+
+
+async def test_a_fork_counts_what_it_does_not_show(p: Palimpsest) -> None:
+    done = await p.compact_messages(session(20), session_id="s", target=0.5, keep_last=3, force=True)
+    before = await rows(p, "s")
+    name, holder = leaving(before)
+    await p.compact_messages(done.messages, session_id="whole", parent="s", window_tokens=10**6)
+    assert (await rows(p, "whole"))[name].specifics == before[name].specifics
+    gone = {item.partition("#")[0] for item in before[holder].item_ids}
+    part = [one for one in done.messages if not _of(one, gone)]
+    await p.compact_messages(part, session_id="part", parent="s", window_tokens=10**6)
+    assert (await rows(p, "part"))[name].specifics.left_out > before[name].specifics.left_out
+    assert (await rows(p, "s"))[name].specifics == before[name].specifics
+
+
+async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_replaces(p: Palimpsest) -> None:
+    messages = session(30, repeats=13)
+    context, end = messages[:51], messages[-1:]
+    done = await p.compact_messages([*context, *end], session_id="s", target=0.5, keep_last=3, force=True)
+    whole = [*done.messages[:-1], *messages[51:]]
+    second = await p.compact_messages(whole, session_id="s", target=0.3, keep_last=3, force=True)
+    third = await p.compact_messages(second.messages, session_id="s", target=0.5, keep_last=3, force=True)
+    found = await rows(p, "s")
+    raised = [row for row in found.values() if row.level > 1 and row.state == "replaced"]
+    assert raised
+    replaced = {name for name, row in found.items() if row.state == "superseded"}
+    dependents = [row for row in found.values() if row.state == "replaced" and replaced & row.specifics.holders.keys()]
+    assert dependents, "something was left to a digest that is no longer there"
+    view = "\n".join(row.digest for row in found.values() if row.state == "replaced")
+    for row in dependents:
+        record = await p.record("s", row.batch_id)
+        assert row.specifics == record.specifics, "nothing was lost"
+        missing = {one for item in record.items for one in _TICKET.findall(str(item.result))} - set(
+            _TICKET.findall(view)
+        )
+        assert len(missing) <= row.specifics.left_out
+    assert third.report.status in ("compacted", "nothing_to_do", "target_not_reached")
+
+
+async def test_what_others_left_to_a_digest_is_found(p: Palimpsest) -> None:
+    await p.compact_messages(session(20), session_id="s", target=0.5, keep_last=3, force=True)
+    found = await rows(p, "s")
+    name, holder = leaving(found)
+    records = {one: await p.record("s", one) for one in found}
+    held: dict[Specific, str] = {}
+    for one, record in records.items():
+        for item in record.items:
+            for specific in shown_in(record.part(item), p.given.registry):
+                held.setdefault(specific, one)
+    others = [record for one, record in records.items() if one != holder]
+    carried = {text for _, text in left_to(p.given, {holder}, held, others, [])}
+    own = {one for item in records[name].items for one in _TICKET.findall(str(item.result))}
+    left = own - set(_TICKET.findall(found[name].digest))
+    there = {specific.text for specific, one in held.items() if one == holder}
+    assert left & there and left & there <= carried <= there
+    assert not left_to(p.given, {"offload_9999"}, held, others, [])
+
+
+def _of(message: dict[str, Any], calls: set[str]) -> bool:
+    content: str | list[dict[str, Any]] = message["content"]
+    return not isinstance(content, str) and any(one.get("tool_use_id", one.get("id")) in calls for one in content)

@@ -1,0 +1,33 @@
+"""Texts made to be slow. Work is measured in processor time and compared with a text four times as long."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from palimpsest_mcp.text.redaction.redactor import RuleRedactor
+
+SIZE = 1 << 15
+
+
+def seconds(redactor: RuleRedactor, text: str) -> float:
+    started = time.process_time()
+    redactor.redact(text)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a", "password=", "password: ", '"password":"', "-----BEGIN PRIVATE KEY-----", "ghp_", "a@",
+        "4539 1488 ", "%3D", "\\",
+        "&quot;", "://a:", "[redacted:", "Cookie: a=b;", "cookie=", "+1 2 3 ", "secret_", "\x00", "\ud800",
+        "the password is ",
+    ],
+)  # fmt: skip
+def test_time_grows_with_the_text_and_no_faster(redactor: RuleRedactor, piece: str) -> None:
+    text = piece * (SIZE // len(piece))
+    seconds(redactor, text)  # the automata are built
+    short = min(seconds(redactor, text) for _ in range(2))
+    assert seconds(redactor, text * 4) < 10 * short + 0.25, "four times the text, with room for a busy machine"
