@@ -345,7 +345,7 @@ async def _transcript(facade: Palimpsest, session: str) -> Path:
     """
     import os
 
-    from ..hosts.claude_code.places import transcripts_of
+    from ..hosts.claude_code.settings import transcripts_of
 
     name = session.removesuffix(".jsonl")
     if (read := await facade.file_of(session)) is not None and read.suffix == ".jsonl":

@@ -273,11 +273,11 @@ class KeptHandoffs:
 
     def _masked_fields(self, template: Template, stated: dict[str, Any]) -> dict[str, Any]:
         """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
-        given = msgspec.to_builtins(template.model(**stated))
+        fields = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
-        _each_text(given, lambda text: texts.append(text) or text)
+        _each_text(fields, lambda text: texts.append(text) or text)
         masked = iter(self._given.redactor.redact_all(texts))
-        whole = msgspec.convert(_each_text(given, lambda _: next(masked).text), template.model)
+        whole = msgspec.convert(_each_text(fields, lambda _: next(masked).text), template.model)
         return {name: getattr(whole, name) for name in stated}
 
     def _unknown(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import stat
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from .platforms import Flush, Replace, flush_for, replace_for
+
+if TYPE_CHECKING:
+    import asyncio
 
 Release: TypeAlias = Callable[[], None]
 LOCK_POLL_S = 0.002
@@ -270,6 +272,8 @@ async def hop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
     A cancelled caller stops waiting, the work does not stop in the middle: what it wrote is whole, only unacknowledged.
     """
+    import asyncio  # a hook that only reads small files starts without it
+
     running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(running)

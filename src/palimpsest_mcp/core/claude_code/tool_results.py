@@ -76,13 +76,13 @@ class ToolResults:
     async def _turn(self, one: Conversation, call: HookCall) -> AsyncGenerator[None]:
         """The turn of one result. While it waits it belongs to nobody else; it is late once it gave up, or its hook
         was called off."""
-        given = False
+        taken = False
         try:
             async with self._conversations.turn(one, wait_s=self._wait_s):
-                given = True
+                taken = True
                 yield
         finally:
-            if not given:
+            if not taken:
                 one.late.append(call)
 
     async def _take_late(self, one: Conversation) -> None:

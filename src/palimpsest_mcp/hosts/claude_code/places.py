@@ -1,18 +1,13 @@
-"""Where Claude Code keeps its sessions."""
+"""Where Claude Code keeps what is its own. Imports next to nothing: a status line has no time for more."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-
-# Where Claude Code keeps what is its own. Imports next to nothing: a status line has no time for more.
-
 
 TYPE_CHECKING = False
-
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CONFIG_FOLDER = "CLAUDE_CONFIG_DIR"
 _MANAGED = {
@@ -37,14 +32,3 @@ def settings_files(environ: Mapping[str, str], home: str, project: str) -> list[
     if project:
         found += [os.path.join(project, ".claude", name) for name in ("settings.json", "settings.local.json")]
     return [*found, os.path.join(_MANAGED.get(sys.platform, "/etc/claude-code"), "managed-settings.json")]
-
-
-_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
-
-
-def transcripts_of(session_id: str, environ: Mapping[str, str], home: Path) -> list[Path]:
-    """Every transcript of a session's id, in whatever project; the newest first."""
-    if not _ID.fullmatch(session_id):
-        return []
-    found = list((Path(config_folder(environ, str(home))) / "projects").glob(f"*/{session_id}.jsonl"))
-    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)

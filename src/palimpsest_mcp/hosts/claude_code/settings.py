@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from ...models.host_table import HostOverrides
 from ...models.tools import HOST_EVENT
-from .places import global_file, settings_files
+from .places import config_folder, global_file, settings_files
 
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
@@ -270,3 +270,14 @@ def _object(value: Any) -> Object:
 
 def _list(value: Any) -> Sequence[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+def transcripts_of(session_id: str, environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Every transcript of a session's id, in whatever project; the newest first."""
+    if not _ID.fullmatch(session_id):
+        return []
+    found = list((Path(config_folder(environ, str(home))) / "projects").glob(f"*/{session_id}.jsonl"))
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
