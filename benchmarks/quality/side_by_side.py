@@ -31,12 +31,12 @@ class Beside:
             self.missing = {"all peers": str(reason)}
             return
         for name, row in rows.items():
-            found = self._given(name, row, session, tell=True)
+            found = self._deps(name, row, session, tell=True)
             # Where a peer saves little, nothing is compared with what it keeps of the twin.
             if found is not None and session.name in CHANGED and found.saved >= LEAST_SAVED:
-                self._given(name, row, twin, tell=False)
+                self._deps(name, row, twin, tell=False)
 
-    def _given(self, name: str, row: Row, session: Session, *, tell: bool) -> Scores | None:
+    def _deps(self, name: str, row: Row, session: Session, *, tell: bool) -> Scores | None:
         try:
             made = output(row, session.file)
         except Skipped as reason:

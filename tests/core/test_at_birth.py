@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.core.compaction.at_birth import Born, ToolAnswer, shrink_at_birth
+from palimpsest_mcp.core.compaction.at_birth import ShrunkResult, ToolAnswer, shrink_at_birth
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.sessions import Sessions
 from palimpsest_mcp.hosts.claude_code.results import result_of
@@ -38,13 +38,13 @@ class Shop:
 
     def __init__(self, palimpsest: Palimpsest, tmp_path: Path) -> None:
         self.p = palimpsest
-        self.sessions = Sessions(palimpsest.given)
+        self.sessions = Sessions(palimpsest.deps)
         self.transcript = tmp_path / "projects" / "-p" / f"{SID}.jsonl"
 
     async def info(self) -> SessionInfo:
         return await self.sessions.ensure(SID, host="claude-code")
 
-    async def born(self, tool: str, response: Any, *, call: str = "toolu_1", **more: Any) -> Born | None:
+    async def born(self, tool: str, response: Any, *, call: str = "toolu_1", **more: Any) -> ShrunkResult | None:
         answer = ToolAnswer(
             tool_name=tool,
             tool_input=more.pop("tool_input", {"command": "./run"}),
@@ -53,7 +53,7 @@ class Shop:
             transcript_path=str(self.transcript),
             **more,
         )
-        return await shrink_at_birth(self.p.given, self.sessions, await self.info(), answer)
+        return await shrink_at_birth(self.p.deps, self.sessions, await self.info(), answer)
 
 
 def bash(stdout: str, **more: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ async def forged(p: Palimpsest, messages: list[dict[str, Any]], **changes: Any) 
     record = await p.record("s", done.report.batches[0].batch_id)
     counts = msgspec.structs.replace(record.specifics, **changes)
     false = msgspec.structs.replace(record, batch_id="offload_9001", specifics=counts)
-    await p.given.store.archive.append(SessionKey("s"), [false])
+    await p.deps.store.archive.append(SessionKey("s"), [false])
     return record
 
 
@@ -55,14 +55,14 @@ async def test_another_version_of_the_registry_counts_nothing_again(tmp_path: Pa
 
     async with Palimpsest.open(tmp_path / "home") as p:
         await forged(p, session(20), left_out=0)
-        newer = Palimpsest(replace(p.given, registry=Newer()), p.settings)
+        newer = Palimpsest(replace(p.deps, registry=Newer()), p.settings)
         assert (await newer.verify()).ok
 
 
 async def test_masks_of_other_rules_are_a_note(p: Palimpsest, session: MakeSession) -> None:
     record = await forged(p, session(20))
     false = msgspec.structs.replace(record, batch_id="offload_9002", redaction={"email": 3})
-    await p.given.store.archive.append(SessionKey("s"), [false])
+    await p.deps.store.archive.append(SessionKey("s"), [false])
     report = await p.verify()
     assert report.ok
     assert any("masked by other rules" in one.what for one in report.findings)

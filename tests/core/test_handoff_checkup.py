@@ -87,7 +87,7 @@ class BadDisk(RealDisk):
 async def test_one_that_the_disk_does_not_give_back_costs_itself_alone(p: Palimpsest) -> None:
     path = await written(p)
     await written(p, "Another task")
-    store = DiskStore(p.settings.home, clock=p.given.clock, random_hex=p.given.random_hex, disk=BadDisk(path))
+    store = DiskStore(p.settings.home, clock=p.deps.clock, random_hex=p.deps.random_hex, disk=BadDisk(path))
     async with Palimpsest.open(p.settings.home, store=store) as again:
         (found,) = await findings(again)
         assert found.severity == "damage" and "cannot be read (EIO)" in found.what and found.where == str(path)

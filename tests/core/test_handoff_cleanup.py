@@ -235,7 +235,7 @@ async def test_what_a_writer_changes_meanwhile_is_left_alone(
     found = await store.handoffs.list()
     for path in (one.path for one in found if one.name == name):
         edit(Path(path))
-    monkeypatch.setattr(store.handoffs, "list", lambda principal="": _given(found))
+    monkeypatch.setattr(store.handoffs, "list", lambda principal="": _deps(found))
     done = await world.clean()
     monkeypatch.undo()
     kept = [one for one in await store.handoffs.list() if one.name == name]
@@ -243,7 +243,7 @@ async def test_what_a_writer_changes_meanwhile_is_left_alone(
     assert "meanwhile" in done.notes[-1] and await store.handoffs.removed() == ()
 
 
-async def _given(found: tuple[StoredHandoff, ...]) -> tuple[StoredHandoff, ...]:
+async def _deps(found: tuple[StoredHandoff, ...]) -> tuple[StoredHandoff, ...]:
     return found
 
 

@@ -279,7 +279,7 @@ async def test_a_text_that_still_matches_is_not_written_and_the_error_names_kind
             return tuple(map(self.redact, texts))
 
     await p.record_items("s", worked())
-    object.__setattr__(p.given, "redactor", Late())
+    object.__setattr__(p.deps, "redactor", Late())
     with pytest.raises(HandoffSecret) as refused:
         await p.write_handoff("s", TASK, fields={"questions": ["open sesame opens it, does it?"]})
     assert (refused.value.kinds, refused.value.where) == (("github-token",), ("Key Context for Continuation",))

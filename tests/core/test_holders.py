@@ -140,15 +140,15 @@ async def test_what_others_left_to_a_digest_is_found(p: Palimpsest) -> None:
     held: dict[Specific, str] = {}
     for one, record in records.items():
         for item in record.items:
-            for specific in shown_in(record.part(item), p.given.registry):
+            for specific in shown_in(record.part(item), p.deps.registry):
                 held.setdefault(specific, one)
     others = [record for one, record in records.items() if one != holder]
-    carried = {text for _, text in left_to(p.given, {holder}, held, others, [])}
+    carried = {text for _, text in left_to(p.deps, {holder}, held, others, [])}
     own = {one for item in records[name].items for one in _TICKET.findall(str(item.result))}
     left = own - set(_TICKET.findall(found[name].digest))
     there = {specific.text for specific, one in held.items() if one == holder}
     assert left & there and left & there <= carried <= there
-    assert not left_to(p.given, {"offload_9999"}, held, others, [])
+    assert not left_to(p.deps, {"offload_9999"}, held, others, [])
 
 
 def _of(message: dict[str, Any], calls: set[str]) -> bool:

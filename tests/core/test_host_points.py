@@ -51,7 +51,7 @@ async def test_another_client_that_asks_does_not_become_the_host(p: Palimpsest) 
 
 
 async def test_an_adapter_of_ours_is_named_at_the_point_in_every_answer(p: Palimpsest) -> None:
-    attached = Palimpsest(p.given, p.settings, attached="claude-code")
+    attached = Palimpsest(p.deps, p.settings, attached="claude-code")
     await attached.record_items("s", calls(), host="claude-code")
     usage = await attached.check_context_ratio("s", model="claude-opus-5-5", host="claude-code")
     assert "967,000" in usage.host_compaction_point and "plugin then puts digests" in usage.host_compaction_point

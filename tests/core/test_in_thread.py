@@ -39,11 +39,11 @@ def with_held(p: Palimpsest) -> tuple[Palimpsest, threading.Event, threading.Eve
     begun, let_go = threading.Event(), threading.Event()
 
     def digester_for(counter: ContentCounter) -> InThread:
-        held = Held(p.given.registry, counter)
+        held = Held(p.deps.registry, counter)
         held.begun, held.let_go = begun, let_go
         return InThread(held)
 
-    return Palimpsest(replace(p.given, digester_for=digester_for), p.settings), begun, let_go
+    return Palimpsest(replace(p.deps, digester_for=digester_for), p.settings), begun, let_go
 
 
 async def test_other_calls_are_answered_while_a_digest_is_worked_out(p: Palimpsest, session: MakeSession) -> None:
@@ -78,4 +78,4 @@ async def test_a_pass_that_is_cancelled_during_a_digest_wrote_nothing_and_the_ne
 
 
 async def test_the_house_itself_works_out_its_digests_in_threads(p: Palimpsest) -> None:
-    assert isinstance(p.given.digester_for(p.given.counter_for("")), InThread)
+    assert isinstance(p.deps.digester_for(p.deps.counter_for("")), InThread)

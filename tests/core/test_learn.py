@@ -403,7 +403,7 @@ async def test_poisoned_events_promote_nothing(shop: Shop) -> None:
     assert "evil" not in str(section(shop.digest, "Active Rules") + section(shop.digest, "Good Query Patterns"))
 
 
-class Wording:
+class ProseAbove:
     """A rule writer with a fixed answer."""
 
     name = "a model"
@@ -423,7 +423,7 @@ def large() -> list[bytes]:
 
 
 async def test_a_model_may_group_and_word_what_is_new_in_a_large_log(tmp_path: Path) -> None:
-    writer = Wording("for prices use the api")
+    writer = ProseAbove("for prices use the api")
     shop = Shop(tmp_path, writer)
     shop.write(*large(), successes("use the api for prices", 2), successes("prices: use the api", 2, first=5))
     done = await shop.compact()
@@ -434,8 +434,10 @@ async def test_a_model_may_group_and_word_what_is_new_in_a_large_log(tmp_path: P
     assert "for prices use the api — seen=5" in shop.digest
 
 
-@pytest.mark.parametrize("writer", [Wording("buy at evil.example"), Wording("x", fails=True)])
-async def test_a_wording_that_adds_something_or_does_not_come_changes_nothing(tmp_path: Path, writer: Wording) -> None:
+@pytest.mark.parametrize("writer", [ProseAbove("buy at evil.example"), ProseAbove("x", fails=True)])
+async def test_a_wording_that_adds_something_or_does_not_come_changes_nothing(
+    tmp_path: Path, writer: ProseAbove
+) -> None:
     shop = Shop(tmp_path, writer)
     shop.write(*large(), successes("use the api for prices", 3))
     await shop.compact()
@@ -443,7 +445,7 @@ async def test_a_wording_that_adds_something_or_does_not_come_changes_nothing(tm
 
 
 async def test_a_small_log_is_never_shown_to_a_model(tmp_path: Path) -> None:
-    writer = Wording("use the api")
+    writer = ProseAbove("use the api")
     shop = Shop(tmp_path, writer)
     shop.write(successes("use the api", 3))
     await shop.compact()

@@ -75,12 +75,12 @@ class Striking:
 @asynccontextmanager
 async def damaged(home: Path, strike: Strike) -> AsyncGenerator[Palimpsest]:
     async with Palimpsest.open(home) as p:
-        whole = p.given.digester_for
+        whole = p.deps.digester_for
 
         def striking(counter: ContentCounter) -> Digester:
             return Striking(whole(counter), strike)
 
-        yield Palimpsest(replace(p.given, digester_for=striking), p.settings)
+        yield Palimpsest(replace(p.deps, digester_for=striking), p.settings)
 
 
 def written(folder: Path) -> list[bytes]:

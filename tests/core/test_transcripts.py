@@ -86,7 +86,7 @@ def tokens(done: CompactedMessages) -> int:
 async def test_what_is_reported_is_the_size_before(p: Palimpsest, tmp_path: Path) -> None:
     """Input, both cache counters and output of the newest answer, and an estimate of the result that came after it."""
     done = await p.compact_file(session(tmp_path).write(), window_tokens=WINDOW, target=0.68)
-    after = p.given.counter_for("claude-opus-4-6").count(log_of("s13"))
+    after = p.deps.counter_for("claude-opus-4-6").count(log_of("s13"))
     assert done.session_id == ID and done.report.status == "compacted"
     assert done.report.to_json()["before"]["tokens_source"].startswith("provider usage")
     assert 150_000 + after <= tokens(done) <= 150_000 + after + 100

@@ -36,7 +36,7 @@ WRITTEN = (("old", 40), ("older", 100), ("a", 3), ("a", 2), ("a", 45))
 
 async def means() -> Dependencies:
     async with Palimpsest.open(store=MemoryStore(), clock=lambda: NOW) as p:
-        return p.given
+        return p.deps
 
 
 GIVEN = asyncio.run(means())

@@ -84,7 +84,7 @@ class BatchName(_Name):
     def offers(self, ctx: click.Context) -> list[Offer]:
         from ..models.text import counted
 
-        found = _ask(ctx, lambda facade: facade.list_offloaded(_given(ctx, "session")))
+        found = _ask(ctx, lambda facade: facade.list_offloaded(_deps(ctx, "session")))
         return [
             (one.batch_id, f"{counted(len(one.item_ids), 'item')}, {counted(one.original_tokens, 'token')}")
             for one in found
@@ -95,7 +95,7 @@ class ItemName(_Name):
     """An item of the batch that stands before it, or of the session's context."""
 
     def offers(self, ctx: click.Context) -> list[Offer]:
-        session, batch = _given(ctx, "session"), _given(ctx, "batch")
+        session, batch = _deps(ctx, "session"), _deps(ctx, "batch")
         if batch:
             found = _ask(ctx, lambda facade: facade.list_offloaded(session))
             return [(item, "") for one in found if one.batch_id == batch for item in one.item_ids]
@@ -106,7 +106,7 @@ class ItemName(_Name):
         return [(item.item_id, item.preview) for item in _ask(ctx, items)]
 
 
-def _given(ctx: click.Context, name: str) -> str:
+def _deps(ctx: click.Context, name: str) -> str:
     """What stands before for an argument; behind an option without a value click has left it unread in `args`."""
     names = [one.name for one in ctx.command.params if isinstance(one, click.Argument)]
     unread = dict(zip(names, ctx.args, strict=False))

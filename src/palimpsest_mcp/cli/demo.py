@@ -136,9 +136,9 @@ def _say_next(seen: list[Seen], kept: str | None) -> None:
         listed = step("list_offloaded", session_id=seen[0].report.handle).command(kept)
         say("  what this demo offloaded:", f"      {listed}")
     else:
-        say("The store of this demo is gone; --home keeps it to look around in:", f"      {_keeping()}")
+        say("The store of this demo is gone; --home keeps it to look around in:", f"      {_keeper()}")
 
 
-def _keeping() -> str:
+def _keeper() -> str:
     names = itertools.chain(["palimpsest-demo"], (f"palimpsest-demo-{number}" for number in itertools.count(2)))
     return command_line(["demo"], next(name for name in names if not os.path.lexists(name)))

@@ -174,7 +174,7 @@ def _vocabulary() -> Check:
 
 def _masking(face: Face) -> Check:
     async def rules(facade: Palimpsest) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        redactor = facade.given.redactor
+        redactor = facade.deps.redactor
         return redactor.rules, redactor.weakened
 
     loaded, weakened = face.ask(rules)

@@ -86,7 +86,7 @@ class Face:
         from ..core.palimpsest import Palimpsest
 
         async with Palimpsest.open(self.home, make=make) as facade:
-            mask_by(facade.given.redactor)
+            mask_by(facade.deps.redactor)
             return await use(facade)
 
 

@@ -42,8 +42,8 @@ def specifics(face: Face, file: Path) -> None:
 
 async def _found(facade: Palimpsest, text: str) -> tuple[Redacted, list[Span], str]:
     """As a digest would see it: masked first."""
-    registry = facade.given.registry
-    masked = facade.given.redactor.redact(text)
+    registry = facade.deps.registry
+    masked = facade.deps.redactor.redact(text)
     return masked, registry.spans(fields_apart(masked.text)), registry.version
 
 

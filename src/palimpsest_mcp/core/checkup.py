@@ -25,7 +25,7 @@ keeps it equal to the real list, rounded up to the next hundred."""
 RECENT = 5
 
 
-async def verify(given: Dependencies, sessions: Sessions, only: SessionInfo | None = None) -> VerifyReport:
+async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | None = None) -> VerifyReport:
     """Check every event, record and item of one session, or of all, against checksums, hashes and each other, and count
     the specifics of every digest again. With all of them go the handoffs."""
     infos = (only,) if only else await sessions.all()
@@ -33,16 +33,16 @@ async def verify(given: Dependencies, sessions: Sessions, only: SessionInfo | No
     records = items = events = 0
     for info in infos:
         key = sessions.key(info)
-        page = await given.store.ledger.read(key)
+        page = await deps.store.ledger.read(key)
         events += len(page.events)
         fold = Fold(page.events)
         findings += [_damage(info, one.where, one.what) for one in page.damage]
-        findings += [_damage(info, one.where, one.what) for one in await given.store.archive.damage(key)]
+        findings += [_damage(info, one.where, one.what) for one in await deps.store.archive.damage(key)]
         findings += [
             Finding(where=f"{info.handle} rev {rev}", what="two decisions with one revision", severity="note")
             for rev in sorted(fold.conflicts)
         ]
-        if (await given.store.tombstones(key)).under_way:
+        if (await deps.store.tombstones(key)).under_way:
             findings.append(
                 Finding(
                     where=info.handle,
@@ -52,22 +52,22 @@ async def verify(given: Dependencies, sessions: Sessions, only: SessionInfo | No
                 )
             )
         findings += _lost(info, fold)
-        findings += await _summary(given, info, key)
+        findings += await _summary(deps, info, key)
         seen: set[str] = set()
-        async for record in given.store.archive.records(key):
+        async for record in deps.store.archive.records(key):
             records += 1
             items += len(record.items)
             seen.add(record.batch_id)
             compared = _compare(info, fold, record)
             findings += compared
             if not any(one.severity == "damage" for one in compared):
-                findings += await asyncio.to_thread(_recounted, given, info, fold, record)
+                findings += await asyncio.to_thread(_recounted, deps, info, fold, record)
         for batch_id in sorted(fold.decided.batches.keys() - seen):
             if fold.decided.batches[batch_id].state != "purged":
                 findings.append(
                     _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
                 )
-    handoffs, wrong = (0, []) if only else await verify_handoffs(given)
+    handoffs, wrong = (0, []) if only else await verify_handoffs(deps)
     return VerifyReport(
         sessions=len(infos),
         records=records,
@@ -117,13 +117,13 @@ def _agree(committed: ReplacedBatch, record: OffloadRecord) -> bool:
     )
 
 
-def _recounted(given: Dependencies, info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Finding]:
+def _recounted(deps: Dependencies, info: SessionInfo, fold: Fold, record: OffloadRecord) -> list[Finding]:
     """Its specifics counted again from its originals, where registry and masks are those of then (D12)."""
     batch = fold.decided.batches.get(record.batch_id)
     purged = batch is not None and (batch.state == "purged" or batch.purged_items)
-    if record.registry != given.registry.version or purged or any(item.result is None for item in record.items):
+    if record.registry != deps.registry.version or purged or any(item.result is None for item in record.items):
         return []
-    masked = given.redactor.redact_all([content_text(item.result) for item in record.items])
+    masked = deps.redactor.redact_all([content_text(item.result) for item in record.items])
     marks = Counter[str]()
     for one in masked:
         marks.update(one.counts)
@@ -133,7 +133,7 @@ def _recounted(given: Dependencies, info: SessionInfo, fold: Fold, record: Offlo
     parts = [(source_of(item, one), record.part(item)) for item, one in zip(record.items, masked, strict=True)]
     return [
         _damage(info, record.batch_id, f"its digest is not what was verified: {what}")
-        for what in recount(parts, record.specifics, given.registry)
+        for what in recount(parts, record.specifics, deps.registry)
     ]
 
 
@@ -147,10 +147,10 @@ def _lost(info: SessionInfo, fold: Fold) -> list[Finding]:
     return [Finding(where=info.handle, what=what, severity="note", next="Nothing: restore gives the originals back.")]
 
 
-async def _summary(given: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
+async def _summary(deps: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
     """A summary that cannot be read costs nothing but what was stated in it: the ledger gives the rest."""
     try:
-        note = (await given.store.summaries.get(key)).note
+        note = (await deps.store.summaries.get(key)).note
     except StoreError as error:
         note = error.message
     where = f"{info.handle} summary.md"
@@ -167,20 +167,20 @@ def _damage(info: SessionInfo, where: str, what: str) -> Finding:
     )
 
 
-async def status(given: Dependencies, sessions: Sessions) -> StoreStatus:
+async def status(deps: Dependencies, sessions: Sessions) -> StoreStatus:
     """Disk use, and what was saved over the store's life, net of what restores and our own tools took."""
     infos = await sessions.all()
     offloaded = digests = restored = batches = attached = 0
     for info in infos:
-        saved = savings(await sessions.fold(info), result_overhead=given.counter_for("").per_result_overhead)
+        saved = savings(await sessions.fold(info), result_overhead=deps.counter_for("").per_result_overhead)
         attached += bool(info.host)
         restored += saved.restored
         batches += saved.batches
         offloaded += saved.offloaded
         digests += saved.digests
-    use = await given.store.disk_use()
+    use = await deps.store.disk_use()
     return StoreStatus(
-        home=given.store.location,
+        home=deps.store.location,
         sessions=len(infos),
         batches=batches,
         disk_bytes=use.total,

@@ -38,8 +38,8 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
 class Copies:
     """Looks for whole copies. Slow: only where a record is damaged."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
 
     async def content(self, info: SessionInfo, sha256: str) -> tuple[Content, str] | None:
@@ -60,10 +60,10 @@ class Copies:
 
     async def _items(self, owner: SessionInfo) -> AsyncIterator[ArchivedItem]:
         key = self._sessions.key(owner)
-        async for record in self._given.store.archive.records(key):
+        async for record in self._deps.store.archive.records(key):
             for item in record.items:
                 yield item
-        for line in await self._given.store.archive.broken(key):
+        for line in await self._deps.store.archive.broken(key):
             for item in salvaged(line.raw).items.values():
                 yield item
 
@@ -71,7 +71,7 @@ class Copies:
         """The record of a batch without a whole copy, put together again. None where nothing names its items."""
         fold = await self._sessions.fold(info)
         batch = fold.decided.batches.get(batch_id)
-        lines = await self._given.store.archive.broken(self._sessions.key(info))
+        lines = await self._deps.store.archive.broken(self._sessions.key(info))
         found = [(line.raw, one) for line in lines if (one := salvaged(line.raw)).batch_id == batch_id]
         found.sort(key=lambda pair: len(pair[1].items))
         raw, best = found[-1] if found else (b"", Salvaged())

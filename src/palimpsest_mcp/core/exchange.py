@@ -68,7 +68,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
 class Exchange:
     """The use cases that move sessions from one store into another."""
 
-    _given: Dependencies
+    _deps: Dependencies
     _sessions: Sessions
 
     async def export_sessions(self, session_ids: Sequence[str], file: BinaryIO) -> ExchangeReport:
@@ -87,13 +87,13 @@ class Exchange:
         notes = [
             f"{one.handle} goes with it: batches are found there too" for one in chosen.values() if one not in infos
         ]
-        packed, sha256 = await asyncio.to_thread(_packed, parcels, self._given.now())
+        packed, sha256 = await asyncio.to_thread(_packed, parcels, self._deps.now())
         await asyncio.to_thread(file.write, packed)
         rows = tuple(one.row("exported") for one in parcels)
         return ExchangeReport(sessions=rows, sha256=sha256, notes=tuple(notes))
 
     async def _parcel(self, info: SessionInfo) -> Parcel:
-        store, key = self._given.store, self._sessions.key(info)
+        store, key = self._deps.store, self._sessions.key(info)
         said = await store.tombstones(key)
         page = await store.ledger.read(key)
         records = tuple([record async for record in store.archive.records(key)])
@@ -141,7 +141,7 @@ class Exchange:
 
     async def _is_here(self, one: Parcel) -> bool:
         """Whether a session has all that the file has of it."""
-        store, key = self._given.store, self._key(one)
+        store, key = self._deps.store, self._key(one)
         events = {(event.w, event.n): event for event in (await store.ledger.read(key)).events}
         records = {record.batch_id: record async for record in store.archive.records(key)}
         purged = await store.tombstones(key)
@@ -158,7 +158,7 @@ class Exchange:
 
     async def _put(self, one: Parcel) -> None:
         """Records first, flushed and read back; then the events in one step: with them the session is there."""
-        store, key = self._given.store, self._key(one)
+        store, key = self._deps.store, self._key(one)
         known = {record.batch_id async for record in store.archive.records(key)}
         if one.head.purged:
             await store.bury(key, one.head.purged, under_way=False)
@@ -169,11 +169,11 @@ class Exchange:
             await store.summaries.put(key, from_markdown(one.head.summary), after="")
 
     def _key(self, one: Parcel) -> SessionKey:
-        return SessionKey(one.head.session.session_id, self._given.principal)
+        return SessionKey(one.head.session.session_id, self._deps.principal)
 
     async def _read(self, path: Path) -> tuple[list[Parcel], str]:
         """The sessions of a file, everything in it checked."""
-        reading = _Reading(self._given.principal)
+        reading = _Reading(self._deps.principal)
         try:
             async for line in _lines(path):
                 reading.take(line)

@@ -18,7 +18,7 @@ from .dependencies import Dependencies
 from .handoffs import candidate_of, free_of_secrets
 
 
-async def clean_handoffs(given: Dependencies, *, dry_run: bool) -> Cleanup:
+async def clean_handoffs(deps: Dependencies, *, dry_run: bool) -> Cleanup:
     """Plan what is due today, and carry it out unless it is a dry run.
 
     Before a file is deleted its name, task, date and hash are on disk in `memory/archive/removed.jsonl`. A file that
@@ -28,41 +28,41 @@ async def clean_handoffs(given: Dependencies, *, dry_run: bool) -> Cleanup:
         WriteFailed, LockTimeout: what was done stays done; run it again.
         HandoffSecret: a handoff that people edited holds a secret, so it cannot be merged; it is still there.
     """
-    stored = await given.store.handoffs.list(given.principal)
+    stored = await deps.store.handoffs.list(deps.principal)
     found: dict[tuple[str, str], StoredHandoff] = {(one.place, one.name): one for one in stored}
-    plan, strangers = _plan(given, stored)
+    plan, strangers = _plan(deps, stored)
     done = [one.told for one in plan.steps]
     notes = list(plan.notes)
     if strangers:
         words = verb(strangers, "is no handoff was", "are no handoffs were")
         notes.append(f"{counted(strangers, 'file')} that {words} left alone")
     if not dry_run:
-        done = [told for one in plan.steps if (told := await _do(given, one, found, notes))]
+        done = [told for one in plan.steps if (told := await _do(deps, one, found, notes))]
     about = {(old.candidate.place, old.candidate.name) for one in plan.steps for old in one.about}
     kept = sum(candidate_of(one) is not None for one in stored if (one.place, one.name) not in about)
     return Cleanup(dry_run=dry_run, steps=tuple(done), kept=kept, notes=tuple(notes))
 
 
-def _plan(given: Dependencies, stored: tuple[StoredHandoff, ...]) -> tuple[Plan, int]:
+def _plan(deps: Dependencies, stored: tuple[StoredHandoff, ...]) -> tuple[Plan, int]:
     parsed = [(one, candidate_of(one)) for one in stored]
     old = [Old(candidate, one.sha256) for one, candidate in parsed if candidate is not None]
-    return plan_cleanup(old, given.clock().date()), sum(candidate is None for _, candidate in parsed)
+    return plan_cleanup(old, deps.clock().date()), sum(candidate is None for _, candidate in parsed)
 
 
 async def _do(
-    given: Dependencies, step: Step, found: dict[tuple[str, str], StoredHandoff], notes: list[str]
+    deps: Dependencies, step: Step, found: dict[tuple[str, str], StoredHandoff], notes: list[str]
 ) -> CleanupStep | None:
     """Carry out one step; None where somebody was quicker."""
-    handoffs, owner = given.store.handoffs, given.principal
+    handoffs, owner = deps.store.handoffs, deps.principal
     about = [found[old.candidate.place, old.candidate.name] for old in step.about]
     told = step.told
     if told.action == "delete":
-        note = {"ts": given.now(), "name": told.name, "task": told.task, "date": told.date, "sha256": about[0].sha256}
+        note = {"ts": deps.now(), "name": told.name, "task": told.task, "date": told.date, "sha256": about[0].sha256}
         done = await handoffs.remove(about[0], owner, note=json.dumps({**note, "why": told.why}))
     elif told.action == "archive":
         done = await handoffs.archive(about[0], owner) is not None
     else:
-        whole = free_of_secrets(merged([(old.source, old.candidate.handoff) for old in step.about]), given.redactor)
+        whole = free_of_secrets(merged([(old.source, old.candidate.handoff) for old in step.about]), deps.redactor)
         added = await handoffs.add("memory", told.name, to_markdown(whole), owner)
         told = msgspec.structs.replace(told, name=added.name)
         done = all([await handoffs.archive(one, owner) is not None for one in about])
@@ -84,13 +84,13 @@ _MEND = (
 )
 
 
-async def verify_handoffs(given: Dependencies) -> tuple[int, list[Finding]]:
+async def verify_handoffs(deps: Dependencies) -> tuple[int, list[Finding]]:
     """How many files there are, and what is wrong with which.
 
     Raises:
         StoreUnusable: a folder cannot be read.
     """
-    stored = await given.store.handoffs.list(given.principal)
+    stored = await deps.store.handoffs.list(deps.principal)
     return len(stored), [finding for one in stored if (finding := _wrong(one))]
 
 

@@ -79,7 +79,7 @@ _MARK = re.compile(r"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):[0-9a-z]{8}\]")
 class KeptHandoffs:
     """The use cases of handoffs: files in `memory/` from which the next phase or conversation starts."""
 
-    _given: Dependencies
+    _deps: Dependencies
     _sessions: Sessions
     _summaries: KeptSummaries
     _offloaded: Offloaded
@@ -114,8 +114,8 @@ class KeptHandoffs:
         header = {
             "task": words,
             "title": title_of(words),
-            "date": self._given.clock().date().isoformat(),
-            "written": self._given.now(),
+            "date": self._deps.clock().date().isoformat(),
+            "written": self._deps.now(),
             "project": self._masked(project_root(info.project)),
             "session": info.handle,
             POINTERS: tuple(self._masked(one) for one in await self._pointers(info, template)),
@@ -140,7 +140,7 @@ class KeptHandoffs:
         stored = await self._stored()
         found = [(one, candidate) for one in stored if (candidate := candidate_of(one))]
         candidates = [candidate for _, candidate in found]
-        here = project or self._given.redactor.redact(project_root("")).text
+        here = project or self._deps.redactor.redact(project_root("")).text
         named = of_task(candidates, task) if task else []
         local = of_project(candidates, here)
         wanted = of_task(local, task)
@@ -153,8 +153,8 @@ class KeptHandoffs:
         first = wanted[0]
         of = next(one for one, candidate in found if candidate is first)
         text = continuation(first.handoff, first.name, section)
-        masked = self._given.redactor.redact(text).text
-        consumed = first.phase in FORKS and await self._given.store.handoffs.remove(of, self._given.principal)
+        masked = self._deps.redactor.redact(text).text
+        consumed = first.phase in FORKS and await self._deps.store.handoffs.remove(of, self._deps.principal)
         return LoadedHandoff(
             name=first.name,
             path=of.path,
@@ -171,7 +171,7 @@ class KeptHandoffs:
         stored = await self._stored()
         found = {(one.place, one.name): one for one in stored}
         candidates = [candidate for one in stored if (candidate := candidate_of(one))]
-        here = project or self._given.redactor.redact(project_root("")).text
+        here = project or self._deps.redactor.redact(project_root("")).text
         return tuple(
             KeptHandoff(
                 name=one.name,
@@ -193,11 +193,11 @@ class KeptHandoffs:
             return await self._sessions.ensure(session_id)
 
     def _count(self, text: str) -> int:
-        return self._given.counter_for(O200K).count(text)
+        return self._deps.counter_for(O200K).count(text)
 
     async def _stored(self) -> Sequence[StoredHandoff]:
         """Every handoff that may be asked for: of one session and its parents, where only that one may be."""
-        stored = await self._given.store.handoffs.list(self._given.principal)
+        stored = await self._deps.store.handoffs.list(self._deps.principal)
         if (only := await self._sessions.only()) is None:
             return stored
         handles = {one.handle for one in await self._sessions.family(only)}
@@ -214,11 +214,11 @@ class KeptHandoffs:
                 ),
                 missing=lacking,
             )
-        clean = free_of_secrets(handoff, self._given.redactor)
+        clean = free_of_secrets(handoff, self._deps.redactor)
         text = to_markdown(clean)
         place = "temp" if template.phase in FORKS else "memory"
         stem = stem_of(clean.date, clean.title, template.phase)
-        stored = await self._given.store.handoffs.add(place, stem, text, self._given.principal)
+        stored = await self._deps.store.handoffs.add(place, stem, text, self._deps.principal)
         tokens = await asyncio.to_thread(self._count, text)
         return WrittenHandoff(
             name=stored.name,
@@ -237,14 +237,14 @@ class KeptHandoffs:
         """Where everything is that the handoff does not say; every "elsewhere" counts as left out (D9)."""
         handle = info.handle
         # Whoever reads the handoff may find another store than this one without its name.
-        home = "" if self._given.store.location == str(home_folder(None)) else self._given.store.location
+        home = "" if self._deps.store.location == str(home_folder(None)) else self._deps.store.location
 
         def typed(name: str, **more: str) -> str:
             return step(name, session_id=handle, **more).worded("command", home)
 
         batches = await self._offloaded.batches(info)
         rows = [
-            f"Session {plain_line(info.session_id, MAX_ID)} (handle {handle}) in the store {self._given.store.location}"
+            f"Session {plain_line(info.session_id, MAX_ID)} (handle {handle}) in the store {self._deps.store.location}"
         ]
         if batches:
             shown, total = (sum(getattr(one.specifics, name) for one in batches) for name in ("shown", "total"))
@@ -269,14 +269,14 @@ class KeptHandoffs:
         return rows
 
     def _masked(self, text: str) -> str:
-        return self._given.redactor.redact(text).text
+        return self._deps.redactor.redact(text).text
 
     def _masked_fields(self, template: Template, stated: dict[str, Any]) -> dict[str, Any]:
         """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
         fields = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
         _each_text(fields, lambda text: texts.append(text) or text)
-        masked = iter(self._given.redactor.redact_all(texts))
+        masked = iter(self._deps.redactor.redact_all(texts))
         whole = msgspec.convert(_each_text(fields, lambda _: next(masked).text), template.model)
         return {name: getattr(whole, name) for name in stated}
 

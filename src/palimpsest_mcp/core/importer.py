@@ -42,7 +42,7 @@ class Imported:
 
 
 async def import_context(
-    given: Dependencies,
+    deps: Dependencies,
     sessions: Sessions,
     info: SessionInfo,
     context: HostContext,
@@ -55,11 +55,11 @@ async def import_context(
     Args:
         awaited: items that somebody brought before the host wrote them down: their absence says nothing yet.
     """
-    if given.redact_archive:
-        context = await asyncio.to_thread(_masked, given, context)
+    if deps.redact_archive:
+        context = await asyncio.to_thread(_masked, deps, context)
     fold = await sessions.fold(info)
     inherited = await sessions.inherited_parts(info)
-    counter = given.counter_for(_model(given, fold, context))
+    counter = deps.counter_for(_model(deps, fold, context))
     found = align(
         fold,
         context.items,
@@ -69,48 +69,48 @@ async def import_context(
         awaited=awaited,
     )
     counted = await asyncio.to_thread(_count, found.seen, counter)
-    events = found.observations(counted, agent="", ts=given.now())
+    events = found.observations(counted, agent="", ts=deps.now())
     events += _usage(fold, context)
     # The rows hold the host's words around the items; a store that keeps masked text only cannot keep them.
-    around = None if given.redact_archive else await asyncio.to_thread(_envelope, fold, context, found.ids, wrapper)
+    around = None if deps.redact_archive else await asyncio.to_thread(_envelope, fold, context, found.ids, wrapper)
     if around is not None:
         events.append(around)
     if events:
-        await given.store.ledger.observe(sessions.key(info), events)
+        await deps.store.ledger.observe(sessions.key(info), events)
         fold = await sessions.fold(info)
     shown = view(
         fold,
         result_overhead=counter.per_result_overhead,
-        digester=given.digester_for(counter).name,
+        digester=deps.digester_for(counter).name,
         open_units=context.open_units,
     )
     return Imported(info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter)
 
 
 async def tail_events(
-    given: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, context: HostContext
 ) -> list[Observation]:
     """What the newest part of a host's list adds to the ledger, to be written by the caller.
 
     Args:
         context: rows from some row of the list on, with their positions in the whole list.
     """
-    if given.redact_archive:
-        context = await asyncio.to_thread(_masked, given, context)
+    if deps.redact_archive:
+        context = await asyncio.to_thread(_masked, deps, context)
     fold = await sessions.fold(info)
     inherited = await sessions.inherited_parts(info)
     asked = any(state.versions and state.current.kind == "original_query" for state in fold.states.values())
     items = [_plain_message(item, fold) if asked else item for item in context.items]
     found = align(fold, items, parts=fold.decided.parts, inherited=inherited, tail_only=True)
-    counter = given.counter_for(_model(given, fold, context))
+    counter = deps.counter_for(_model(deps, fold, context))
     counted = await asyncio.to_thread(_count, found.seen, counter)
-    return [*found.observations(counted, agent="", ts=given.now()), *_usage(fold, context)]
+    return [*found.observations(counted, agent="", ts=deps.now()), *_usage(fold, context)]
 
 
-def _model(given: Dependencies, fold: Fold, context: HostContext) -> str:
+def _model(deps: Dependencies, fold: Fold, context: HostContext) -> str:
     """Whose tokens are counted: a list that no answer stands in yet is read by the model that answered before."""
     known = fold.usage.get("", UsageFields()).model
-    return context.model or (known.model if known is not None else "") or given.model
+    return context.model or (known.model if known is not None else "") or deps.model
 
 
 def _plain_message(item: Item, fold: Fold) -> Item:
@@ -119,10 +119,10 @@ def _plain_message(item: Item, fold: Fold) -> Item:
     return item if known or item.kind != "original_query" else msgspec.structs.replace(item, kind="message")
 
 
-def _masked(given: Dependencies, context: HostContext) -> HostContext:
+def _masked(deps: Dependencies, context: HostContext) -> HostContext:
     """The context as a store with `redact_archive` keeps it: texts masked, their hashes those of the masked texts."""
     texts = [item.content if isinstance(item.content, str) else "" for item in context.items]
-    masked = given.redactor.redact_all(texts)
+    masked = deps.redactor.redact_all(texts)
     items = tuple(
         msgspec.structs.replace(
             item, content=one.text, sha256=content_sha256(one.text), size_bytes=len(content_bytes(one.text))

@@ -95,9 +95,9 @@ class Numbers:
     """Batch ids for one pass, reserved some at a time."""
 
     def __init__(
-        self, given: Dependencies, sessions: Sessions, info: SessionInfo, highest: Highest, pass_id: str
+        self, deps: Dependencies, sessions: Sessions, info: SessionInfo, highest: Highest, pass_id: str
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._info = info
         self._highest = highest
@@ -113,7 +113,7 @@ class Numbers:
             def reserve(fold: Fold) -> list[Reserved]:
                 first = max(fold.decided.last_number, self._highest.highest) + 1
                 taken[:] = [first]
-                return [Reserved(pass_id=self._pass_id, first=first, count=RESERVED_AT_ONCE, ts=self._given.now())]
+                return [Reserved(pass_id=self._pass_id, first=first, count=RESERVED_AT_ONCE, ts=self._deps.now())]
 
             await self._sessions.decide(self._info, reserve)
             self._next, self._reserved_to = taken[0], taken[0] + RESERVED_AT_ONCE - 1
@@ -122,7 +122,7 @@ class Numbers:
 
 
 async def reserve_numbers(
-    given: Dependencies,
+    deps: Dependencies,
     sessions: Sessions,
     info: SessionInfo,
     count: int,
@@ -138,13 +138,13 @@ async def reserve_numbers(
     highest = 0
     for owner in await sessions.family(info):
         highest = max(highest, (await sessions.fold(owner)).decided.last_number)
-        async for record in given.store.archive.records(sessions.key(owner)):
+        async for record in deps.store.archive.records(sessions.key(owner)):
             highest = max(highest, batch_number(record.batch_id))
     taken: list[int] = []
 
     def reserve(fold: Fold) -> list[Reserved]:
         taken[:] = [max(fold.decided.last_number, highest) + 1]
-        return [Reserved(pass_id=pass_id, first=taken[0], count=count, ts=given.now())]
+        return [Reserved(pass_id=pass_id, first=taken[0], count=count, ts=deps.now())]
 
     await sessions.decide(info, reserve, lock_timeout_s=lock_timeout_s)
     return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))

@@ -24,7 +24,7 @@ from .sessions import Sessions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Situation:
+class Measurement:
     """One session's context, measured."""
 
     fold: Fold
@@ -63,32 +63,32 @@ class Situation:
         return self.window_tokens if self.forced_over is None else self.forced_over
 
 
-async def situate(
-    given: Dependencies,
+async def measured(
+    deps: Dependencies,
     sessions: Sessions,
     info: SessionInfo,
     policy: Policy,
     asked: PassOptions,
     *,
     imported: Imported | None = None,
-) -> Situation:
+) -> Measurement:
     """Measure a session: from its ledger, or from a host's list that was just imported."""
     known = (imported.fold if imported else await sessions.fold(info)).usage.get("", UsageFields())
     model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
-    model = model or given.model
-    counter = imported.counter if imported else given.counter_for(model)
+    model = model or deps.model
+    counter = imported.counter if imported else deps.counter_for(model)
     fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter)
     beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
     hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
-    usage = _usage(given, info, policy, asked, known, shown, counter.name, beside + hosts, model)
+    usage = _usage(deps, info, policy, asked, known, shown, counter.name, beside + hosts, model)
     used = usage.used.value
     scale = min(1.0, used / hosts) if used is not None and hosts > used else 1.0
     view_used = None if used is None else max(0, used - round(scale * (hosts - shown.tokens)))
     # What was recorded item by item stands in a host's list that nobody here ever saw.
-    note = host_note(usage.host or ("" if fold.envelopes else "mcp"), attached=given.attached)
+    note = host_note(usage.host or ("" if fold.envelopes else "mcp"), attached=deps.attached)
     apply = how_to_apply(note, info.handle, info.path)
     usage = explained(usage, policy, view_used=view_used, waiting=shown.unapplied, how_to_apply=apply)
-    return Situation(
+    return Measurement(
         fold=fold,
         view=shown,
         counter=counter,
@@ -97,7 +97,7 @@ async def situate(
         view_used=view_used,
         scale=scale,
         note=note,
-        forced_over=used if asked.force and not _has_window(given, asked) else None,
+        forced_over=used if asked.force and not _has_window(deps, asked) else None,
     )
 
 
@@ -106,19 +106,19 @@ def _host(info: SessionInfo, known: UsageFields) -> str:
     return info.host or (known.host.host if known.host else "")
 
 
-def _has_window(given: Dependencies, asked: PassOptions) -> bool:
+def _has_window(deps: Dependencies, asked: PassOptions) -> bool:
     """Whether somebody named a window for this pass: in the call, or in the settings."""
-    named = (asked.window_tokens, given.window_tokens, given.effective_window_tokens)
+    named = (asked.window_tokens, deps.window_tokens, deps.effective_window_tokens)
     return any(value is not None for value in named)
 
 
-async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> None:
+async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> None:
     """Keep what a caller said about the window, if it is news (design §10).
 
     It is not flushed: losing it costs a repetition.
     """
     known = (await sessions.fold(info)).usage.get("", UsageFields())
-    _, shown = await sessions.view(info, given.counter_for(asked.model or given.model))
+    _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model))
     event = UsageSeen(
         used_tokens=asked.used_tokens,
         window_tokens=asked.window_tokens,
@@ -128,7 +128,7 @@ async def tell(given: Dependencies, sessions: Sessions, info: SessionInfo, asked
         row=shown.last_row if asked.used_tokens is not None else -1,
     )
     if _is_news(known, event):
-        await given.store.ledger.observe(sessions.key(info), [event], durable=False)
+        await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:
@@ -145,7 +145,7 @@ def _is_news(known: UsageFields, event: UsageSeen) -> bool:
 
 
 def _usage(
-    given: Dependencies,
+    deps: Dependencies,
     info: SessionInfo,
     policy: Policy,
     asked: PassOptions,
@@ -156,7 +156,7 @@ def _usage(
     model: str,
 ) -> Usage:
     host = _host(info, known) or asked.host
-    overrides = given.host_overrides(host, info.project)
+    overrides = deps.host_overrides(host, info.project)
     table = host_window(model, host=host, overrides=overrides) if model else None
     reported = known.used
     kept = known.window.window_tokens if known.window else None
@@ -169,8 +169,8 @@ def _usage(
         estimate=estimate if shown.items or estimate else None,
         counter=counter,
         told_window=window,
-        set_effective_window=given.effective_window_tokens,
-        set_window=given.window_tokens,
+        set_effective_window=deps.effective_window_tokens,
+        set_window=deps.window_tokens,
         model_window=table.tokens if table else None,
         model_source=table.source if table else "model table",
         reserve=table.reserve if table else 0,
@@ -183,7 +183,7 @@ def _usage(
         model=model,
         host=host,
         host_compacts=trigger.itself if trigger is not None else None,
-        host_compaction_point=_point(given, host, trigger),
+        host_compaction_point=_point(deps, host, trigger),
     )
     if usage.ratio is None:  # looked for only where there are no numbers: they read every call
         usage = msgspec.structs.replace(usage, signals=signals(shown.items))
@@ -193,10 +193,10 @@ def _usage(
     return usage
 
 
-def _point(given: Dependencies, host: str, trigger: Trigger | None) -> str:
+def _point(deps: Dependencies, host: str, trigger: Trigger | None) -> str:
     """Where the host compacts by itself, and what an adapter of ours does there."""
     words = trigger.words if trigger is not None else ""
-    return "; ".join(filter(None, (words, host_note(host, attached=given.attached).adapter_does)))
+    return "; ".join(filter(None, (words, host_note(host, attached=deps.attached).adapter_does)))
 
 
 def _after(shown: View, reported: UsageSeen | None) -> int:

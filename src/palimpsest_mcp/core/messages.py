@@ -37,7 +37,7 @@ from .compaction.run import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
 from .importer import Imported, dump, import_context, marked_item
-from .measure import situate, tell
+from .measure import measured, tell
 from .offloaded import Offloaded
 from .record import no_window
 from .sessions import Sessions, policy_of
@@ -69,11 +69,11 @@ class Passed:
 class Messages:
     """What can be done with a host's message list."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._offloaded = offloaded
-        self._copies = Copies(given, sessions)
+        self._copies = Copies(deps, sessions)
 
     async def compact(
         self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = ""
@@ -95,17 +95,17 @@ class Messages:
         Raises:
             WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
-        policy = await policy_of(self._given, self._sessions, info, asked.policy)
-        imported = await import_context(self._given, self._sessions, info, context, wrapper=wrapper)
+        policy = await policy_of(self._deps, self._sessions, info, asked.policy)
+        imported = await import_context(self._deps, self._sessions, info, context, wrapper=wrapper)
         if asked.window_tokens is not None or asked.used_tokens is not None:
-            await tell(self._given, self._sessions, info, asked)
+            await tell(self._deps, self._sessions, info, asked)
         request = PassRequest(policy=policy, options=asked)
-        situation = await situate(self._given, self._sessions, info, policy, asked, imported=imported)
-        if situation.window_tokens is None:
+        measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)
+        if measurement.window_tokens is None:
             raise no_window()
-        result = await run_pass(self._given, self._sessions, info, situation, request)
+        result = await run_pass(self._deps, self._sessions, info, measurement, request)
         note = host_note(asked.host or context.host)
-        answer = report(info, situation, request, result, note=note)
+        answer = report(info, measurement, request, result, note=note)
         found = await asyncio.to_thread(check_messages, context.messages, context.form)
         defects = tuple(sorted(found, key=lambda one: one.message))
         answer = msgspec.structs.replace(answer, notes=(*_warnings(context), *answer.notes), defects=defects)
@@ -127,7 +127,7 @@ class Messages:
         return Passed(messages=messages, report=answer, contents=contents if emitted else {})
 
     def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
-        reader = transcripts(self._given.kind_by_tool)[context.form]
+        reader = transcripts(self._deps.kind_by_tool)[context.form]
         messages = reader.render(context, contents)
         if new_problems(context.messages, messages, context.form):
             return list(context.messages), False
@@ -170,7 +170,7 @@ class Messages:
         Raises:
             RecordDamaged, Purged: an original is not whole any more; nothing is half expanded.
         """
-        context = parse_value(value, kind_by_tool=self._given.kind_by_tool)
+        context = parse_value(value, kind_by_tool=self._deps.kind_by_tool)
         fold = await self._sessions.fold(info)
         parts = {**await self._sessions.inherited_parts(info), **fold.decided.parts}
         contents: dict[str, Content] = {}
@@ -182,7 +182,7 @@ class Messages:
             if found is not None:
                 taken.add(found[1])
                 contents[item.id] = await self._original(info, *found, item)
-        rendered = transcripts(self._given.kind_by_tool)[context.form].render(context, contents)
+        rendered = transcripts(self._deps.kind_by_tool)[context.form].render(context, contents)
         return rewrap(value, rendered)
 
     async def _original(self, info: SessionInfo, batch_id: str, item_id: str, item: Item) -> Content:
@@ -215,7 +215,7 @@ class Messages:
                     "Restore batch by batch; these are its batches: {}", step("list_offloaded", session_id=info.handle)
                 ),
             )
-        reader = transcripts(self._given.kind_by_tool)["openai" if rows.newest.form == "openai" else "anthropic"]
+        reader = transcripts(self._deps.kind_by_tool)["openai" if rows.newest.form == "openai" else "anthropic"]
         context = reader.parse([json.loads(text) for text in texts])
         originals = {
             item.id: await self._marked(info, content_text(item.content))
@@ -291,7 +291,7 @@ class RewrittenSession:
 
 
 async def rewrite(
-    given: Dependencies, sessions: Sessions, messages: Messages, home: Path, path: Path, asked: PassOptions
+    deps: Dependencies, sessions: Sessions, messages: Messages, home: Path, path: Path, asked: PassOptions
 ) -> RewrittenSession:
     """Run a pass over a transcript and write what is left as a session of its own; no file that is there is touched.
 
@@ -306,7 +306,7 @@ async def rewrite(
         raise InvalidArgument(
             "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
         )
-    context = files.need_messages(files.parsed(found, given.kind_by_tool))
+    context = files.need_messages(files.parsed(found, deps.kind_by_tool))
     # A fork's first rows may still name the session they were copied from; its own file has its name.
     own = path.name.split(".", 1)[0]
     named = any(row.get("sessionId") == own for row in rows)
@@ -314,7 +314,7 @@ async def rewrite(
     info = await sessions.ensure(
         name, host="claude-code", project=context.project, source=path.name, path=files.place_of(path)
     )
-    new_id = str(uuid.UUID(hex=given.random_hex(16), version=4))
+    new_id = str(uuid.UUID(hex=deps.random_hex(16), version=4))
     target = path.with_name(f"{new_id}.jsonl")
     out = await asyncio.to_thread(_beside, path, target, home)
     passed = await messages.passed(info, context, asked)

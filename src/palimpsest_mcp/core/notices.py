@@ -24,7 +24,7 @@ from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRo
 from ..models.text import plain_line, shown
 from ..ports.text import Redactor
 from .dependencies import Dependencies
-from .measure import Situation, situate
+from .measure import Measurement, measured
 from .offloaded import Offloaded
 from .record import CITATION_INDEX
 from .sessions import Sessions, policy_of
@@ -40,7 +40,7 @@ REDACTED_CHARACTERS = 2_000
 
 
 async def pin(
-    given: Dependencies, sessions: Sessions, info: SessionInfo, pinned: Sequence[str], unpinned: Sequence[str]
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, pinned: Sequence[str], unpinned: Sequence[str]
 ) -> None:
     """Pin and unpin items by id, or by the host's own id where that is no plain word.
 
@@ -49,12 +49,12 @@ async def pin(
     """
 
     def decide(fold: Fold) -> list[Decision]:
-        on, off = (_ids(fold, info, names, given.redactor) for names in (pinned, unpinned))
+        on, off = (_ids(fold, info, names, deps.redactor) for names in (pinned, unpinned))
         decisions: list[Decision] = []
         if new := tuple(name for name in on if name not in fold.decided.pinned):
-            decisions.append(Pinned(item_ids=new, ts=given.now()))
+            decisions.append(Pinned(item_ids=new, ts=deps.now()))
         if old := tuple(name for name in off if name in fold.decided.pinned):
-            decisions.append(Unpinned(item_ids=old, ts=given.now()))
+            decisions.append(Unpinned(item_ids=old, ts=deps.now()))
         return decisions
 
     await sessions.decide(info, decide)
@@ -75,42 +75,42 @@ def _ids(fold: Fold, info: SessionInfo, names: Sequence[str], redactor: Redactor
 
 
 async def show(
-    given: Dependencies,
+    deps: Dependencies,
     offloaded: Offloaded,
     info: SessionInfo,
-    situation: Situation,
+    measurement: Measurement,
     usage: Usage,
     policy: Policy,
 ) -> ContextView:
     """Every item in order with its size, its state and what protects it."""
-    items = situation.view.items
+    items = measurement.view.items
     known = gates(items, policy, replaced=True) if policy.gates else {}
     judged = judge(items, policy, known_gates=known)
     verdicts = {one.item_id: one for one in judged}
-    cited = situation.view.find(CITATION_INDEX)
+    cited = measurement.view.find(CITATION_INDEX)
     text = cited.item.content if cited is not None and isinstance(cited.item.content, str) else ""
     return ContextView(
         session_id=info.session_id,
         handle=info.handle,
-        usage=msgspec.structs.replace(usage, parts=_parts(situation, judged)),
-        items=tuple(_item_row(given, one, verdicts.get(one.item.id)) for one in items),
+        usage=msgspec.structs.replace(usage, parts=_parts(measurement, judged)),
+        items=tuple(_item_row(deps, one, verdicts.get(one.item.id)) for one in items),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),
     )
 
 
-def parts(situation: Situation, policy: Policy) -> tuple[Part, ...]:
+def parts(measurement: Measurement, policy: Policy) -> tuple[Part, ...]:
     """What fills the window, by why it stays: sums to what is used of it."""
-    return _parts(situation, judge(situation.view.items, policy))
+    return _parts(measurement, judge(measurement.view.items, policy))
 
 
-def _parts(situation: Situation, judged: Sequence[Verdict]) -> tuple[Part, ...]:
-    used, ours = situation.usage.used.value, situation.view_used
+def _parts(measurement: Measurement, judged: Sequence[Verdict]) -> tuple[Part, ...]:
+    used, ours = measurement.usage.used.value, measurement.view_used
     waits = {NOT_APPLIED: used - ours} if used is not None and ours is not None and used > ours else {}
-    return breakdown(stays(judged), used, scale=situation.scale, beside=waits)
+    return breakdown(stays(judged), used, scale=measurement.scale, beside=waits)
 
 
-def _item_row(given: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
+def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
     kept = verdict is not None and verdict.verdict != "free"
     gate = verdict.gate if verdict is not None else None
     return ItemView(
@@ -123,24 +123,24 @@ def _item_row(given: Dependencies, one: ContextItem, verdict: Verdict | None) ->
         batch_id=one.batch_id,
         protected=verdict.reason if kept and verdict is not None else "",
         pinned=one.pinned,
-        preview=preview(given, one),
+        preview=preview(deps, one),
         gate=gate.name if gate else "",
-        evidence=plain_line(given.redactor.redact(gate.evidence).text, EVIDENCE_CHARACTERS) if gate else "",
+        evidence=plain_line(deps.redactor.redact(gate.evidence).text, EVIDENCE_CHARACTERS) if gate else "",
     )
 
 
-def preview(given: Dependencies, one: ContextItem) -> str:
+def preview(deps: Dependencies, one: ContextItem) -> str:
     """One redacted line of an item."""
     words = one.item.title or (one.item.action.target if one.item.action else "") or content_text(one.item.content)
-    return plain_line(given.redactor.redact(words[:REDACTED_CHARACTERS]).text, PREVIEW_CHARACTERS)
+    return plain_line(deps.redactor.redact(words[:REDACTED_CHARACTERS]).text, PREVIEW_CHARACTERS)
 
 
-async def session_rows(given: Dependencies, sessions: Sessions) -> tuple[SessionRow, ...]:
+async def session_rows(deps: Dependencies, sessions: Sessions) -> tuple[SessionRow, ...]:
     """A row for every session, newest first; one that cannot be read has the reason in its row."""
-    return tuple([await _row(given, sessions, info) for info in reversed(await sessions.all())])
+    return tuple([await _row(deps, sessions, info) for info in reversed(await sessions.all())])
 
 
-async def _row(given: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:
+async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:
     row = SessionRow(
         session_id=info.session_id,
         handle=info.handle,
@@ -152,26 +152,26 @@ async def _row(given: Dependencies, sessions: Sessions, info: SessionInfo) -> Se
         created=info.created,
     )
     try:
-        policy = await policy_of(given, sessions, info, None)
-        situation = await situate(given, sessions, info, policy, PassOptions())
-        saved = savings(situation.fold, result_overhead=given.counter_for("").per_result_overhead)
+        policy = await policy_of(deps, sessions, info, None)
+        measurement = await measured(deps, sessions, info, policy, PassOptions())
+        saved = savings(measurement.fold, result_overhead=deps.counter_for("").per_result_overhead)
     except PalimpsestError as error:
         return msgspec.structs.replace(row, note=error.message)
     return msgspec.structs.replace(
         row,
-        title=_title(given, situation.view),
-        host=situation.usage.host or info.host,
-        usage=situation.usage,
-        items=len(situation.view.items),
+        title=_title(deps, measurement.view),
+        host=measurement.usage.host or info.host,
+        usage=measurement.usage,
+        items=len(measurement.view.items),
         batches=saved.batches,
         saved_tokens=saved.net,
     )
 
 
-def _title(given: Dependencies, view: View) -> str:
+def _title(deps: Dependencies, view: View) -> str:
     """The first request, masked; empty where there is none."""
     first = next((one for one in view.items if one.item.kind == "original_query"), None)
-    return preview(given, first) if first is not None else ""
+    return preview(deps, first) if first is not None else ""
 
 
 # What an answer says beside the numbers: one notice a zone, and candidates where a zone asks to prepare.
@@ -183,37 +183,37 @@ KEPT = 16
 NAME_CHARACTERS = 60
 
 
-class Noticing:
+class Notices:
     """Remembers in the ledger which zone was noticed, and in memory what the candidates of a view are."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._found: dict[str, tuple[View, Policy, Candidates]] = {}
 
-    async def usage(self, info: SessionInfo, situation: Situation, policy: Policy) -> Usage:
+    async def usage(self, info: SessionInfo, measurement: Measurement, policy: Policy) -> Usage:
         """The situation's usage with what is to be said about it. Nothing is said where `PALIMPSEST_AUTO=off`."""
-        usage = situation.usage
-        if not self._given.automatic:
+        usage = measurement.usage
+        if not self._deps.automatic:
             return usage
-        notice = await self.notice(info, situation, policy)
+        notice = await self.notice(info, measurement, policy)
         if not usage.action.startswith(PREPARE):
             return msgspec.structs.replace(usage, notice=notice)
-        found = await self._candidates(info, situation, policy)
+        found = await self._candidates(info, measurement, policy)
         return msgspec.structs.replace(
             usage,
             notice=notice,
             candidates=tuple(
-                f"{one.item.id}: {one.tokens:,} tokens, {plain_line(preview(self._given, one), NAME_CHARACTERS)}"
+                f"{one.item.id}: {one.tokens:,} tokens, {plain_line(preview(self._deps, one), NAME_CHARACTERS)}"
                 for one in found.items
             ),
             candidates_total=found.total,
-            would_free_tokens=round(found.frees_tokens * situation.scale),
+            would_free_tokens=round(found.frees_tokens * measurement.scale),
         )
 
-    async def notice(self, info: SessionInfo, situation: Situation, policy: Policy) -> str:
+    async def notice(self, info: SessionInfo, measurement: Measurement, policy: Policy) -> str:
         """What is to be said of the zone, once; empty where that was done."""
-        fold, usage = situation.fold, situation.usage
+        fold, usage = measurement.fold, measurement.usage
         starts = {zone.name: zone.start for zone in policy.zones}
         if usage.ratio is None or usage.zone not in starts:
             return ""
@@ -224,35 +224,35 @@ class Noticing:
         here = starts[usage.zone]
         if here == noticed or (here < noticed and usage.ratio > noticed - HYSTERESIS):
             return ""
-        event = UsageSeen(notice=usage.zone, notice_rev=rev, ts=self._given.now())
-        await self._given.store.ledger.observe(self._sessions.key(info), [event], durable=False)
+        event = UsageSeen(notice=usage.zone, notice_rev=rev, ts=self._deps.now())
+        await self._deps.store.ledger.observe(self._sessions.key(info), [event], durable=False)
         return f"now in zone {usage.zone} ({usage.ratio:.1%}): {usage.action}" if here > noticed else ""
 
-    async def _candidates(self, info: SessionInfo, situation: Situation, policy: Policy) -> Candidates:
+    async def _candidates(self, info: SessionInfo, measurement: Measurement, policy: Policy) -> Candidates:
         kept = self._found.get(info.session_id)
-        if kept is not None and kept[0] is situation.view and kept[1] == policy:
+        if kept is not None and kept[0] is measurement.view and kept[1] == policy:
             return kept[2]
-        scale = situation.scale
-        used, window = situation.view_used, situation.window_tokens
+        scale = measurement.scale
+        used, window = measurement.view_used, measurement.window_tokens
         found = await asyncio.to_thread(
             candidates,
-            situation.view.items,
+            measurement.view.items,
             policy,
             used_tokens=None if used is None else round(used / scale),
             window_tokens=None if window is None else round(window / scale),
         )
         if len(self._found) >= KEPT:
             self._found.clear()
-        self._found[info.session_id] = (situation.view, policy, found)
+        self._found[info.session_id] = (measurement.view, policy, found)
         return found
 
 
 # Keeps the numbers that a status line shows, so that it needs no ledger.
 
 
-async def keep_status(given: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
+async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
     """Write the session's note anew."""
-    await given.store.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
+    await deps.store.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
 
 
 def status_of(fold: Fold, handle: str) -> StatusNote:
@@ -273,5 +273,5 @@ def status_of(fold: Fold, handle: str) -> StatusNote:
 
 
 __all__ = [
-    "Noticing",
+    "Notices",
 ]

@@ -100,10 +100,10 @@ MAX_HITS = 100
 class Offloaded:
     """The archive of one principal's sessions, as people and agents ask for it."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
-        self._copies = Copies(given, sessions)
+        self._copies = Copies(deps, sessions)
 
     async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
@@ -115,7 +115,7 @@ class Offloaded:
                 standing = standing_holders(fold, present_items(fold))
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
-            async for record in self._given.store.archive.records(self._sessions.key(owner)):
+            async for record in self._deps.store.archive.records(self._sessions.key(owner)):
                 rows.setdefault(record.batch_id, row_of(record, fold, standing))
             for name in fold.decided.batches.keys() - rows.keys():
                 rows[name] = row_without_record(fold, name)
@@ -133,7 +133,7 @@ class Offloaded:
             if batch_id in fold.decided.purged_batches or (fold.decided.purged and batch is None):
                 raise Purged(f"{batch_id} was purged.", next=_NOTHING_BRINGS_BACK)
             try:
-                record = await self._given.store.archive.get(self._sessions.key(owner), batch_id)
+                record = await self._deps.store.archive.get(self._sessions.key(owner), batch_id)
             except RecordDamaged:
                 damaged = True
             else:
@@ -163,7 +163,7 @@ class Offloaded:
             RecordDamaged: what is stored does not match its hash.
         """
         record = await self.record(info, batch_id)
-        return await self._restore(info, record, _pick(record, item_id, self._given.redactor))
+        return await self._restore(info, record, _pick(record, item_id, self._deps.redactor))
 
     async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
         """Every original of a batch, in order; those recorded without text only when nothing else is there."""
@@ -218,7 +218,7 @@ class Offloaded:
         if not restored:
             return
         fold = await self._sessions.fold(info)
-        counter = self._given.counter_for(self._given.model)
+        counter = self._deps.counter_for(self._deps.model)
         texts = texts or [one.text for one in restored]
         event = Fetched(
             batch_id=restored[0].batch_id,
@@ -226,10 +226,10 @@ class Offloaded:
             text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
             tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
             assistant_messages=view(fold).assistant_messages,
-            ts=self._given.now(),
+            ts=self._deps.now(),
         )
         try:
-            await self._given.store.ledger.observe(self._sessions.key(info), [event])
+            await self._deps.store.ledger.observe(self._sessions.key(info), [event])
         except WriteFailed as error:
             _log.warning("given back, but not noted in the ledger: %s", error.message)
 
@@ -276,9 +276,9 @@ class Offloaded:
         scope = await self._sessions.family(info) if info else await self._sessions.all()
         for owner in scope:
             await self.index(owner)
-        matches = await self._given.store.search.find(
+        matches = await self._deps.store.search.find(
             query,
-            principal=self._given.principal,
+            principal=self._deps.principal,
             session_ids=[owner.session_id for owner in scope] if info else None,
             project=project,
             limit=limit,
@@ -290,7 +290,7 @@ class Offloaded:
                 handle=handles.get(match.session_id, ""),
                 batch_id=match.batch_id,
                 item_id=match.item_id,
-                snippet=self._given.redactor.redact(match.snippet).text,
+                snippet=self._deps.redactor.redact(match.snippet).text,
                 score=match.score,
             )
             for match in matches
@@ -299,15 +299,15 @@ class Offloaded:
     async def index(self, info: SessionInfo) -> None:
         """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
         fold = await self._sessions.fold(info)
-        known = await self._given.store.search.indexed(self._given.principal, info.session_id)
+        known = await self._deps.store.search.indexed(self._deps.principal, info.session_id)
         missing = [b for b, batch in fold.decided.batches.items() if b not in known and batch.state != "purged"]
         for batch_id in missing:
             try:
-                record = await self._given.store.archive.get(self._sessions.key(info), batch_id)
+                record = await self._deps.store.archive.get(self._sessions.key(info), batch_id)
             except RecordDamaged:
                 continue  # verify reports it; the rest must still be found
             if record is not None:
-                await self._given.store.search.add(await asyncio.to_thread(self.entries, info, record))
+                await self._deps.store.search.add(await asyncio.to_thread(self.entries, info, record))
 
     def entries(self, info: SessionInfo, record: OffloadRecord, texts: Sequence[str] = ()) -> list[Entry]:
         """What the index gets of a record: redacted text with the words that name it.
@@ -315,15 +315,15 @@ class Offloaded:
         `texts`: of its originals, redacted, where they are at hand.
         """
         if not texts:
-            masked = self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+            masked = self._deps.redactor.redact_all([content_text(item.result) for item in record.items])
             texts = [one.text for one in masked]
         return [
             Entry(
                 session_id=info.session_id,
                 batch_id=record.batch_id,
-                item_id=self._given.redactor.redact(item.id).text,
+                item_id=self._deps.redactor.redact(item.id).text,
                 text="\n".join(filter(None, (self._named(item), text))),
-                principal=self._given.principal,
+                principal=self._deps.principal,
                 project=info.project,
             )
             for item, text in zip(record.items, texts, strict=True)
@@ -331,7 +331,7 @@ class Offloaded:
 
     def _named(self, item: ArchivedItem) -> str:
         words = (item.tool_name, item.title, item.url, item.action.target if item.action else "")
-        return self._given.redactor.redact(" ".join(filter(None, words))).text
+        return self._deps.redactor.redact(" ".join(filter(None, words))).text
 
 
 def no_batch(handle: str, batch_id: str) -> BatchUnknown:

@@ -28,10 +28,10 @@ from .dependencies import Dependencies
 from .exchange import Exchange
 from .handoff_files import clean_handoffs
 from .handoffs import KeptHandoffs
-from .notices import Noticing, session_rows
+from .notices import Notices, session_rows
 from .offloaded import Offloaded, Page, page_of
-from .palimpsest_archive import RestoringMethods, SummaryMethods, UpkeepMethods
-from .palimpsest_context import CompactingMethods, Passes, RecordingMethods
+from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
+from .palimpsest_context import CompactMethods, Passes, RecordMethods
 from .purge import Purge
 from .purge_masks import blank_experience
 from .repair import Repairs
@@ -41,43 +41,43 @@ from .wiring import dependencies, learning_means, open_experience, open_store
 
 
 class Palimpsest(
-    CompactingMethods,
-    RecordingMethods,
+    CompactMethods,
+    RecordMethods,
     SummaryMethods,
-    RestoringMethods,
+    RestoreMethods,
     KeptHandoffs,
     Learn,
-    UpkeepMethods,
+    StoreMethods,
     Exchange,
 ):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         settings: Settings,
         experience: Experience | None = None,
         attached: str = "",
         only_session: str = "",
     ) -> None:
-        skills = experience or open_experience(settings, given.random_hex)
-        super().__init__(learning_means(settings, given, skills))
+        skills = experience or open_experience(settings, deps.random_hex)
+        super().__init__(learning_means(settings, deps, skills))
         self.settings = settings
-        given = replace(given, attached=attached, only_session=only_session)
-        self._given = given
-        self._sessions = Sessions(given)
-        self._offloaded = Offloaded(given, self._sessions)
-        self._passes = Passes(given, self._sessions, self._offloaded)
+        deps = replace(deps, attached=attached, only_session=only_session)
+        self._deps = deps
+        self._sessions = Sessions(deps)
+        self._offloaded = Offloaded(deps, self._sessions)
+        self._passes = Passes(deps, self._sessions, self._offloaded)
         self._messages = self._passes.messages
-        self._noticing = Noticing(given, self._sessions)
-        self._summaries = KeptSummaries(given, self._sessions)
-        self._purge = Purge(given, self._sessions, lambda mask: blank_experience(skills, mask))
-        self._repairs = Repairs(given, self._sessions, self._purge)
+        self._notices = Notices(deps, self._sessions)
+        self._summaries = KeptSummaries(deps, self._sessions)
+        self._purge = Purge(deps, self._sessions, lambda mask: blank_experience(skills, mask))
+        self._repairs = Repairs(deps, self._sessions, self._purge)
         self._host_events = HostEvents(
-            given,
+            deps,
             self._sessions,
             self._offloaded,
-            self._noticing,
+            self._notices,
             self._summaries,
             self._learn_from,
         )
@@ -131,21 +131,21 @@ class Palimpsest(
     @property
     def store(self) -> Store:
         """The store, for programs that ask it directly."""
-        return self._given.store
+        return self._deps.store
 
     @property
-    def given(self) -> Dependencies:
+    def deps(self) -> Dependencies:
         """What the use cases were given: redactor, registry, counters."""
-        return self._given
+        return self._deps
 
     async def verify(self, session_id: str | None = None) -> VerifyReport:
         """Check everything stored against its checksums and hashes, and that every handoff can be read."""
         only = await self._sessions.find(session_id) if session_id else None
-        return await checkup.verify(self._given, self._sessions, only)
+        return await checkup.verify(self._deps, self._sessions, only)
 
     async def status(self) -> StoreStatus:
         """Disk use and lifetime savings."""
-        return await checkup.status(self._given, self._sessions)
+        return await checkup.status(self._deps, self._sessions)
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
         """Every session, oldest first."""
@@ -153,7 +153,7 @@ class Palimpsest(
 
     async def session_rows(self) -> tuple[SessionRow, ...]:
         """Every session with its fill, what it saved and what it is about, newest first."""
-        return await session_rows(self._given, self._sessions)
+        return await session_rows(self._deps, self._sessions)
 
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
         """One page of the same.
@@ -206,16 +206,16 @@ class Palimpsest(
         Raises:
             WriteFailed, LockTimeout: what was done stays done; run it again.
         """
-        return await clean_handoffs(self._given, dry_run=dry_run)
+        return await clean_handoffs(self._deps, dry_run=dry_run)
 
     def subscribe(self, listener: Callable[[SummarizationEvent], Awaitable[None] | None]) -> Callable[[], None]:
         """Have a function called after every committed pass. Returns what ends the subscription."""
-        self._given.listeners.append(listener)
-        return lambda: self._given.listeners.remove(listener)
+        self._deps.listeners.append(listener)
+        return lambda: self._deps.listeners.remove(listener)
 
     async def _learn_from(self, session_id: str) -> None:
         """What the skills of a session that ends have learned; a skill that cannot be compacted is left for later."""
-        if self._given.automatic:
+        if self._deps.automatic:
             await self.compact_due_experience(ended_session=session_id)
 
 

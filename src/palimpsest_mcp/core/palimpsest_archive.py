@@ -24,7 +24,7 @@ from .sessions import Sessions
 from .summary import KeptSummaries
 
 
-class RestoringMethods:
+class RestoreMethods:
     """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
 
     _sessions: Sessions
@@ -111,7 +111,7 @@ class RestoringMethods:
 class SummaryMethods:
     """What `Palimpsest` keeps of a session in words that survive every compaction."""
 
-    _given: Dependencies
+    _deps: Dependencies
     _sessions: Sessions
     _summaries: KeptSummaries
 
@@ -176,14 +176,14 @@ class SummaryMethods:
             SessionUnknown: there is none.
         """
         info = await self._sessions.find(session_id)
-        policy = await policies.policy_of(self._given, self._sessions, info, None)
-        return await probe_session(self._given, self._sessions, self._summaries, info, policy)
+        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        return await probe_session(self._deps, self._sessions, self._summaries, info, policy)
 
 
 # The library's methods that take texts out for good and mend what is damaged.
 
 
-class UpkeepMethods:
+class StoreMethods:
     """What `Palimpsest` does with what it keeps. Each is a preview unless `dry_run` is False."""
 
     _sessions: Sessions

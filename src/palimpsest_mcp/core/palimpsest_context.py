@@ -27,9 +27,9 @@ from .compaction.request import PassRequest
 from .compaction.run import run_pass
 from .dependencies import Dependencies
 from .importer import import_context
-from .measure import Situation, situate, tell
+from .measure import Measurement, measured, tell
 from .messages import CompactedMessages, Messages, RewrittenSession, rewrite
-from .notices import Noticing
+from .notices import Notices
 from .offloaded import Offloaded
 from .record import admit, admit_items, admit_list, admit_name
 from .sessions import Sessions
@@ -38,45 +38,45 @@ from .sessions import Sessions
 class Passes:
     """Passes of one `Palimpsest`."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
-        self.given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
+        self.deps = deps
         self.sessions = sessions
-        self.messages = Messages(given, sessions, offloaded)
+        self.messages = Messages(deps, sessions, offloaded)
 
     def where(self, *, dry_run: bool) -> Passes:
         """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
         session is recorded in memory, and gone with it."""
         if not dry_run:
             return self
-        scratch = ScratchStore(self.given.store, random_hex=self.given.random_hex)
-        given = replace(self.given, store=scratch, listeners=[])
-        sessions = Sessions(given)
-        return Passes(given, sessions, Offloaded(given, sessions))
+        scratch = ScratchStore(self.deps.store, random_hex=self.deps.random_hex)
+        deps = replace(self.deps, store=scratch, listeners=[])
+        sessions = Sessions(deps)
+        return Passes(deps, sessions, Offloaded(deps, sessions))
 
-    async def run(self, info: SessionInfo, situation: Situation, request: PassRequest) -> Report:
+    async def run(self, info: SessionInfo, measurement: Measurement, request: PassRequest) -> Report:
         """One pass, reported with what makes it real in the host.
 
         Raises:
             PassInProgress, PlanStale, WriteFailed: the context is as it was.
         """
-        result = await run_pass(self.given, self.sessions, info, situation, request)
-        return reporting.report(info, situation, request, result, note=situation.note)
+        result = await run_pass(self.deps, self.sessions, info, measurement, request)
+        return reporting.report(info, measurement, request, result, note=measurement.note)
 
     @staticmethod
-    def stands_aside(situation: Situation) -> str:
+    def stands_aside(measurement: Measurement) -> str:
         """Where the host compacts by itself, where no adapter of ours acts; empty where a pass may run."""
-        aside = situation.usage.host_compacts and not situation.note.adapter_does
-        return situation.usage.host_compaction_point if aside else ""
+        aside = measurement.usage.host_compacts and not measurement.note.adapter_does
+        return measurement.usage.host_compaction_point if aside else ""
 
 
 # The library's methods that make a context shorter: a message list, a session file, a recorded session.
 
 
-class CompactingMethods:
+class CompactMethods:
     """What `Palimpsest` can do to a context that is too full. Originals are archived first."""
 
     settings: Settings
-    _given: Dependencies
+    _deps: Dependencies
     _passes: Passes
 
     async def compact_messages(
@@ -104,10 +104,10 @@ class CompactingMethods:
             FileWrongShape, WindowUnknown, InvalidArgument, PassInProgress, WriteFailed: the list is as it was.
         """
         asked = PassOptions(**options)
-        admit(self._given, asked)
-        parsed = parse_value(messages, form=form, kind_by_tool=self._given.kind_by_tool)
+        admit(self._deps, asked)
+        parsed = parse_value(messages, form=form, kind_by_tool=self._deps.kind_by_tool)
         at = self._passes.where(dry_run=asked.dry_run)
-        await admit_list(at.given, at.sessions, session_id or "", parsed, asked)
+        await admit_list(at.deps, at.sessions, session_id or "", parsed, asked)
         info = await at.sessions.ensure(session_id or "new", parent=parent)
         return await at.messages.compact(info, files.with_system(parsed, system), asked)
 
@@ -127,13 +127,13 @@ class CompactingMethods:
             SessionUnknown: `session_id` is a slip of one that is there.
         """
         asked = PassOptions(**options)
-        admit(self._given, asked)
+        admit(self._deps, asked)
         found = await files.read_file(path, line=line, form=form)
-        parsed = files.need_messages(files.parsed(found, self._given.kind_by_tool))
+        parsed = files.need_messages(files.parsed(found, self._deps.kind_by_tool))
         at = self._passes.where(dry_run=asked.dry_run)
         named = await admit_name(at.sessions, session_id) if session_id else ""
         name = named or parsed.session_id or files.session_id_of(path, found.line)
-        await admit_list(at.given, at.sessions, name, parsed, asked)
+        await admit_list(at.deps, at.sessions, name, parsed, asked)
         info = await at.sessions.ensure(name, project=parsed.project, source=path.name, path=files.place_of(path))
         done = await at.messages.compact(info, parsed, asked, wrapper=files.wrapper_of(found.value))
         return replace(done, value=rewrap(found.value, done.messages))
@@ -148,9 +148,9 @@ class CompactingMethods:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
-        admit(self._given, asked)
+        admit(self._deps, asked)
         at = self._passes.where(dry_run=asked.dry_run)
-        return await rewrite(at.given, at.sessions, at.messages, self.settings.home, path, asked)
+        return await rewrite(at.deps, at.sessions, at.messages, self.settings.home, path, asked)
 
     async def compact_session(self, session_id: str, **options: Unpack[SessionPassKeywords]) -> Report:
         """One pass over a recorded session. The host's own history stays as it is; the report says what to do.
@@ -163,7 +163,7 @@ class CompactingMethods:
             InvalidArgument: there is no such strategy or slot, or `digests` without the `plan_id` they are for.
         """
         asked = PassOptions(**options)
-        admit(self._given, asked)
+        admit(self._deps, asked)
         if asked.digests and (asked.dry_run or not asked.plan_id):
             raise InvalidArgument(
                 "Summaries are for the slots of a plan.",
@@ -174,26 +174,26 @@ class CompactingMethods:
             )
         at = self._passes.where(dry_run=asked.dry_run)
         info = await at.sessions.find(session_id)
-        policy = await policies.policy_of(at.given, at.sessions, info, asked.policy)
-        await tell(at.given, at.sessions, info, asked)
+        policy = await policies.policy_of(at.deps, at.sessions, info, asked.policy)
+        await tell(at.deps, at.sessions, info, asked)
         # `tell` wrote the used tokens down: from here they are measured from the ledger, like those of an earlier call.
         asked = msgspec.structs.replace(asked, used_tokens=None)
-        situation = await situate(at.given, at.sessions, info, policy, asked)
+        measurement = await measured(at.deps, at.sessions, info, policy, asked)
         return await at.run(
-            info, situation, PassRequest(policy=policy, options=asked, host_compacts=at.stands_aside(situation))
+            info, measurement, PassRequest(policy=policy, options=asked, host_compacts=at.stands_aside(measurement))
         )
 
 
 # The library's methods about a session that is recorded item by item.
 
 
-class RecordingMethods:
+class RecordMethods:
     """What `Palimpsest` is told of a context, and what it says about it."""
 
-    _given: Dependencies
+    _deps: Dependencies
     _sessions: Sessions
     _offloaded: Offloaded
-    _noticing: Noticing
+    _notices: Notices
     _passes: Passes
 
     async def record_items(
@@ -209,17 +209,17 @@ class RecordingMethods:
             SessionUnknown: the id is a slip of one that is there.
         """
         session_id = await admit_name(self._sessions, session_id)
-        await admit_items(self._given, self._sessions, session_id, items)
+        await admit_items(self._deps, self._sessions, session_id, items)
         info = await self._sessions.ensure(session_id, host=host)
-        policy = await policies.policy_of(self._given, self._sessions, info, None)
-        before = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
-        written = await record.record(self._given, self._sessions, info, items)
-        after = await situate(self._given, self._sessions, info, policy, PassOptions(host=host))
+        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        before = await measured(self._deps, self._sessions, info, policy, PassOptions(host=host))
+        written = await record.record(self._deps, self._sessions, info, items)
+        after = await measured(self._deps, self._sessions, info, policy, PassOptions(host=host))
         crossed = triggers(after.usage.ratio, policy) and not triggers(before.usage.ratio, policy)
         report: Report | None = None
         # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
         ours = ratio_of(after.view_used, after.window_tokens)
-        if auto and self._given.automatic and triggers(ours, policy):
+        if auto and self._deps.automatic and triggers(ours, policy):
             request = PassRequest(policy=policy, requested=False, host_compacts=self._passes.stands_aside(after))
             report = await self._passes.run(info, after, request)
         return Recorded(
@@ -227,7 +227,7 @@ class RecordingMethods:
             handle=info.handle,
             item_ids=written.ids,
             tokens=written.tokens,
-            usage=await self._noticing.usage(info, after, policy),
+            usage=await self._notices.usage(info, after, policy),
             crossed_trigger=crossed,
             warnings=written.warnings,
             report=report,
@@ -254,11 +254,11 @@ class RecordingMethods:
             SessionUnknown: the session is unknown, and nothing was told of it or its id is a slip of one that is there.
         """
         asked = PassOptions(policy=policy, used_tokens=used_tokens, window_tokens=window_tokens, model=model, host=host)
-        admit(self._given, asked)
+        admit(self._deps, asked)
         parsed: HostContext | None = None
         if transcript_path:
             found = await files.read_file(Path(transcript_path), form="claude-code")
-            parsed = files.parsed(found, self._given.kind_by_tool)
+            parsed = files.parsed(found, self._deps.kind_by_tool)
         told = (used_tokens, window_tokens, transcript_path)
         if any(value not in (None, "") for value in told):
             session_id = await admit_name(self._sessions, session_id)
@@ -266,12 +266,12 @@ class RecordingMethods:
         else:
             info = await self._sessions.find(session_id)
         if parsed is not None:
-            await import_context(self._given, self._sessions, info, parsed)
-        chosen = await policies.policy_of(self._given, self._sessions, info, policy)
-        await tell(self._given, self._sessions, info, asked)
-        situation = await situate(self._given, self._sessions, info, chosen, PassOptions(host=host))
-        usage = await self._noticing.usage(info, situation, chosen)
-        return msgspec.structs.replace(usage, parts=context.parts(situation, chosen)) if detail else usage
+            await import_context(self._deps, self._sessions, info, parsed)
+        chosen = await policies.policy_of(self._deps, self._sessions, info, policy)
+        await tell(self._deps, self._sessions, info, asked)
+        measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host))
+        usage = await self._notices.usage(info, measurement, chosen)
+        return msgspec.structs.replace(usage, parts=context.parts(measurement, chosen)) if detail else usage
 
     async def usage(self, session_id: str) -> Usage:
         """How full the window is, as `check_context_ratio` says it; nothing is told and nothing is noted.
@@ -280,8 +280,8 @@ class RecordingMethods:
             SessionUnknown: there is no such session.
         """
         info = await self._sessions.find(session_id)
-        policy = await policies.policy_of(self._given, self._sessions, info, None)
-        return (await situate(self._given, self._sessions, info, policy, PassOptions())).usage
+        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        return (await measured(self._deps, self._sessions, info, policy, PassOptions())).usage
 
     async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
         """What is in context, why it stays, and what was replaced; pins first, if asked.
@@ -291,7 +291,7 @@ class RecordingMethods:
         """
         info = await self._sessions.find(session_id)
         if pin or unpin:
-            await context.pin(self._given, self._sessions, info, pin, unpin)
-        policy = await policies.policy_of(self._given, self._sessions, info, None)
-        situation = await situate(self._given, self._sessions, info, policy, PassOptions())
-        return await context.show(self._given, self._offloaded, info, situation, situation.usage, policy)
+            await context.pin(self._deps, self._sessions, info, pin, unpin)
+        policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        measurement = await measured(self._deps, self._sessions, info, policy, PassOptions())
+        return await context.show(self._deps, self._offloaded, info, measurement, measurement.usage, policy)

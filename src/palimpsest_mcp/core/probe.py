@@ -12,14 +12,14 @@ from ..models.events import SessionInfo
 from ..models.plans import Policy
 from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
-from .compaction.probes import Leaving, Probing, leaving_of, redacted_texts
+from .compaction.probes import Leaving, Prober, leaving_of, redacted_texts
 from .dependencies import Dependencies
 from .sessions import Sessions
 from .summary import KeptSummaries
 
 
 async def probe_session(
-    given: Dependencies, sessions: Sessions, summaries: KeptSummaries, info: SessionInfo, policy: Policy
+    deps: Dependencies, sessions: Sessions, summaries: KeptSummaries, info: SessionInfo, policy: Policy
 ) -> ProbeReport:
     """Ask what the session's originals hold, and answer from what stays: kept items, digests, the anchored summary.
 
@@ -27,17 +27,17 @@ async def probe_session(
     more shows here. Nothing is written.
     """
     fold = await sessions.fold(info)
-    counter = given.counter_for(given.model)
+    counter = deps.counter_for(deps.model)
     _, shown = await sessions.view(info, counter)
     summary = await summaries.current(info)
     records: dict[str, OffloadRecord] = {}
     for owner in await sessions.family(info):
-        async for record in given.store.archive.records(sessions.key(owner)):
+        async for record in deps.store.archive.records(sessions.key(owner)):
             records.setdefault(record.batch_id, record)
-    leaving = await asyncio.to_thread(_leaving, given, fold, shown, records)
+    leaving = await asyncio.to_thread(_leaving, deps, fold, shown, records)
     items = (*shown.items, *shown.gone)
-    probing = Probing(
-        given,
+    probing = Prober(
+        deps,
         sorted(items, key=lambda one: (one.item.position, one.item.id)),
         summary=to_markdown(summary),
         forgotten=await asyncio.to_thread(_forgotten, shown, policy, leaving, records),
@@ -45,13 +45,13 @@ async def probe_session(
     return await probing.judged(probing.told(await probing.ask(leaving)))
 
 
-def _leaving(given: Dependencies, fold: Fold, shown: View, records: dict[str, OffloadRecord]) -> dict[str, Leaving]:
+def _leaving(deps: Dependencies, fold: Fold, shown: View, records: dict[str, OffloadRecord]) -> dict[str, Leaving]:
     """Every item that a digest stands for, its original from the archive."""
     here = {one.item.id for one in shown.items}
     names = {stands.batch.batch_id for name, stands in fold.decided.replacements.items() if name in here}
     found: dict[str, Leaving] = {}
     for batch in sorted(names & records.keys()):
-        found |= leaving_of(records[batch], redacted_texts(given, records[batch]))
+        found |= leaving_of(records[batch], redacted_texts(deps, records[batch]))
     return {
         name: one
         for name, one in found.items()

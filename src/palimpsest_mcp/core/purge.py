@@ -30,7 +30,7 @@ Blank = Callable[[Callable[[str], str]], Awaitable[tuple[str, ...]]]
 """Takes a mask over all experience of skills; gives what it changed."""
 
 
-class Holding(msgspec.Struct, kw_only=True):
+class SessionToPurge(msgspec.Struct, kw_only=True):
     """One session, as a purge looks at it."""
 
     info: SessionInfo
@@ -79,10 +79,10 @@ class Purge:
         blank: blanks what a mask finds in the experience of skills.
     """
 
-    def __init__(self, given: Dependencies, sessions: Sessions, blank: Blank) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, blank: Blank) -> None:
+        self._deps = deps
         self._sessions = sessions
-        self._copies = Copies(given, sessions)
+        self._copies = Copies(deps, sessions)
         self._blank = blank
 
     async def session(self, info: SessionInfo, *, everywhere: bool, dry_run: bool) -> PurgeReport:
@@ -108,7 +108,7 @@ class Purge:
 
     async def matching(self, pattern: re.Pattern[str], only: SessionInfo | None, *, dry_run: bool) -> PurgeReport:
         """Every item that holds a match, whole, and every match in anything else that is kept."""
-        found: list[Holding] = []
+        found: list[SessionToPurge] = []
         for info in (only,) if only is not None else await self._sessions.all():
             one = await self._holding(info)
             one.matched = dict(_matches(one, pattern))
@@ -125,12 +125,12 @@ class Purge:
             if only is None:
                 changed += await self._blank(pattern_mask(pattern, "*", same_size=True))
         if only is None:
-            left = await self._given.store.traces(lambda text: pattern.search(text) is not None)
+            left = await self._deps.store.traces(lambda text: pattern.search(text) is not None)
         return msgspec.structs.replace(self._report(chosen, (), changed, dry_run=dry_run), left=left)
 
     async def go_on(self, info: SessionInfo) -> PurgeReport | None:
         """Finish a purge that was interrupted; None where none was."""
-        said = await self._given.store.tombstones(self._sessions.key(info))
+        said = await self._deps.store.tombstones(self._sessions.key(info))
         if not said.under_way:
             return None
         one = await self._holding(info)
@@ -139,7 +139,7 @@ class Purge:
         return await self._texts([one], everywhere=False, dry_run=False)
 
     async def _texts(
-        self, found: list[Holding], *, everywhere: bool, dry_run: bool, family: bool = False
+        self, found: list[SessionToPurge], *, everywhere: bool, dry_run: bool, family: bool = False
     ) -> PurgeReport:
         """Remove these texts, and say which other sessions hold some of them."""
         first = found[0]
@@ -168,11 +168,11 @@ class Purge:
             changed = await self._remove(found, gone, notes)
         return self._report(found, elsewhere, changed, dry_run=dry_run)
 
-    def _quoting(self, one: Holding) -> Callable[[str], str]:
+    def _quoting(self, one: SessionToPurge) -> Callable[[str], str]:
         """What only the texts that go held, masked wherever it is quoted."""
         leaving = [content_text(content) for key, (_, content, _) in one.texts.items() if key in one.matched]
         staying = [content_text(content) for key, (_, content, _) in one.texts.items() if key not in one.matched]
-        return derived_mask(leaving, staying, self._given.registry, self._given.redactor)
+        return derived_mask(leaving, staying, self._deps.registry, self._deps.redactor)
 
     async def _related(self, info: SessionInfo) -> set[str]:
         """Parents and forks, near and far."""
@@ -183,23 +183,25 @@ class Purge:
                 family |= line
         return family
 
-    async def _remove(self, found: Sequence[Holding], gone: dict[str, Forgotten], notes: Forgotten) -> tuple[str, ...]:
+    async def _remove(
+        self, found: Sequence[SessionToPurge], gone: dict[str, Forgotten], notes: Forgotten
+    ) -> tuple[str, ...]:
         """Tombstones, then what quotes the texts, then the texts; each step of all sessions before the next."""
-        store = self._given.store
+        store = self._deps.store
         changed: list[str] = []
         named = [(one, self._sessions.key(one.info)) for one in found]
         async with self._locked([one.info for one in found]):
             for one, key in named:
                 if one.matched or one.whole:
                     await store.bury(key, one.matched, under_way=True, whole=one.whole)
-                    await self._sessions.decide(one.info, _deciding(one, self._given.now()))
+                    await self._sessions.decide(one.info, _deciding(one, self._deps.now()))
             for one, key in named:
                 touched = [name for name, keys in one.batches.items() if keys & one.matched.keys() or one.whole]
                 if touched:
-                    await store.search.forget(self._given.principal, one.info.session_id, touched)
+                    await store.search.forget(self._deps.principal, one.info.session_id, touched)
                 beside = await store.forget_beside(key, gone[one.info.session_id])
                 changed += [f"{one.info.handle}: {what}" for what in beside]
-            changed += await store.forget_notes(notes, self._given.principal)
+            changed += await store.forget_notes(notes, self._deps.principal)
             for one, key in named:
                 await store.archive.forget(key, gone[one.info.session_id])
                 await store.ledger.forget(key, gone[one.info.session_id])
@@ -212,14 +214,14 @@ class Purge:
         """No pass runs meanwhile in any of them: it holds texts that it would archive afterwards."""
         async with AsyncExitStack() as stack:
             for info in sorted(infos, key=lambda one: one.session_id):
-                await stack.enter_async_context(self._given.store.ledger.pass_lock(self._sessions.key(info)))
+                await stack.enter_async_context(self._deps.store.ledger.pass_lock(self._sessions.key(info)))
             yield
 
-    async def _holding(self, info: SessionInfo) -> Holding:
+    async def _holding(self, info: SessionInfo) -> SessionToPurge:
         """What the ledger and the archive hold, a damaged record's whole items too."""
         fold = await self._sessions.fold(info)
         key = self._sessions.key(info)
-        records = [record async for record in self._given.store.archive.records(key)]
+        records = [record async for record in self._deps.store.archive.records(key)]
         known = {record.batch_id for record in records}
         missing = fold.decided.batches.keys() - known - fold.decided.purged_batches
         rebuilt = [await self._copies.rebuilt(info, batch_id) for batch_id in sorted(missing)]
@@ -230,10 +232,17 @@ class Purge:
             content = item.content if isinstance(item, Item) else item.result
             if content is not None and item.sha256:
                 texts.setdefault(_key(item), (item.id, content, _size(item)))
-        return Holding(info=info, fold=fold, records=tuple(records), texts=texts, batches=_batches(fold, records))
+        return SessionToPurge(
+            info=info, fold=fold, records=tuple(records), texts=texts, batches=_batches(fold, records)
+        )
 
     def _report(
-        self, found: Iterable[Holding], elsewhere: Iterable[Elsewhere], changed: tuple[str, ...], *, dry_run: bool
+        self,
+        found: Iterable[SessionToPurge],
+        elsewhere: Iterable[Elsewhere],
+        changed: tuple[str, ...],
+        *,
+        dry_run: bool,
     ) -> PurgeReport:
         rows = tuple(
             PurgedSession(
@@ -259,12 +268,12 @@ class Purge:
         )
 
 
-def _telling(key: str, one: Holding) -> bool:
+def _telling(key: str, one: SessionToPurge) -> bool:
     """Whether a content of this key goes in another session too: not the short ones, which many items share."""
     return key in one.matched and ":" not in key
 
 
-def _live(one: Holding) -> int:
+def _live(one: SessionToPurge) -> int:
     replaced = one.fold.decided.replacements
     gone = set(one.matched.values())
     return sum(
@@ -272,7 +281,7 @@ def _live(one: Holding) -> int:
     )
 
 
-def _deciding(one: Holding, now: str) -> Callable[[Fold], list[PurgedEvent]]:
+def _deciding(one: SessionToPurge, now: str) -> Callable[[Fold], list[PurgedEvent]]:
     """The tombstones in the ledger; none where they are there already."""
 
     def decide(fold: Fold) -> list[PurgedEvent]:
@@ -294,7 +303,7 @@ def _deciding(one: Holding, now: str) -> Callable[[Fold], list[PurgedEvent]]:
     return decide
 
 
-def _matches(one: Holding, pattern: re.Pattern[str]) -> Iterable[tuple[str, str]]:
+def _matches(one: SessionToPurge, pattern: re.Pattern[str]) -> Iterable[tuple[str, str]]:
     """Contents that hold a match, and those whose item says one beside its content."""
     for state in one.fold.states.values():
         for seen in state.versions.values():

@@ -51,7 +51,7 @@ class RecordedItems(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def record(
-    given: Dependencies, sessions: Sessions, info: SessionInfo, raw: Sequence[Mapping[str, Any]]
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, raw: Sequence[Mapping[str, Any]]
 ) -> RecordedItems:
     """Write items at the end of the session's context: all of them, or none.
 
@@ -62,14 +62,14 @@ async def record(
         InvalidItem: it names the field and shows a correct example; nothing was written.
     """
     fold = await sessions.fold(info)
-    counter = given.counter_for(given.model)
-    items = await check_items(given, fold, raw)
+    counter = deps.counter_for(deps.model)
+    items = await check_items(deps, fold, raw)
     new = [item for item, known in items if not known]
-    events: list[Observation] = [Seen(item=item, ts=given.now()) for item in new]
+    events: list[Observation] = [Seen(item=item, ts=deps.now()) for item in new]
     if cited := _citations(fold, new, counter):
-        events.append(Seen(item=cited, ts=given.now()))
+        events.append(Seen(item=cited, ts=deps.now()))
     if events:
-        await given.store.ledger.observe(sessions.key(info), events)
+        await deps.store.ledger.observe(sessions.key(info), events)
     return RecordedItems(
         ids=tuple(item.id for item, _ in items),
         tokens=sum(item.tokens for item in new),
@@ -77,7 +77,7 @@ async def record(
     )
 
 
-async def check_items(given: Dependencies, fold: Fold, raw: Sequence[Mapping[str, Any]]) -> list[tuple[Item, bool]]:
+async def check_items(deps: Dependencies, fold: Fold, raw: Sequence[Mapping[str, Any]]) -> list[tuple[Item, bool]]:
     """The items that objects stand for, each with whether the fold has it already. Writes nothing.
 
     Raises:
@@ -85,15 +85,15 @@ async def check_items(given: Dependencies, fold: Fold, raw: Sequence[Mapping[str
     """
     if len(raw) > MAX_ITEMS:
         raise InvalidItem(f"At most {MAX_ITEMS} items a call.", next="Send them in pieces.", index=MAX_ITEMS, field="")
-    drafts = _Drafts(given, fold, given.counter_for(given.model))
+    drafts = _Drafts(deps, fold, deps.counter_for(deps.model))
     return await asyncio.to_thread(lambda: [drafts.add(index, item) for index, item in enumerate(raw)])
 
 
 class _Drafts:
     """Turns one call's objects into items."""
 
-    def __init__(self, given: Dependencies, fold: Fold, counter: ContentCounter) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, fold: Fold, counter: ContentCounter) -> None:
+        self._deps = deps
         self._fold = fold
         self._counter = counter
         shown = view(fold)
@@ -169,13 +169,13 @@ class _Drafts:
         elif not isinstance(content, (str, list, dict)):
             raise _refused(index, "content", "is a string, a list of blocks or an object")
         found = cast("Content", content)
-        if self._given.redact_archive and isinstance(found, str):
-            return self._given.redactor.redact(found).text
+        if self._deps.redact_archive and isinstance(found, str):
+            return self._deps.redactor.redact(found).text
         return found
 
     def _kind(self, role: str, tool: str) -> str:
         if role == "tool":
-            return self._given.kind_by_tool.get(tool, "tool_result")
+            return self._deps.kind_by_tool.get(tool, "tool_result")
         if role == "system":
             return "system_prompt"
         return "original_query" if role == "user" and not self._asked else "message"
@@ -269,7 +269,7 @@ def _citations(fold: Fold, new: Sequence[Item], counter: ContentCounter) -> Item
 # What is refused before a session is made: a call that does nothing leaves nothing behind.
 
 
-def admit(given: Dependencies, asked: PassOptions) -> None:
+def admit(deps: Dependencies, asked: PassOptions) -> None:
     """Check the options of a pass.
 
     Raises:
@@ -280,7 +280,7 @@ def admit(given: Dependencies, asked: PassOptions) -> None:
         if value is not None and value < least:
             raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
     if asked.policy:
-        given.policy_named(asked.policy)
+        deps.policy_named(asked.policy)
     if asked.target is not None and not 0.0 < asked.target < 1.0:
         raise InvalidArgument(
             f"target must be above 0 and below 1, not {asked.target}.", next="Give a share of the window, such as 0.4."
@@ -293,16 +293,16 @@ def admit(given: Dependencies, asked: PassOptions) -> None:
 
 
 async def admit_list(
-    given: Dependencies, sessions: Sessions, name: str, context: HostContext, asked: PassOptions
+    deps: Dependencies, sessions: Sessions, name: str, context: HostContext, asked: PassOptions
 ) -> None:
     """Check that a list that is new here has a window.
 
     Raises:
         WindowUnknown: none is given, configured or in the model table, and the pass is not forced.
     """
-    if asked.force or asked.window_tokens or given.window_tokens or given.effective_window_tokens:
+    if asked.force or asked.window_tokens or deps.window_tokens or deps.effective_window_tokens:
         return
-    model = asked.model or context.model or given.model
+    model = asked.model or context.model or deps.model
     if (model and window_of(model, host=asked.host or context.host)) or await is_known(sessions, name):
         return
     raise no_window()
@@ -320,14 +320,14 @@ def no_window() -> WindowUnknown:
     )
 
 
-async def admit_items(given: Dependencies, sessions: Sessions, name: str, raw: Sequence[Mapping[str, Any]]) -> None:
+async def admit_items(deps: Dependencies, sessions: Sessions, name: str, raw: Sequence[Mapping[str, Any]]) -> None:
     """Check the items of a session that is new here; those of a known one are checked when they are written.
 
     Raises:
         InvalidItem: it names the field.
     """
     if not await is_known(sessions, name):
-        await check_items(given, Fold(), raw)
+        await check_items(deps, Fold(), raw)
 
 
 async def admit_statements(

@@ -25,11 +25,11 @@ _CHECKSUM_BYTES = len(b',"_c":"00000000"}')
 class Repairs:
     """Repairs of one principal's sessions."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, purge: Purge) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, purge: Purge) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._purge = purge
-        self._copies = Copies(given, sessions)
+        self._copies = Copies(deps, sessions)
 
     async def repair(self, only: SessionInfo | None, *, dry_run: bool) -> RepairReport:
         """Look at one session, or at all, and mend what other copies can make up for.
@@ -44,7 +44,7 @@ class Repairs:
         mended = 0
         for info in (only,) if only is not None else await self._sessions.all():
             key = self._sessions.key(info)
-            if (await self._given.store.tombstones(key)).under_way:
+            if (await self._deps.store.tombstones(key)).under_way:
                 found.append(Repair(where=info.handle, what="a purge that was interrupted", source="its tombstones"))
                 if not dry_run:
                     await self._purge.go_on(info)
@@ -52,7 +52,7 @@ class Repairs:
             if dry_run:
                 found += (await self._plan(info, key))[0]
                 continue
-            async with self._given.store.ledger.pass_lock(key):
+            async with self._deps.store.ledger.pass_lock(key):
                 repairs, events, records = await self._plan(info, key)
                 mended += await self._mend(key, events, records)
                 found += repairs
@@ -64,7 +64,7 @@ class Repairs:
         repairs: list[Repair] = []
         events: dict[bytes, Event] = {}
         records: dict[bytes, OffloadRecord] = {}
-        for line in await self._given.store.ledger.broken(key):
+        for line in await self._deps.store.ledger.broken(key):
             event, source = await self._event(info, line)
             if event is not None:
                 events[line.raw] = event
@@ -73,7 +73,7 @@ class Repairs:
             repairs.append(Repair(where=f"{info.handle} {line.where}", what=what, source=source, lost=lost))
         fold = await self._sessions.fold(info)
         named: set[str] = set()
-        for line in await self._given.store.archive.broken(key):
+        for line in await self._deps.store.archive.broken(key):
             batch_id = salvaged(line.raw).batch_id
             if not batch_id:
                 lost = ("which batch it was",)
@@ -131,12 +131,12 @@ class Repairs:
 
     async def _whole(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         try:
-            return await self._given.store.archive.get(key, batch_id)
+            return await self._deps.store.archive.get(key, batch_id)
         except RecordDamaged:
             return None
 
     async def _mend(self, key: SessionKey, events: dict[bytes, Event], records: dict[bytes, OffloadRecord]) -> int:
-        done = await self._given.store.archive.mend(key, records) + await self._given.store.ledger.mend(key, events)
+        done = await self._deps.store.archive.mend(key, records) + await self._deps.store.ledger.mend(key, events)
         for record in records.values():
             if await self._whole(key, record.batch_id) != record:
                 raise WriteFailed(

@@ -33,28 +33,26 @@ NEWEST = 5
 class Sessions:
     """The sessions of one principal."""
 
-    def __init__(self, given: Dependencies) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
         self._folds: OrderedDict[str, tuple[Fold, object]] = OrderedDict()
         self._handles: dict[str, str] = {}
         self._views: dict[str, tuple[Fold, int, int, str, View]] = {}
 
     def key(self, info: SessionInfo) -> SessionKey:
         """The store's key of a session."""
-        return SessionKey(info.session_id, self._given.principal)
+        return SessionKey(info.session_id, self._deps.principal)
 
     async def all(self) -> tuple[SessionInfo, ...]:
         """Every session that may be asked about, oldest first."""
-        return tuple(
-            one for one in await self._given.store.ledger.sessions(self._given.principal) if self._is_ours(one)
-        )
+        return tuple(one for one in await self._deps.store.ledger.sessions(self._deps.principal) if self._is_ours(one))
 
     async def only(self) -> SessionInfo | None:
         """The one session that may be asked about; None where all may."""
-        return await self.find(self._given.only_session) if self._given.only_session else None
+        return await self.find(self._deps.only_session) if self._deps.only_session else None
 
     def _is_ours(self, info: SessionInfo) -> bool:
-        return not self._given.only_session or self._given.only_session in (info.session_id, info.handle)
+        return not self._deps.only_session or self._deps.only_session in (info.session_id, info.handle)
 
     async def find(self, name: str) -> SessionInfo:
         """A session by its id or handle, by four characters or more that only one of them begins with, or by the file
@@ -73,14 +71,14 @@ class Sessions:
 
     async def known(self, name: str) -> SessionInfo | None:
         """The session that has exactly this id or handle; None where there is none."""
-        ledger = self._given.store.ledger
-        info = await ledger.info(SessionKey(name, self._given.principal)) if name else None
+        ledger = self._deps.store.ledger
+        info = await ledger.info(SessionKey(name, self._deps.principal)) if name else None
         if info is None and name in self._handles:
-            info = await ledger.info(SessionKey(self._handles[name], self._given.principal))
+            info = await ledger.info(SessionKey(self._handles[name], self._deps.principal))
         if info is None and _looks_like_handle(name):
             info = next((other for other in await self.all() if other.handle == name), None)
         if info is None and "[" in name:  # perhaps as a face shows it
-            meant = named_by_mark(name, await self.all(), _id_of, self._given.redactor)
+            meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
         if info is None or not self._is_ours(info):
             return None
@@ -105,11 +103,11 @@ class Sessions:
         Raises:
             InvalidArgument: the id is empty or too long.
         """
-        only = self._given.only_session
+        only = self._deps.only_session
         if only and session_id != only and await self.known(session_id) is None:
             raise unknown(session_id, (), await self.all())
         if session_id == "new":
-            session_id = f"p-{self._given.random_hex(8)}"
+            session_id = f"p-{self._deps.random_hex(8)}"
         if not session_id or len(session_id) > MAX_ID_CHARACTERS:
             raise InvalidArgument(
                 f"A session id has 1 to {MAX_ID_CHARACTERS:,} characters, not {len(session_id):,}.",
@@ -120,20 +118,20 @@ class Sessions:
         info = SessionInfo(
             session_id=session_id,
             handle=await self._free_handle(session_id),
-            principal=self._given.principal,
+            principal=self._deps.principal,
             host=host,
             project=project,
             parent=parent,
-            created=self._given.now(),
+            created=self._deps.now(),
             source=source,
             path=path,
         )
-        return await self._given.store.ledger.create(SessionKey(session_id, self._given.principal), info)
+        return await self._deps.store.ledger.create(SessionKey(session_id, self._deps.principal), info)
 
     async def fold(self, info: SessionInfo) -> Fold:
         """The session's fold with every event that is there now."""
         fold, cursor = self._folds.get(info.session_id, (None, None))
-        page = await self._given.store.ledger.read(self.key(info), cursor)
+        page = await self._deps.store.ledger.read(self.key(info), cursor)
         if fold is None:
             fold = Fold()
         fold.add(page.events)
@@ -147,7 +145,7 @@ class Sessions:
     async def view(self, info: SessionInfo, counter: ContentCounter) -> tuple[Fold, View]:
         """The session's fold and the view of its main chain; worked out anew only when an event changed it."""
         fold = await self.fold(info)
-        overhead, digester = counter.per_result_overhead, self._given.digester_for(counter).name
+        overhead, digester = counter.per_result_overhead, self._deps.digester_for(counter).name
         known = self._views.get(info.session_id)
         if known is None or known[0] is not fold or known[1:4] != (fold.generation, overhead, digester):
             shown = view(fold, result_overhead=overhead, digester=digester)
@@ -176,7 +174,7 @@ class Sessions:
             if not decisions:
                 return fold
             try:
-                await self._given.store.ledger.decide(
+                await self._deps.store.ledger.decide(
                     self.key(info), decisions, after_rev=fold.rev, lock_timeout_s=lock_timeout_s
                 )
             except RevConflict:
@@ -187,7 +185,7 @@ class Sessions:
         """The session and its parents, nearest first (L14)."""
         line = [info]
         while line[-1].parent and len(line) <= MAX_PARENTS:
-            parent = await self._given.store.ledger.info(SessionKey(line[-1].parent, self._given.principal))
+            parent = await self._deps.store.ledger.info(SessionKey(line[-1].parent, self._deps.principal))
             if parent is None or any(parent.session_id == known.session_id for known in line):
                 break
             line.append(parent)
@@ -202,8 +200,8 @@ class Sessions:
         return parts
 
     async def _free_handle(self, session_id: str) -> str:
-        taken = {info.handle for info in await self._given.store.ledger.sessions(self._given.principal)}
-        return next(handle for handle in _handles(self._given.principal, session_id) if handle not in taken)
+        taken = {info.handle for info in await self._deps.store.ledger.sessions(self._deps.principal)}
+        return next(handle for handle in _handles(self._deps.principal, session_id) if handle not in taken)
 
 
 def _handles(principal: str, session_id: str) -> list[str]:
@@ -259,29 +257,29 @@ def _looks_like_handle(name: str) -> bool:
 # Which policy a session runs under: the one named now, else the one it was given before, else the default.
 
 
-async def policy_of(given: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
+async def policy_of(deps: Dependencies, sessions: Sessions, info: SessionInfo, name: str | None) -> Policy:
     """The policy in force; one that is named is kept for the session.
 
     Raises:
         InvalidPolicy: there is no policy of this name.
     """
     if not name:
-        return stored_policy(given, await sessions.fold(info))
-    policy = given.policy_named(name)
+        return stored_policy(deps, await sessions.fold(info))
+    policy = deps.policy_named(name)
     # As it is read back: with lists for tuples, so that the same policy is not decided again with every call.
     data = msgspec.json.decode(msgspec.json.encode(policy))
 
     def decide(fold: Fold) -> list[PolicySet]:
-        return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=given.now())]
+        return [] if fold.decided.policy == data else [PolicySet(policy=data, ts=deps.now())]
 
     await sessions.decide(info, decide)
     return policy
 
 
-def stored_policy(given: Dependencies, fold: Fold) -> Policy:
+def stored_policy(deps: Dependencies, fold: Fold) -> Policy:
     """What the session was given, or the configured default. What an older version wrote may not fit any more."""
     if fold.decided.policy is None:
-        return given.policy_named(None)
+        return deps.policy_named(None)
     try:
         return msgspec.convert(fold.decided.policy, Policy)
     except msgspec.ValidationError:

@@ -36,10 +36,10 @@ MOST_CHARS = 60_000
 
 
 async def drafted(
-    given: Dependencies, author: SummaryAuthor, current: AnchoredSummary, items: Sequence[Item]
+    deps: Dependencies, author: SummaryAuthor, current: AnchoredSummary, items: Sequence[Item]
 ) -> tuple[AnchoredSummary, tuple[str, ...]]:
     """Labelled entries that passed every check, and notes for the report; empty where nothing came of it."""
-    messages = _messages(given, items)
+    messages = _messages(deps, items)
     if not messages:
         return AnchoredSummary(), ()
     summary = to_markdown(current)
@@ -54,7 +54,7 @@ async def drafted(
         return AnchoredSummary(), (f"summary sections by {author.author} not used: it is an error or a refusal",)
 
     def specifics(text: str) -> frozenset[tuple[str, str]]:
-        return frozenset((one.cls, one.text) for one in given.registry.spans(fields_apart(text)))
+        return frozenset((one.cls, one.text) for one in deps.registry.spans(fields_apart(text)))
 
     fine, dropped = usable(found, author.author, "\n".join((summary, *messages)), specifics)
     notes = [f"summary sections by {author.author}: {_words(answer.spent)}"]
@@ -63,7 +63,7 @@ async def drafted(
     return fine, tuple(notes)
 
 
-def _messages(given: Dependencies, items: Sequence[Item]) -> tuple[str, ...]:
+def _messages(deps: Dependencies, items: Sequence[Item]) -> tuple[str, ...]:
     """What was said, redacted, the newest that fit, oldest first."""
     said = sorted(
         [(item, text) for role in ("user", "assistant") for item, text in spoken(items, role)],
@@ -72,7 +72,7 @@ def _messages(given: Dependencies, items: Sequence[Item]) -> tuple[str, ...]:
     room = MOST_CHARS
     found: list[str] = []
     for item, _ in reversed(said):
-        text = f"{item.role}: {given.redactor.redact(content_text(item.content)).text}"
+        text = f"{item.role}: {deps.redactor.redact(content_text(item.content)).text}"
         room -= len(text)
         if room < 0:
             break
@@ -135,10 +135,10 @@ def check_stated(sections: Mapping[str, Any], fitting: Sequence[str], *, intent_
 class KeptSummaries:
     """Reads, changes and keeps summaries."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
-        self._count = given.counter_for(O200K).count
+        self._count = deps.counter_for(O200K).count
 
     async def current(self, info: SessionInfo, *, full: bool = False) -> AnchoredSummary:
         """What is kept with what the ledger says by now; nothing is written.
@@ -176,7 +176,7 @@ class KeptSummaries:
                 stated, new, intent_changed=intent_changed, close_blockers=close_blockers, supersede=supersede
             )
             notes[:] = _intent_note(new, merged)
-            return msgspec.structs.replace(merged, timestamp=self._given.now())
+            return msgspec.structs.replace(merged, timestamp=self._deps.now())
 
         return await self._write(info, await self._sessions.fold(info), change, notes)
 
@@ -195,7 +195,7 @@ class KeptSummaries:
         def change(kept: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
             return after_pass(
                 worded(kept, draft),
-                timestamp=self._given.now(),
+                timestamp=self._deps.now(),
                 messages=_range(fold),
                 tokens_before=facts.tokens_before,
                 tokens_after=facts.tokens_after,
@@ -208,12 +208,12 @@ class KeptSummaries:
 
     async def _drafted(self, info: SessionInfo, fold: Fold) -> tuple[AnchoredSummary, tuple[str, ...]]:
         """What a model words, where one is asked."""
-        if self._given.author is None:
+        if self._deps.author is None:
             return AnchoredSummary(), ()
         kept, _, _ = await self._kept(info)
         found = await self._found(info, fold)
         current = await asyncio.to_thread(self._joined, kept, found)
-        return await drafted(self._given, self._given.author, current, items_of(fold))
+        return await drafted(self._deps, self._deps.author, current, items_of(fold))
 
     async def _write(self, info: SessionInfo, fold: Fold, change: Change, notes: list[str]) -> Written:
         found = await self._found(info, fold)
@@ -221,7 +221,7 @@ class KeptSummaries:
             kept, version, damage = await self._kept(info)
             fitted = await asyncio.to_thread(self._changed, change, kept, found)
             try:
-                await self._given.store.summaries.put(self._sessions.key(info), fitted, after=version)
+                await self._deps.store.summaries.put(self._sessions.key(info), fitted, after=version)
             except SummaryChanged:
                 if attempt + 1 == TRIES:
                     raise
@@ -231,11 +231,11 @@ class KeptSummaries:
 
     async def _kept(self, info: SessionInfo) -> tuple[AnchoredSummary, str, tuple[str, ...]]:
         """The session's summary, else its nearest parent's; with the version that a put must name, and damage."""
-        stored = await self._given.store.summaries.get(self._sessions.key(info))
+        stored = await self._deps.store.summaries.get(self._sessions.key(info))
         damage = (stored.note,) if stored.note else ()
         summary = stored.summary
         for parent in (await self._sessions.family(info))[1:] if summary is None else ():
-            summary = (await self._given.store.summaries.get(self._sessions.key(parent))).summary
+            summary = (await self._deps.store.summaries.get(self._sessions.key(parent))).summary
             if summary is not None:
                 break
         kept = summary or AnchoredSummary()
@@ -248,7 +248,7 @@ class KeptSummaries:
     def _harvested(self, info: SessionInfo, items: Sequence[Item], gone: frozenset[str]) -> AnchoredSummary:
         found = harvest(
             items,
-            lambda text: self._given.redactor.redact(text).text,
+            lambda text: self._deps.redactor.redact(text).text,
             session=info.handle,
             project=info.project,
             gone=gone,
@@ -265,7 +265,7 @@ class KeptSummaries:
 
     def _masked(self, summary: AnchoredSummary) -> AnchoredSummary:
         """Every text of a summary with its secrets masked."""
-        masked = _each_text(msgspec.to_builtins(summary), lambda text: self._given.redactor.redact(text).text)
+        masked = _each_text(msgspec.to_builtins(summary), lambda text: self._deps.redactor.redact(text).text)
         return msgspec.convert(masked, AnchoredSummary)
 
     def _size_notes(self, summary: AnchoredSummary) -> tuple[str, ...]:

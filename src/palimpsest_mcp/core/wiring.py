@@ -171,12 +171,12 @@ def open_experience(settings: Settings, random_hex: RandomHex) -> Experience:
     return DiskExperience(settings.home, roots, random_hex=random_hex)
 
 
-def learning_means(settings: Settings, given: Dependencies, experience: Experience) -> LearningMeans:
+def learning_means(settings: Settings, deps: Dependencies, experience: Experience) -> LearningMeans:
     """What learning works with, by the settings."""
     return LearningMeans(
         experience=experience,
-        redactor=given.redactor,
-        clock=given.clock,
+        redactor=deps.redactor,
+        clock=deps.clock,
         min_wilson=settings.min_wilson,
         min_relevance=settings.min_relevance,
         writer=_rule_writer(settings),

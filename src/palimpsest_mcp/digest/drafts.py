@@ -31,7 +31,7 @@ class Draft:
     notes: list[str] = field(default_factory=list[str])
 
 
-class Drafting:
+class DraftPrinter:
     """Prints the selections of one request."""
 
     def __init__(self, request: DigestRequest, registry: Registry, counter: TokenCounter) -> None:
@@ -223,7 +223,7 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
 
 __all__ = [
     "Draft",
-    "Drafting",
+    "DraftPrinter",
     "need_of",
     "need_of_spans",
     "share_out",

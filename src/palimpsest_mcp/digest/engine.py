@@ -10,7 +10,7 @@ from ..models.records import Digest, DigestRequest, Verification
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
 from .candidates import left_out
-from .drafts import Draft, Drafting
+from .drafts import Draft, DraftPrinter
 from .lines import Survey
 from .manifest import is_brief
 from .plan import Plan, batch_of
@@ -44,7 +44,7 @@ _SMALL = 600
 """Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
 
 
-class Attempt(Drafting):
+class Attempt(DraftPrinter):
     """Everything about one request; `run` gives the digest."""
 
     _prose_tokens = 0

@@ -48,7 +48,7 @@ class OpenOnFirstUse:
         if self._facade is None:
             return storeless()
         if self._surface is None:
-            self._surface = Surface(self._facade.given.redactor)
+            self._surface = Surface(self._facade.deps.redactor)
         return self._surface
 
     def note_answer(self) -> None:

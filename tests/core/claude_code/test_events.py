@@ -141,13 +141,13 @@ async def test_a_hook_that_does_not_get_its_turn_lets_the_original_through(p: Pa
     """L11. What it would have recorded is in the transcript."""
     c = client()
     c.answer("", ("toolu_late", "Bash", {"command": "ls"}))
-    sessions = Sessions(p.given)
-    conversations = Conversations(p.given, sessions)
+    sessions = Sessions(p.deps)
+    conversations = Conversations(p.deps, sessions)
     fields = {"session_id": c.session_id, "transcript_path": str(c.path), "tool_name": "Bash"}
     call = HookCall(event="PostToolUse", fields={**fields, "tool_use_id": "toolu_late", "tool_response": "late"})
     async with conversations.turn(await conversations.of(call)):
         with pytest.raises(LockTimeout):
-            await ToolResults(p.given, sessions, conversations).take(call)
+            await ToolResults(p.deps, sessions, conversations).take(call)
     assert [item.item_id for item in (await p.show_context("main-session")).items] == []
     c.result("toolu_late", "late")
     await c.hook("Stop")
@@ -158,8 +158,8 @@ async def test_what_did_not_get_its_turn_is_recorded_before_a_compaction(p: Pali
     """The transcript may not have it by then, and afterwards it is gone."""
     c = client()
     c.answer("", ("toolu_late", "Bash", {"command": "ls"}))
-    conversations = Conversations(p.given, Sessions(p.given))
-    results = ToolResults(p.given, Sessions(p.given), conversations)
+    conversations = Conversations(p.deps, Sessions(p.deps))
+    results = ToolResults(p.deps, Sessions(p.deps), conversations)
     fields = {"session_id": c.session_id, "transcript_path": str(c.path), "tool_name": "Bash"}
     call = HookCall(event="PostToolUse", fields={**fields, "tool_use_id": "toolu_late", "tool_response": "late"})
     async with conversations.turn(await conversations.of(call)):

@@ -33,7 +33,7 @@ class Batches:
     """Parallel batches of one conversation, in a store in memory."""
 
     def __init__(self, p: Palimpsest, session_id: str, *, wait_s: float) -> None:
-        given = replace(p.given, store=MemoryStore())
+        given = replace(p.deps, store=MemoryStore())
         self.session_id = session_id
         self.ledger = given.store.ledger
         self.conversations = Conversations(given, Sessions(given))
@@ -136,7 +136,7 @@ async def test_a_result_whose_hook_was_called_off_while_it_waited_is_recorded_be
 async def test_a_conversation_in_which_something_is_at_work_is_kept_however_many_others_there_are(
     p: Palimpsest,
 ) -> None:
-    conversations = Conversations(p.given, Sessions(p.given))
+    conversations = Conversations(p.deps, Sessions(p.deps))
     busy = HookCall(event="Stop", fields={"session_id": "busy"})
     one = await conversations.of(busy)
     async with conversations.turn(one):

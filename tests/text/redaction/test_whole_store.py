@@ -75,7 +75,7 @@ async def test_planted_secrets_are_in_no_digest_index_summary_report_log_or_erro
         hits = [hit for word in ("step", "token", "password", "key", "node") for hit in await p.search_offloaded(word)]
         said["search"] = msgspec.json.encode(hits).decode()
         errors: list[str] = []
-        surface = Surface(p.given.redactor)
+        surface = Surface(p.deps.redactor)
         for one in PLANTED[:40]:
             try:
                 await p.restore("s", one.secret[:200])

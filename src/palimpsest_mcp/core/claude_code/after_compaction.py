@@ -13,8 +13,8 @@ from ...models.events import HostCompacted, LostBatch
 from ...models.items import Item, Specific, content_sha256
 from ...models.plans import ContextItem
 from ...models.probes import ProbeReport
-from ..compaction.keep import Keeping, Kept
-from ..compaction.probes import Probing
+from ..compaction.keep import Keeper, Kept
+from ..compaction.probes import Prober
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .before_compaction import title_of, weightiest
@@ -26,14 +26,14 @@ _NAMED = 12
 _SUMMARY_ID = "host-summary"
 
 
-class Losing:
+class AfterCompaction:
     """Compares a host's summary with what it took the place of."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions, conversations: Conversations, keeping: Keeping) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, conversations: Conversations, keeping: Keeper) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._conversations = conversations
-        self._keeping = keeping
+        self._keeper = keeping
 
     async def after_compaction(self, call: HookCall) -> None:
         """Keep the summary, and what it lost. Without one the compaction was ours, and its digests stand."""
@@ -45,13 +45,13 @@ class Losing:
             await self._conversations.write(one, [await self._compared(one, summary, call.text("trigger"))])
 
     async def _compared(self, one: Conversation, summary: str, trigger: str) -> HostCompacted:
-        _, shown = await self._sessions.view(one.info, self._given.counter_for(self._given.model))
-        kept = await self._keeping.records(one.info, {entry.item.id for entry in shown.items})
-        masked = self._given.redactor.redact(summary).text
-        held = await asyncio.to_thread(self._keeping.specifics_of, masked)
+        _, shown = await self._sessions.view(one.info, self._deps.counter_for(self._deps.model))
+        kept = await self._keeper.records(one.info, {entry.item.id for entry in shown.items})
+        masked = self._deps.redactor.redact(summary).text
+        held = await asyncio.to_thread(self._keeper.specifics_of, masked)
         found = await asyncio.to_thread(self._lost, kept, held, summary)
         probes = await self._probed(shown, masked)
-        return msgspec.structs.replace(found, trigger=trigger, probes=probes, ts=self._given.now())
+        return msgspec.structs.replace(found, trigger=trigger, probes=probes, ts=self._deps.now())
 
     def _lost(self, kept: Sequence[Kept], held: frozenset[Specific], summary: str) -> HostCompacted:
         names = {one.text for one in held}
@@ -64,7 +64,7 @@ class Losing:
             everything |= own
             lost |= dict.fromkeys(missing)
             if missing:
-                title = title_of(one.record, self._given.redactor)
+                title = title_of(one.record, self._deps.redactor)
                 batches.append(LostBatch(batch_id=one.record.batch_id, total=len(own), lost=len(missing), title=title))
         batches.sort(key=lambda batch: -batch.lost)
         return HostCompacted(
@@ -86,8 +86,8 @@ class Losing:
             content=masked,
             sha256=content_sha256(masked),
         )
-        probing = Probing(self._given, [*gone, ContextItem(item=said, tokens=0)])
+        probing = Prober(self._deps, [*gone, ContextItem(item=said, tokens=0)])
         return probing.told(await probing.ask({}))
 
 
-__all__ = ["Losing"]
+__all__ = ["AfterCompaction"]

@@ -17,7 +17,7 @@ from ...models.summaries import AnchoredSummary
 from ...models.text import plain_line
 from ...ports.text import Redactor
 from ...text.specifics.classes import CLASSES
-from ..compaction.keep import Keeping, Kept
+from ..compaction.keep import Keeper, Kept
 from ..dependencies import ContentCounter, Dependencies
 from ..sessions import Sessions
 from ..summary import KeptSummaries
@@ -169,22 +169,22 @@ class Prepared:
     instructions: str
 
 
-class Preparing:
+class BeforeCompaction:
     """Archives a context, and writes what the host's summary and the session's next start are to say."""
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         conversations: Conversations,
         summaries: KeptSummaries,
-        keeping: Keeping,
+        keeping: Keeper,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._conversations = conversations
         self._summaries = summaries
-        self._keeping = keeping
+        self._keeper = keeping
 
     async def before_compaction(self, call: HookCall) -> str:
         """Plain text for the prompt of the host's summary. Never blocks a compaction."""
@@ -198,7 +198,7 @@ class Preparing:
 
     async def prepare(self, info: SessionInfo, shown: View, counter: ContentCounter, *, by_user: bool) -> Prepared:
         """Archive everything that stands in the context, and say what to keep of it."""
-        kept = await self._keeping.everything(
+        kept = await self._keeper.everything(
             info, shown, counter, reason="forced" if by_user else "token_budget_exceeded"
         )
         summary = await self.summary(info)
@@ -217,14 +217,14 @@ class Preparing:
         """Have ready what SessionStart says: after a compaction, and when the session is taken up again."""
         text = await asyncio.to_thread(self._start_text, info, records, summary)
         start = {"handle": info.handle, "batches": len(records), "after_compaction": text}
-        await asyncio.to_thread(self._given.store.host_notes.keep_start, info.session_id, start)
+        await asyncio.to_thread(self._deps.store.host_notes.keep_start, info.session_id, start)
 
     async def keep_start_of(self, info: SessionInfo) -> None:
         """The same from everything that can be restored, the parents' batches first."""
         records = [
             record
             for owner in reversed(await self._sessions.family(info))
-            async for record in self._given.store.archive.records(self._sessions.key(owner))
+            async for record in self._deps.store.archive.records(self._sessions.key(owner))
         ]
         await self.keep_start(info, records, await self.summary(info))
 
@@ -232,7 +232,7 @@ class Preparing:
         """Catalogue and summary together, under the host's limit."""
         told = within(to_markdown(summary), _SUMMARY_CHARACTERS) if _says_something(summary) else ""
         room = MOST_CHARACTERS - length(told) - 2
-        listed = catalogue(info.handle, records, self._given.redactor, room=room)
+        listed = catalogue(info.handle, records, self._deps.redactor, room=room)
         return "\n\n".join(filter(None, (listed, told)))
 
 
@@ -254,7 +254,7 @@ def _says_something(summary: AnchoredSummary) -> bool:
 
 
 __all__ = [
-    "Preparing",
+    "BeforeCompaction",
     "TURN_S",
     "title_of",
     "weightiest",

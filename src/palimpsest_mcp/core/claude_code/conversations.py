@@ -142,12 +142,12 @@ class Conversation:
 class Conversations:
     """Every conversation that this process heard of, by the ids that hooks give."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._known: OrderedDict[str, Conversation] = OrderedDict()
         self._latest = ""
-        self._reader = ClaudeCodeTranscript(given.kind_by_tool)
+        self._reader = ClaudeCodeTranscript(deps.kind_by_tool)
 
     @property
     def latest(self) -> Conversation | None:
@@ -226,7 +226,7 @@ class Conversations:
     async def _parent_of(self, main: str, path: str) -> str:
         """The session that `/clear` left for this one, or that a fork's rows were copied from; empty for none that the
         store knows."""
-        linked = await asyncio.to_thread(self._given.store.host_notes.parent_of, main)
+        linked = await asyncio.to_thread(self._deps.store.host_notes.parent_of, main)
         for name in [linked] if linked else await asyncio.to_thread(origins, path, main):
             try:
                 return (await self._sessions.find(name)).session_id
@@ -261,7 +261,7 @@ class Conversations:
             await self.whole(one)
             return []
         context = await asyncio.to_thread(self._reader.parse, one.tail.window(news.start))
-        return await tail_events(self._given, self._sessions, one.info, _shifted(context, news.start))
+        return await tail_events(self._deps, self._sessions, one.info, _shifted(context, news.start))
 
     async def follow(self, one: Conversation, also: Sequence[Observation] = ()) -> None:
         """Bring the ledger up to the transcript, and add what the caller has."""
@@ -270,7 +270,7 @@ class Conversations:
     async def write(self, one: Conversation, events: Sequence[Observation]) -> None:
         """Append events to the conversation's ledger, flushed."""
         if events:
-            await self._given.store.ledger.observe(self._sessions.key(one.info), events)
+            await self._deps.store.ledger.observe(self._sessions.key(one.info), events)
             _count(one, events)
 
     async def whole(self, one: Conversation) -> Imported:
@@ -282,14 +282,14 @@ class Conversations:
         one.quiet = None
         context = await asyncio.to_thread(self._reader.parse, one.tail.rows)
         awaited = set(one.awaited)
-        imported = await import_context(self._given, self._sessions, one.info, context, awaited=awaited)
+        imported = await import_context(self._deps, self._sessions, one.info, context, awaited=awaited)
         if counted := _counted_by_host(one.tail, imported):
             await self.write(one, [counted])
-            imported = await import_context(self._given, self._sessions, one.info, context, awaited=awaited)
+            imported = await import_context(self._deps, self._sessions, one.info, context, awaited=awaited)
         return imported
 
     async def _as_recorded(self, one: Conversation) -> Imported:
-        counter = self._given.counter_for(self._given.model)
+        counter = self._deps.counter_for(self._deps.model)
         fold, shown = await self._sessions.view(one.info, counter)
         context = HostContext(form="claude-code", items=(), messages=(), host=HOST)
         return Imported(info=one.info, context=context, fold=fold, view=shown, ids={}, counter=counter)

@@ -11,18 +11,18 @@ from typing import Any
 from ...errors import LockTimeout, PalimpsestError, SessionUnknown
 from ...hosts.claude_code.hooks import HookCall, filled, read_call
 from ...models.text import counted, verb
-from ..compaction.keep import Keeping
+from ..compaction.keep import Keeper
 from ..dependencies import Dependencies
-from ..notices import Noticing
+from ..notices import Notices
 from ..offloaded import Offloaded
 from ..sessions import Sessions
 from ..summary import KeptSummaries
-from .after_compaction import Losing
+from .after_compaction import AfterCompaction
 from .answers import hook_answer, start
-from .before_compaction import TURN_S, Preparing
+from .before_compaction import TURN_S, BeforeCompaction
 from .conversations import Conversations
-from .in_place import CompactingInPlace, InPlace
-from .notices import Saying
+from .in_place import InPlace, InPlaceCompaction
+from .notices import StepNotices
 from .tool_results import ToolResults
 
 _log = logging.getLogger(__name__)
@@ -40,31 +40,31 @@ class HostEvents:
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         offloaded: Offloaded,
-        noticing: Noticing,
+        noticing: Notices,
         summaries: KeptSummaries,
         at_end: EndOfSession,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
-        self._notes = given.store.host_notes
+        self._notes = deps.store.host_notes
         self._at_end = at_end
-        self._conversations = Conversations(given, sessions)
-        keeping = Keeping(given, sessions)
-        self._preparing = Preparing(given, sessions, self._conversations, summaries, keeping)
-        self._losing = Losing(given, sessions, self._conversations, keeping)
-        self._results = ToolResults(given, sessions, self._conversations)
-        self._saying = Saying(given, sessions, self._conversations, noticing)
-        self._in_place = CompactingInPlace(given, sessions, offloaded, self._conversations, self._preparing, keeping)
+        self._conversations = Conversations(deps, sessions)
+        keeping = Keeper(deps, sessions)
+        self._before = BeforeCompaction(deps, sessions, self._conversations, summaries, keeping)
+        self._after = AfterCompaction(deps, sessions, self._conversations, keeping)
+        self._results = ToolResults(deps, sessions, self._conversations)
+        self._step_notices = StepNotices(deps, sessions, self._conversations, noticing)
+        self._in_place = InPlaceCompaction(deps, sessions, offloaded, self._conversations, self._before, keeping)
         self._uses: dict[str, Callable[[HookCall], Awaitable[str]]] = {
             "SessionStart": self._start,
-            "UserPromptSubmit": self._saying.say,
+            "UserPromptSubmit": self._step_notices.say,
             "PreToolUse": self._pre_tool_use,
             "PostToolUse": self._post_tool_use,
             "PostToolUseFailure": self._follow,
-            "PostToolBatch": self._saying.say,
+            "PostToolBatch": self._step_notices.say,
             "PreCompact": self._pre_compact,
             "PostCompact": self._post_compact,
             "Stop": self._follow,
@@ -81,7 +81,7 @@ class HostEvents:
         use = self._uses.get(call.event)
         if use is None:
             return ""
-        if not self._given.automatic and call.event not in _ALWAYS:
+        if not self._deps.automatic and call.event not in _ALWAYS:
             return _refused(call.event, "off", "PALIMPSEST_AUTO=off")
         try:
             return await use(call)
@@ -104,7 +104,7 @@ class HostEvents:
         if text or self._notes.start_of(call.session_id) or not await self._is_known(call.session_id):
             return text
         # Recorded, but nobody wrote down yet what its start is to say.
-        await self._preparing.keep_start_of(await self._sessions.find(call.session_id))
+        await self._before.keep_start_of(await self._sessions.find(call.session_id))
         return await asyncio.to_thread(start, call, self._notes, before=before)
 
     async def _pre_tool_use(self, call: HookCall) -> str:
@@ -142,11 +142,11 @@ class HostEvents:
 
     async def _pre_compact(self, call: HookCall) -> str:
         await self._results.take_late(call, wait_s=TURN_S)
-        return await self._preparing.before_compaction(call)
+        return await self._before.before_compaction(call)
 
     async def _post_compact(self, call: HookCall) -> str:
         """What the user reads below the compaction. The client has a line for this hook in any case."""
-        await self._losing.after_compaction(call)
+        await self._after.after_compaction(call)
         if not call.session_id:
             return ""
         start = await asyncio.to_thread(self._notes.start_of, self._conversations.name(call))
@@ -163,7 +163,7 @@ class HostEvents:
         if one is not None:
             async with self._conversations.turn(one, wait_s=_ENDED_TURN_S):
                 await self._conversations.whole(one)
-            await self._preparing.keep_start_of(one.info)
+            await self._before.keep_start_of(one.info)
             await self._at_end(one.info.session_id)
         await asyncio.to_thread(self._notes.sweep)
         return ""

@@ -23,16 +23,16 @@ from ...models.pass_options import PassOptions
 from ...models.plans import ContextItem
 from ...models.records import OffloadRecord
 from ..compaction.commit import archive_and_commit, committed_batch
-from ..compaction.keep import Keeping
+from ..compaction.keep import Keeper
 from ..compaction.request import PassRequest
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
 from ..made import has_binary
-from ..measure import Situation, situate
+from ..measure import Measurement, measured
 from ..offloaded import Offloaded
 from ..sessions import Sessions, stored_policy
-from .before_compaction import Preparing
+from .before_compaction import BeforeCompaction
 from .conversations import HOST, Conversation, Conversations
 
 _TURN_S = 20.0
@@ -60,24 +60,24 @@ class InPlace:
         return json.dumps(vars(self) | {"results": dict(self.results)}, ensure_ascii=True)
 
 
-class CompactingInPlace:
+class InPlaceCompaction:
     """Runs an ordinary pass over what the client shows, and hands the stored digests to the module."""
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         offloaded: Offloaded,
         conversations: Conversations,
-        preparing: Preparing,
-        keeping: Keeping,
+        preparing: BeforeCompaction,
+        keeping: Keeper,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._offloaded = offloaded
         self._conversations = conversations
-        self._preparing = preparing
-        self._keeping = keeping
+        self._before = preparing
+        self._keeper = keeping
         self._asked_at: dict[str, float] = {}
 
     async def turn_ended(self, call: HookCall) -> str:
@@ -87,17 +87,17 @@ class CompactingInPlace:
             return _due(False, "nothing is known of this session yet")
         async with self._conversations.turn(one, wait_s=_TURN_S):
             await self._conversations.follow(one)
-            policy = stored_policy(self._given, await self._sessions.fold(one.info))
+            policy = stored_policy(self._deps, await self._sessions.fold(one.info))
             asked = PassOptions(host=HOST, used_tokens=call.number("tokens"))
-            situation = await situate(self._given, self._sessions, one.info, policy, asked)
-            ratio = situation.usage.ratio
+            measurement = await measured(self._deps, self._sessions, one.info, policy, asked)
+            ratio = measurement.usage.ratio
             if ratio is None or not triggers(ratio, policy):
                 return _due(False, "below the threshold")
             if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
                 return _due(False, "the last pass found nothing more to replace")
             request = PassRequest(policy=policy, options=PassOptions(dry_run=True))
-            planned = await run_pass(self._given, self._sessions, one.info, situation, request)
-            if planned.plan.slots or situation.usage.waiting:
+            planned = await run_pass(self._deps, self._sessions, one.info, measurement, request)
+            if planned.plan.slots or measurement.usage.waiting:
                 return _due(True, f"{ratio:.0%} of the window is used")
             self._asked_at[one.info.session_id] = ratio
             return _due(False, planned.plan.reason)
@@ -117,9 +117,9 @@ class CompactingInPlace:
         one = await self._conversation(call)
         async with self._conversations.turn(one, wait_s=_TURN_S):
             imported = await self._imported(one, rows)
-            situation, result = await self._pass(one, imported, trigger)
+            measurement, result = await self._pass(one, imported, trigger)
             results, freed = await self._results(one.info, result.fold, rows)
-            enough = trigger != "auto" or freed >= _LEAST_GAIN * situation.view.whole_tokens
+            enough = trigger != "auto" or freed >= _LEAST_GAIN * measurement.view.whole_tokens
             answer = InPlace(
                 apply=bool(results) and enough,
                 status="compacted" if results else "nothing_to_do",
@@ -144,8 +144,8 @@ class CompactingInPlace:
         there is no transcript."""
         imported = await self._conversations.whole(one)
         if not one.tail.rows:
-            context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._given.kind_by_tool)
-            return await import_context(self._given, self._sessions, one.info, context)
+            context = parse_value(as_messages(rows), form="anthropic", kind_by_tool=self._deps.kind_by_tool)
+            return await import_context(self._deps, self._sessions, one.info, context)
         shown = results_of(rows)
         missing = [result for result in shown if _known(imported.fold, result) is None]
         if missing:
@@ -177,20 +177,20 @@ class CompactingInPlace:
                 call_id=text_of(result, "tool_use_id"),
                 is_error=result.get("isError") is True,
             )
-            events.append(Seen(item=item, ts=self._given.now()))
+            events.append(Seen(item=item, ts=self._deps.now()))
         return events
 
-    async def _pass(self, one: Conversation, imported: Imported, trigger: str) -> tuple[Situation, PassResult]:
+    async def _pass(self, one: Conversation, imported: Imported, trigger: str) -> tuple[Measurement, PassResult]:
         """An ordinary pass. What the client or its user asked for is forced: measured against the context's own size,
         since the client's trigger may lie far below the model's window."""
         force = trigger in ("auto", "manual")
-        policy = stored_policy(self._given, imported.fold)
+        policy = stored_policy(self._deps, imported.fold)
         options = PassOptions(host=HOST, force=force)
-        situation = await situate(self._given, self._sessions, one.info, policy, options, imported=imported)
+        measurement = await measured(self._deps, self._sessions, one.info, policy, options, imported=imported)
         request = PassRequest(
             policy=policy, options=options, reason="forced" if trigger == "manual" else "token_budget_exceeded"
         )
-        return situation, await run_pass(self._given, self._sessions, one.info, situation, request)
+        return measurement, await run_pass(self._deps, self._sessions, one.info, measurement, request)
 
     async def _results(
         self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
@@ -231,19 +231,19 @@ class CompactingInPlace:
             await self._as_pointers(info, pictures, imported.counter)
             results, freed = await self._results(info, await self._sessions.fold(info), rows)
             answer = replace(answer, results=results, saved_tokens=freed)
-        await self._preparing.keep_start_of(info)
+        await self._before.keep_start_of(info)
         return answer
 
     async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
-        made = await self._keeping.made(info, items, counter, reason="forced")
+        made = await self._keeper.made(info, items, counter, reason="forced")
         batches = tuple(committed_batch(one.record) for one in made)
 
         def decide(fold: Fold) -> Replaced | None:
             if fold.decided.replacements.keys() & {one.item.id for one in items}:
                 return None
-            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._given.now())
+            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._deps.now())
 
-        await archive_and_commit(self._given, self._sessions, info, made, decide)
+        await archive_and_commit(self._deps, self._sessions, info, made, decide)
 
 
 def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
@@ -255,4 +255,4 @@ def _due(compact: bool, why: str) -> str:
     return json.dumps({"compact": compact, "why": why})
 
 
-__all__ = ["CompactingInPlace", "InPlace"]
+__all__ = ["InPlaceCompaction", "InPlace"]

@@ -11,8 +11,8 @@ from ...models.pass_options import PassOptions
 from ...models.plans import Policy
 from ...models.text import counted, plain_line, verb
 from ..dependencies import Dependencies
-from ..measure import Situation, situate
-from ..notices import Noticing
+from ..measure import Measurement, measured
+from ..notices import Notices
 from ..sessions import Sessions, stored_policy
 from .answers import context_answer
 from .conversations import HOST, Conversation, Conversations
@@ -22,16 +22,14 @@ _NEAR = 0.01
 """So near the edge of a zone it is measured; further inside, what came in since cannot have left the zone."""
 
 
-class Saying:
+class StepNotices:
     """What is said to the model between its steps, where there is anything to say."""
 
-    def __init__(
-        self, given: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Noticing
-    ) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Notices) -> None:
+        self._deps = deps
         self._sessions = sessions
         self._conversations = conversations
-        self._noticing = noticing
+        self._notices = noticing
 
     async def say(self, call: HookCall) -> str:
         """The hook's answer; empty nearly always."""
@@ -46,17 +44,17 @@ class Saying:
         lost = (await self._sessions.fold(one.info)).untold_loss
         if lost is None:
             return ""
-        await self._conversations.write(one, [LossTold(ts=self._given.now())])
+        await self._conversations.write(one, [LossTold(ts=self._deps.now())])
         return loss_text(one.info.handle, lost)
 
     async def _notice(self, one: Conversation) -> str:
         if one.quiet is not None and one.quiet[0] <= one.used < one.quiet[1]:
             return ""
-        policy = stored_policy(self._given, await self._sessions.fold(one.info))
-        situation = await situate(self._given, self._sessions, one.info, policy, PassOptions(host=HOST))
-        notice = await self._noticing.notice(one.info, situation, policy)
-        one.used = situation.usage.used.value or 0
-        one.quiet = _within_zone(situation, policy)
+        policy = stored_policy(self._deps, await self._sessions.fold(one.info))
+        measurement = await measured(self._deps, self._sessions, one.info, policy, PassOptions(host=HOST))
+        notice = await self._notices.notice(one.info, measurement, policy)
+        one.used = measurement.usage.used.value or 0
+        one.quiet = _within_zone(measurement, policy)
         if not notice:
             return ""
         return (
@@ -65,9 +63,9 @@ class Saying:
         )
 
 
-def _within_zone(situation: Situation, policy: Policy) -> tuple[int, int] | None:
+def _within_zone(measurement: Measurement, policy: Policy) -> tuple[int, int] | None:
     """The tokens between which the zone stays the same, a little less at both ends; None where there are no numbers."""
-    ratio, window = situation.usage.ratio, situation.window_tokens
+    ratio, window = measurement.usage.ratio, measurement.window_tokens
     if ratio is None or window is None:
         return None
     starts = sorted(zone.start for zone in policy.zones)
@@ -102,4 +100,4 @@ def loss_text(handle: str, lost: HostCompacted) -> str:
     return "\n".join(lines)
 
 
-__all__ = ["Saying", "loss_text"]
+__all__ = ["StepNotices", "loss_text"]

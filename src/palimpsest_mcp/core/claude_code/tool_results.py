@@ -18,7 +18,7 @@ from ...hosts.claude_code.hooks import HookCall, tool_response
 from ...hosts.claude_code.results import result_of
 from ...models.events import Seen
 from ...models.items import Content, Item, content_bytes, content_sha256
-from ..compaction.at_birth import Born, ToolAnswer, shrink_at_birth, whole_content
+from ..compaction.at_birth import ShrunkResult, ToolAnswer, shrink_at_birth, whole_content
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .conversations import LOCK_S, Conversation, Conversations
@@ -36,9 +36,9 @@ class ToolResults:
     """
 
     def __init__(
-        self, given: Dependencies, sessions: Sessions, conversations: Conversations, *, wait_s: float = LOCK_S
+        self, deps: Dependencies, sessions: Sessions, conversations: Conversations, *, wait_s: float = LOCK_S
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._conversations = conversations
         self._wait_s = wait_s
@@ -46,22 +46,22 @@ class ToolResults:
         """Files that each of the client's sessions changed while this process listened, sub-agents included: the
         transcript gets the row of an edit only some time after the hook, and a file may be read in between."""
 
-    async def take(self, call: HookCall) -> Born | None:
+    async def take(self, call: HookCall) -> ShrunkResult | None:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
         self._note_change(call)
         async with self._turn(one, call):
             await self._take_late(one)
             events = await self._conversations.news(one)
-            born: Born | None = None
-            if self._given.at_birth:  # it must know what the session edited so far
+            born: ShrunkResult | None = None
+            if self._deps.at_birth:  # it must know what the session edited so far
                 await self._conversations.write(one, events)
                 events = []
                 born = await self._at_birth(one, call)
             if born is not None:
                 one.awaited[born.item_id] = call.text("tool_use_id")
             elif (item := await self._item(one, call)) is not None:
-                events.append(Seen(item=item, ts=self._given.now()))
+                events.append(Seen(item=item, ts=self._deps.now()))
             await self._conversations.write(one, events)  # one flush: the client waits for it
             return born
 
@@ -89,9 +89,9 @@ class ToolResults:
         while one.late:
             item = await self._item(one, one.late.pop(0))
             if item is not None:
-                await self._conversations.write(one, [Seen(item=item, ts=self._given.now())])
+                await self._conversations.write(one, [Seen(item=item, ts=self._deps.now())])
 
-    async def _at_birth(self, one: Conversation, call: HookCall) -> Born | None:
+    async def _at_birth(self, one: Conversation, call: HookCall) -> ShrunkResult | None:
         answer = ToolAnswer(
             tool_name=call.text("tool_name"),
             tool_input=call.mapping("tool_input") or {},
@@ -102,7 +102,7 @@ class ToolResults:
             touched=frozenset(self._touched[call.session_id]),
         )
         try:
-            return await shrink_at_birth(self._given, self._sessions, one.info, answer)
+            return await shrink_at_birth(self._deps, self._sessions, one.info, answer)
         except PalimpsestError as error:
             _log.warning("not replaced at birth (%s): %s", error.code, error.message)
             return None
@@ -124,17 +124,17 @@ class ToolResults:
         if state is not None and state.versions:
             return None
         content = await asyncio.to_thread(_content, tool, response, call.transcript_path)
-        if self._given.redact_archive and isinstance(content, str):
-            content = self._given.redactor.redact(content).text
+        if self._deps.redact_archive and isinstance(content, str):
+            content = self._deps.redactor.redact(content).text
         args = call.mapping("tool_input")
         if call_id not in one.tail.answered:
             one.awaited[name] = call_id
         row = max(one.waiting_row, len(one.tail.rows))
         one.waiting_row = row + 1
-        counter = self._given.counter_for(_model(fold) or self._given.model)
+        counter = self._deps.counter_for(_model(fold) or self._deps.model)
         return Item(
             id=name,
-            kind=self._given.kind_by_tool.get(tool, "tool_result"),
+            kind=self._deps.kind_by_tool.get(tool, "tool_result"),
             role="tool",
             position=(row, 0),
             content=content,
@@ -146,7 +146,7 @@ class ToolResults:
             call_id=call_id,
             args=args,
             action=action_of(tool, args) if tool else None,
-            ts=self._given.now(),
+            ts=self._deps.now(),
         )
 
 

@@ -26,7 +26,7 @@ from ..dependencies import ContentCounter, Dependencies
 from ..made import Made, reserve_numbers
 from ..sessions import Sessions, stored_policy
 from .commit import archive_and_commit, committed_batch
-from .digests import Digesting
+from .digests import BatchDigests
 
 MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 """A longer replacement would be put into a file by the host in its turn."""
@@ -54,7 +54,7 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Files that the session changed as far as hooks told; what its transcript tells comes on top."""
 
 
-class Born(msgspec.Struct, frozen=True, kw_only=True):
+class ShrunkResult(msgspec.Struct, frozen=True, kw_only=True):
     """A digest that is to enter the context in the place of a result."""
 
     output: Any
@@ -68,14 +68,14 @@ class Born(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def shrink_at_birth(
-    given: Dependencies, sessions: Sessions, info: SessionInfo, answer: ToolAnswer
-) -> Born | None:
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, answer: ToolAnswer
+) -> ShrunkResult | None:
     """Archive a result and make what stands for it; None leaves it as it is, and then nothing was written.
 
     Raises:
         WriteFailed, LockTimeout: the result is to stay as it is.
     """
-    if not given.at_birth or not given.automatic or not answer.tool_use_id:
+    if not deps.at_birth or not deps.automatic or not answer.tool_use_id:
         return None
     if own_tool(answer.tool_name):
         return None  # what our own server answers is asked for on purpose
@@ -85,7 +85,7 @@ async def shrink_at_birth(
     content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
     if content is None or len(content_text(content)) > MOST_BYTES:
         return None
-    return await _Birth(given, sessions, info, answer, result, content).run()
+    return await _Birth(deps, sessions, info, answer, result, content).run()
 
 
 def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
@@ -121,21 +121,21 @@ class _Birth:
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         info: SessionInfo,
         answer: ToolAnswer,
         result: ToolResult,
         content: Content,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._info = info
         self._answer = answer
         self._result = result
         self._content = content
 
-    async def run(self) -> Born | None:
+    async def run(self) -> ShrunkResult | None:
         try:
             async with asyncio.timeout(TIME_S):
                 made = await self._made()
@@ -147,7 +147,7 @@ class _Birth:
         """The result as an item, and its digest; None where it is to stay as it is."""
         fold = await self._sessions.fold(self._info)
         model = fold.usage.get(self._answer.agent)
-        counter = self._given.counter_for((model.model.model if model and model.model else "") or self._given.model)
+        counter = self._deps.counter_for((model.model.model if model and model.model else "") or self._deps.model)
         item = await asyncio.to_thread(self._item, fold, counter)
         chosen = decide(
             Newborn(
@@ -156,7 +156,7 @@ class _Birth:
                 spilled=bool(self._result.spilled_to),
                 target=self._result.target,
             ),
-            above_tokens=self._given.at_birth_tokens,
+            above_tokens=self._deps.at_birth_tokens,
             touched=_touched(fold) | self._answer.touched,
         )
         if not chosen.replace or item.id in fold.decided.replacements:
@@ -167,12 +167,12 @@ class _Birth:
     def _item(self, fold: Fold, counter: ContentCounter) -> Item:
         answer = self._answer
         content = self._content
-        if self._given.redact_archive and isinstance(content, str):
-            content = self._given.redactor.redact(content).text
+        if self._deps.redact_archive and isinstance(content, str):
+            content = self._deps.redactor.redact(content).text
         ids = ItemIds(answer.agent)
         return Item(
             id=ids.result(answer.tool_use_id),
-            kind=self._given.kind_by_tool.get(answer.tool_name, "tool_result"),
+            kind=self._deps.kind_by_tool.get(answer.tool_name, "tool_result"),
             role="tool",
             position=(view(fold, agent=answer.agent).last_row + 1, 0),
             content=content,
@@ -185,17 +185,17 @@ class _Birth:
             call_id=answer.tool_use_id,
             args=answer.tool_input,
             action=action_of(answer.tool_name, answer.tool_input),
-            ts=self._given.now(),
+            ts=self._deps.now(),
         )
 
     async def _digest(self, item: Item, counter: ContentCounter) -> Made | None:
         """A digest that the host takes whole; None where there is none."""
-        policy = stored_policy(self._given, await self._sessions.fold(self._info))
+        policy = stored_policy(self._deps, await self._sessions.fold(self._info))
         tokens = item.tokens + counter.per_result_overhead
         most = policy.max_digest_tokens
         budget = min(most, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
         number = await self._number()
-        digesting = Digesting(self._given, self._info, policy, counter, reason="at_birth")
+        digesting = BatchDigests(self._deps, self._info, policy, counter, reason="at_birth")
         one = ContextItem(item=item, tokens=tokens)
         while budget > 0:
             ceiling = max(budget, min(GROWTH * budget, most, item.tokens - 1))
@@ -213,11 +213,11 @@ class _Birth:
     async def _number(self) -> str:
         """A batch number of its own (L11)."""
         (name,) = await reserve_numbers(
-            self._given, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
+            self._deps, self._sessions, self._info, 1, pass_id="at birth", lock_timeout_s=LOCK_WAIT_S
         )
         return name
 
-    async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> Born | None:
+    async def _commit(self, item: Item, made: Made, counter: ContentCounter) -> ShrunkResult | None:
         """The same way as in a pass (L9)."""
         record = msgspec.structs.replace(made.record, agent=self._answer.agent)
         made = msgspec.structs.replace(made, record=record)
@@ -228,13 +228,13 @@ class _Birth:
             return None if item.id in fold.decided.replacements else replaced
 
         seen = Seen(item=item, agent=item.agent, ts=item.ts)
-        await self._given.store.ledger.observe(self._sessions.key(self._info), [seen])
+        await self._deps.store.ledger.observe(self._sessions.key(self._info), [seen])
         done = await archive_and_commit(
-            self._given, self._sessions, self._info, [made], decide_once, lock_timeout_s=LOCK_WAIT_S
+            self._deps, self._sessions, self._info, [made], decide_once, lock_timeout_s=LOCK_WAIT_S
         )
         if not done.batches:
             return None  # another process was faster
-        return Born(
+        return ShrunkResult(
             output=self._result.with_text(part),
             context=self._beside(),
             batch_id=record.batch_id,
@@ -259,7 +259,7 @@ class _Birth:
             reason="at_birth",
             policy=str(record.policy.get("name", "")),
             agent=item.agent,
-            ts=self._given.now(),
+            ts=self._deps.now(),
         )
 
     def _beside(self) -> str:

@@ -17,12 +17,12 @@ from ...models.items import Specific
 from ...models.plans import ContextItem, Plan, Slot
 from ..dependencies import Dependencies
 from ..made import Made, Numbers
-from ..measure import Situation
+from ..measure import Measurement
 from ..sessions import Sessions
 from .levels import raised
-from .plan import Planning
+from .plan import Planner
 from .probes import Leaving, leaving_of, redacted_texts
-from .prose import Wording
+from .prose import ProseAbove
 from .request import PassRequest, in_our_tokens
 
 # What a pass came to so far: its batches, and all that the next one depends on. Copied, to come back to it.
@@ -113,22 +113,22 @@ class Batches:
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         info: SessionInfo,
-        situation: Situation,
+        measurement: Measurement,
         request: PassRequest,
-        planning: Planning,
+        planning: Planner,
         pass_id: str,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._info = info
-        self._situation = situation
+        self._measurement = measurement
         self._request = request
         self._id = pass_id
-        self._counter = situation.counter
-        self._planning = planning
+        self._counter = measurement.counter
+        self._planner = planning
         self._items = planning.items
         self._digesting = planning.digesting
         self.state = PassState(standing=dict(planning.standing))
@@ -136,7 +136,7 @@ class Batches:
         """Batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
-        self._numbers = Numbers(given, sessions, info, planning, pass_id)
+        self._numbers = Numbers(deps, sessions, info, planning, pass_id)
 
     @property
     def made(self) -> list[Batch]:
@@ -156,10 +156,10 @@ class Batches:
     @property
     def parts(self) -> dict[str, str]:
         """Item id -> digest part that stands for it since an earlier pass."""
-        return self._planning.parts
+        return self._planner.parts
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> ProseAbove:
         """The summaries above the digests, and what they cost."""
         return self._digesting.wording
 
@@ -187,7 +187,7 @@ class Batches:
         return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
 
     async def _replanned(self) -> tuple[Slot, ...]:
-        return await asyncio.to_thread(self._planning.again, tuple(self.state.outcomes))
+        return await asyncio.to_thread(self._planner.again, tuple(self.state.outcomes))
 
     def _now(self, first: Plan) -> int:
         """Tokens that the context would take, in our own."""
@@ -224,12 +224,12 @@ class Batches:
     async def _raise_level(self, first: Plan) -> None:
         """Make one digest of several of the oldest, where the rule allows it (L16)."""
         groups = level2_groups(
-            self._situation.view.items,
+            self._measurement.view.items,
             self._request.rules,
-            window_tokens=in_our_tokens(self._situation, self._request)["window_tokens"],
+            window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
             excess=self._now(first) - first.target_tokens,
             result_overhead=self._counter.per_result_overhead,
-            stuck=self._situation.fold.unshrinkable.get(self.digester, ()),
+            stuck=self._measurement.fold.unshrinkable.get(self.digester, ()),
             all_of_them=self._request.how.remakes,
         )
         above = self._now(first) - first.target_tokens
@@ -238,11 +238,11 @@ class Batches:
                 break
             await self._request.tell(done, len(groups), "higher level")
             made = await raised(
-                self._given,
+                self._deps,
                 group,
                 [self._items[name] for name in group.item_ids],
                 self._digesting,
-                self._planning.standing_records(),
+                self._planner.standing_records(),
                 [made for made, _ in self.made],
                 self._numbers,
                 least=self._request.rules.min_shown,
@@ -259,7 +259,7 @@ class Batches:
         """Every item that a batch stands for, with its part and its redacted original."""
         found: dict[str, Leaving] = {}
         for made, _ in self.made:
-            found |= leaving_of(made.record, made.texts or redacted_texts(self._given, made.record))
+            found |= leaving_of(made.record, made.texts or redacted_texts(self._deps, made.record))
         return found
 
     def slot_of(self, batch: str) -> Slot | None:
@@ -275,7 +275,7 @@ class Batches:
         how = msgspec.structs.replace(self._request.how, takes_all=True)
         others = sum(
             slot.tokens - slot.budget_tokens
-            for slot in self._planning.again(self.state.outcomes, strategy=how, share_by=None)
+            for slot in self._planner.again(self.state.outcomes, strategy=how, share_by=None)
         )
         return first.target_tokens - self._now(first) + others
 

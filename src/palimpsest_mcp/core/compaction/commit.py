@@ -29,7 +29,7 @@ class Committed(NamedTuple):
 
 
 async def archive_and_commit(
-    given: Dependencies,
+    deps: Dependencies,
     sessions: Sessions,
     info: SessionInfo,
     batches: Sequence[Made],
@@ -52,7 +52,7 @@ async def archive_and_commit(
     if fresh := [one.record for one in batches if not one.adopted]:
         if progress is not None:
             await progress(1, 3, "archive")
-        await given.store.archive.append(sessions.key(info), fresh)
+        await deps.store.archive.append(sessions.key(info), fresh)
     if decide is not None and progress is not None:
         await progress(2, 3, "commit")
     decided: list[Replaced] = []
@@ -66,9 +66,9 @@ async def archive_and_commit(
     named = {batch.batch_id for one in decided for batch in one.batches if batch.mode != "copy"}
     done = tuple(one for one in batches if decide is None or one.record.batch_id in named)
     if done:
-        await given.store.search.add(await asyncio.to_thread(_entries, Offloaded(given, sessions), info, done))
+        await deps.store.search.add(await asyncio.to_thread(_entries, Offloaded(deps, sessions), info, done))
         if decide is not None:
-            await keep_status(given, sessions, info)
+            await keep_status(deps, sessions, info)
     return Committed(fold, done)
 
 

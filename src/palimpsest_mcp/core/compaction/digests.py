@@ -17,7 +17,7 @@ from ...ports.text import Digester, Redacted, Redactor, Registry
 from ...text.specifics.delimited import fields_apart
 from ..dependencies import ContentCounter, Dependencies
 from ..made import Above, Made, archived_item, digest_hash, has_binary
-from .prose import Wording
+from .prose import ProseAbove
 
 # What the digests of a pass are made of: the texts of items, masked, and what is known of them already.
 
@@ -101,12 +101,12 @@ NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")
 """Kinds that no pass takes, beside the policy's own: what they show is in view for good (D8)."""
 
 
-class Digesting:
+class BatchDigests:
     """Makes the batches of one pass, in order; each may refer to what the ones before it show."""
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         info: SessionInfo,
         policy: Policy,
         counter: ContentCounter,
@@ -114,7 +114,7 @@ class Digesting:
         focus: str = "",
         reason: Reason = "token_budget_exceeded",
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._info = info
         self._policy = policy
         self._counter = counter
@@ -122,10 +122,10 @@ class Digesting:
         self._asked_for: dict[str, tuple[str, ...]] = {}
         """Item id -> words that its digest was found to lack."""
         self._reason: Reason = reason
-        self._digester: Digester = given.digester_for(counter)
-        self.wording = Wording(given.redactor, given.writer, self._focus)
+        self._digester: Digester = deps.digester_for(counter)
+        self.wording = ProseAbove(deps.redactor, deps.writer, self._focus)
         """Summaries above the digests of this pass."""
-        self.sources = Sources(given.redactor, given.registry)
+        self.sources = Sources(deps.redactor, deps.registry)
         """What the digests are made of."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
@@ -154,9 +154,9 @@ class Digesting:
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
-                text = self._given.redactor.redact(content_text(one.item.content)).text
+                text = self._deps.redactor.redact(content_text(one.item.content)).text
                 self._hold(
-                    (Specific(s.cls, s.text, s.key) for s in self._given.registry.spans(fields_apart(text))),
+                    (Specific(s.cls, s.text, s.key) for s in self._deps.registry.spans(fields_apart(text))),
                     one.item.id,
                 )
         for record in records:
@@ -164,7 +164,7 @@ class Digesting:
                 self._prepared[record.batch_key] = record
             elif standing[record.batch_id]:
                 for item in record.items:
-                    self._hold(shown_in(record.part(item), self._given.registry), record.batch_id)
+                    self._hold(shown_in(record.part(item), self._deps.registry), record.batch_id)
 
     def _hold(self, specifics: Iterable[Specific], holder: str) -> None:
         for specific in specifics:
@@ -220,7 +220,7 @@ class Digesting:
         if prepared is not None and all(
             standing.get(holder, holder == prepared.batch_id) for holder in prepared.specifics.holders
         ):
-            shown = tuple(tuple(shown_in(prepared.part(item), self._given.registry)) for item in prepared.items)
+            shown = tuple(tuple(shown_in(prepared.part(item), self._deps.registry)) for item in prepared.items)
             made = Made(record=prepared, shown=shown, notes=("adopted from an interrupted pass",), adopted=True)
         else:
             made = await self._digest(slot, items, batch_id, key, above)
@@ -299,7 +299,7 @@ class Digesting:
             for kind, count in one.counts.items():
                 redaction[kind] = redaction.get(kind, 0) + count
         return OffloadRecord(
-            ts=self._given.now(),
+            ts=self._deps.now(),
             session_id=self._info.session_id,
             batch_id=digest.batch_id,
             reason=self._reason,
@@ -326,7 +326,7 @@ class Digesting:
             [[one.item.id, one.item.sha256] for one in items],
             msgspec.to_builtins(self._policy),
             [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, self._focus_of(items)],
-            [self._digester.name, self._given.registry.version, self._counter.name],
+            [self._digester.name, self._deps.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]
         return digest_hash(json.dumps(parts, sort_keys=True))

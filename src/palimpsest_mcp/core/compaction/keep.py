@@ -43,11 +43,11 @@ class Kept(Made, frozen=True, kw_only=True):
     """Of each item, in the record's order."""
 
 
-class Keeping:
+class Keeper:
     """Everything in a session's context, archived."""
 
-    def __init__(self, given: Dependencies, sessions: Sessions) -> None:
-        self._given = given
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
         self._sessions = sessions
 
     async def everything(
@@ -58,13 +58,13 @@ class Keeping:
         here = {one.item.id for one in shown.items}
         old = [
             record
-            async for record in self._given.store.archive.records(self._sessions.key(info))
+            async for record in self._deps.store.archive.records(self._sessions.key(info))
             if any(item.id in here for item in record.items)
         ]
         known = {(item.id, item.sha256) for record in old for item in record.items}
         new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
         made = await self.made(info, new, counter, reason=reason)
-        await archive_and_commit(self._given, self._sessions, info, made)
+        await archive_and_commit(self._deps, self._sessions, info, made)
         before = await asyncio.to_thread(self._read_again, old)
         return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
 
@@ -80,7 +80,7 @@ class Keeping:
         if not groups:
             return ()
         names = await reserve_numbers(
-            self._given, self._sessions, info, len(groups), pass_id=f"keep-{self._given.random_hex(6)}"
+            self._deps, self._sessions, info, len(groups), pass_id=f"keep-{self._deps.random_hex(6)}"
         )
         return tuple(await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason))
 
@@ -88,7 +88,7 @@ class Keeping:
         """The records that hold any of these items."""
         found = [
             record
-            async for record in self._given.store.archive.records(self._sessions.key(info))
+            async for record in self._deps.store.archive.records(self._sessions.key(info))
             if any(item.id in items for item in record.items)
         ]
         return tuple(await asyncio.to_thread(self._read_again, found))
@@ -100,7 +100,7 @@ class Keeping:
                 adopted=True,
                 specifics=tuple(
                     self.specifics_of(masked.text)
-                    for masked in self._given.redactor.redact_all([content_text(item.result) for item in record.items])
+                    for masked in self._deps.redactor.redact_all([content_text(item.result) for item in record.items])
                 ),
             )
             for record in records
@@ -108,7 +108,7 @@ class Keeping:
 
     def specifics_of(self, text: str) -> frozenset[Specific]:
         """What a redacted text holds, without the keys: a summary may name a value in other words."""
-        return frozenset(Specific(span.cls, span.text) for span in self._given.registry.spans(fields_apart(text)))
+        return frozenset(Specific(span.cls, span.text) for span in self._deps.registry.spans(fields_apart(text)))
 
     def _made(
         self,
@@ -122,12 +122,12 @@ class Keeping:
     def _kept(
         self, info: SessionInfo, batch_id: str, items: list[ContextItem], counter: ContentCounter, reason: Reason
     ) -> Kept:
-        about = Sources(self._given.redactor, self._given.registry)
+        about = Sources(self._deps.redactor, self._deps.registry)
         masked = about.masked(items)
         found = tuple(self.specifics_of(one.text) for one in masked)
         sources = about.of(items, masked)
         # As every digest counts them, item by item: `verify` counts them again.
-        surveyed = [survey(source, self._given.registry).specs for source in sources]
+        surveyed = [survey(source, self._deps.registry).specs for source in sources]
         counts = [_counts(specs) for specs in surveyed]
         request = DigestRequest(
             sources=sources,
@@ -170,7 +170,7 @@ class Keeping:
                 redaction[kind] = redaction.get(kind, 0) + count
         whole = "\n\n".join(parts)
         return OffloadRecord(
-            ts=self._given.now(),
+            ts=self._deps.now(),
             session_id=info.session_id,
             batch_id=batch_id,
             reason=reason,
@@ -182,7 +182,7 @@ class Keeping:
             mode="pointer",
             batch_key=content_sha256(f"kept {[(one.item.id, one.item.sha256) for one in items]}"),
             parent=info.parent,
-            registry=self._given.registry.version,
+            registry=self._deps.registry.version,
             digester=KEPT,
             verification=Verification(passed=True, checks=("pointer",)),
             specifics=counts,
@@ -223,4 +223,4 @@ def _counts(found: Sequence[Specific]) -> SpecificCounts:
     )
 
 
-__all__ = ["Keeping", "Kept"]
+__all__ = ["Keeper", "Kept"]

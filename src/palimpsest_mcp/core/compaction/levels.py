@@ -15,7 +15,7 @@ from ...models.records import ArchivedItem, DigestSource, OffloadRecord
 from ...ports.text import Redacted
 from ..dependencies import Dependencies
 from ..made import Above, Made, Numbers, has_binary
-from .digests import Digesting
+from .digests import BatchDigests
 
 # What other digests left to digests that are about to be replaced: the one that replaces them must show it (D9).
 
@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 
 def left_to(
-    given: Dependencies,
+    deps: Dependencies,
     leaving: Collection[str],
     held: Mapping[Specific, str],
     standing: Sequence[OffloadRecord],
@@ -43,16 +43,16 @@ def left_to(
     for record in (*standing, *(one.record for one in made)):
         own = record.batch_id
         if own not in leaving and any(holder != own for holder in record.specifics.holders) and theirs - found:
-            found |= theirs & _unshown(given, record)
+            found |= theirs & _unshown(deps, record)
     return frozenset(found)
 
 
-def _unshown(given: Dependencies, record: OffloadRecord) -> set[Pair]:
-    masked = given.redactor.redact_all([content_text(item.result) for item in record.items])
+def _unshown(deps: Dependencies, record: OffloadRecord) -> set[Pair]:
+    masked = deps.redactor.redact_all([content_text(item.result) for item in record.items])
     left: set[Pair] = set()
     for item, one in zip(record.items, masked, strict=True):
-        own = {(s.cls, s.text) for s in shown_in(record.part(item), given.registry)}
-        left |= {(s.cls, s.text) for s in survey(source_of(item, one), given.registry).specs} - own
+        own = {(s.cls, s.text) for s in shown_in(record.part(item), deps.registry)}
+        left |= {(s.cls, s.text) for s in survey(source_of(item, one), deps.registry).specs} - own
     return left
 
 
@@ -73,10 +73,10 @@ ROOMIER = 0.8
 
 
 async def raised(
-    given: Dependencies,
+    deps: Dependencies,
     group: Group,
     items: Sequence[ContextItem],
-    digesting: Digesting,
+    digesting: BatchDigests,
     standing: Sequence[OffloadRecord],
     fresh: Sequence[Made],
     numbers: Numbers,
@@ -91,7 +91,7 @@ async def raised(
         least: share of an item's specifics in view.
     """
     before = digesting.held()
-    carried = await asyncio.to_thread(left_to, given, group.batch_ids, before, standing, fresh)
+    carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh)
     most = int(ROOMIER * group.tokens)
     room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
     tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]

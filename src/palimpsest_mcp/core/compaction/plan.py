@@ -17,30 +17,30 @@ from ...models.plans import ContextItem, Plan, Slot
 from ...models.records import OffloadRecord, Reason
 from ...text.tokens.windows import prices_of
 from ..dependencies import Dependencies
-from ..measure import Situation
+from ..measure import Measurement
 from ..sessions import Sessions
-from .digests import Digesting
+from .digests import BatchDigests
 from .request import PassRequest, in_our_tokens
 
 
-class Planning:
+class Planner:
     """Plans one pass over a session as it stands, and plans again while its digests are made."""
 
     def __init__(
-        self, given: Dependencies, sessions: Sessions, info: SessionInfo, situation: Situation, request: PassRequest
+        self, deps: Dependencies, sessions: Sessions, info: SessionInfo, measurement: Measurement, request: PassRequest
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._info = info
-        self._situation = situation
+        self._measurement = measurement
         self._request = request
         self._needs: _Needs | None = None
         self.reason: Reason = request.reason or ("forced" if request.options.force else "token_budget_exceeded")
-        self.items = {one.item.id: one for one in situation.view.items}
-        self.digesting = Digesting(
-            given, info, request.rules, situation.counter, focus=request.options.focus, reason=self.reason
+        self.items = {one.item.id: one for one in measurement.view.items}
+        self.digesting = BatchDigests(
+            deps, info, request.rules, measurement.counter, focus=request.options.focus, reason=self.reason
         )
-        self.standing = standing_holders(situation.fold, frozenset(self.items))
+        self.standing = standing_holders(measurement.fold, frozenset(self.items))
         """Batch or item -> whether it stands in the context."""
         self.parts: dict[str, str] = {}
         """Item id -> digest part that stands for it since an earlier pass."""
@@ -62,41 +62,41 @@ class Planning:
         return await asyncio.to_thread(self._planned, by_need=True)
 
     def _planned(self, *, by_need: bool = False) -> Plan:
-        request, situation = self._request, self._situation
+        request, measurement = self._request, self._measurement
         if by_need:
             self._needs = _Needs(self.digesting, self.items)
         return plan(
-            situation.view.items,
+            measurement.view.items,
             request.rules,
             **self._numbers(),
             requested=request.requested,
             host_compacts=request.host_compacts,
-            messages_since_pass=_since_pass(situation),
-            ratio=ratio_of(situation.view_used, situation.window_tokens),
-            prices=prices_of(situation.usage.model),
-            said=Said(scale=situation.scale, window=situation.window_tokens),
-            stuck=situation.fold.unshrinkable.get(self.digesting.digester, ()),
+            messages_since_pass=_since_pass(measurement),
+            ratio=ratio_of(measurement.view_used, measurement.window_tokens),
+            prices=prices_of(measurement.usage.model),
+            said=Said(scale=measurement.scale, window=measurement.window_tokens),
+            stuck=measurement.fold.unshrinkable.get(self.digesting.digester, ()),
         )
 
     def again(self, outcomes: Sequence[Outcome], **changes: Any) -> tuple[Slot, ...]:
         """The slots still to do after these outcomes."""
         arguments = {**self._numbers(), **changes}
-        return replan(self._situation.view.items, self._request.rules, outcomes, **arguments).slots
+        return replan(self._measurement.view.items, self._request.rules, outcomes, **arguments).slots
 
     def _numbers(self) -> dict[str, Any]:
         return {
-            **in_our_tokens(self._situation, self._request),
-            "result_overhead": self._situation.counter.per_result_overhead,
+            **in_our_tokens(self._measurement, self._request),
+            "result_overhead": self._measurement.counter.per_result_overhead,
             "share_by": self._needs.share if self._needs is not None else None,
         }
 
     async def _look_around(self) -> None:
-        fold = self._situation.fold
+        fold = self._measurement.fold
         records: list[OffloadRecord] = []
         for owner in await self._sessions.family(self._info):
             key = self._sessions.key(owner)
             self.highest = max(self.highest, (await self._sessions.fold(owner)).decided.last_number)
-            async for record in self._given.store.archive.records(key):
+            async for record in self._deps.store.archive.records(key):
                 self.highest = max(self.highest, batch_number(record.batch_id))
                 if owner.session_id == self._info.session_id:
                     records.append(record)
@@ -105,11 +105,11 @@ class Planning:
         }
         self.records = records
         self.parts = standing_parts(fold, records)
-        await self.digesting.look_around(self._situation.view.items, records, committed)
+        await self.digesting.look_around(self._measurement.view.items, records, committed)
 
     def standing_records(self) -> list[OffloadRecord]:
         """Those whose digests are in the context."""
-        batches = self._situation.fold.decided.batches
+        batches = self._measurement.fold.decided.batches
         return [
             one
             for one in self.records
@@ -120,14 +120,14 @@ class Planning:
 
     def id_of(self, found: Plan) -> str:
         """Changes with the revision and with what would leave (I4)."""
-        text = f"{self._situation.fold.rev} {[slot.item_ids for slot in found.slots]}"
+        text = f"{self._measurement.fold.rev} {[slot.item_ids for slot in found.slots]}"
         return f"plan-{content_sha256(text)[:12]}"
 
 
 class _Needs:
     """About how many tokens each item needs to show what nothing before it shows."""
 
-    def __init__(self, digesting: Digesting, items: Mapping[str, ContextItem]) -> None:
+    def __init__(self, digesting: BatchDigests, items: Mapping[str, ContextItem]) -> None:
         self._sources = digesting.sources
         self._items = items
         self._seen = {(one.cls, one.text, one.key) for one in digesting.held()}
@@ -149,10 +149,10 @@ class _Needs:
         return sum(self._known[name] for name in slot.item_ids)
 
 
-def _since_pass(situation: Situation) -> int | None:
+def _since_pass(measurement: Measurement) -> int | None:
     """Messages that came since the last pass; None where an older version did not write down where it stood."""
-    last = situation.fold.decided.last_pass_row
-    rows = {one.item.position[0] for one in situation.view.items if one.item.role != "system"}
+    last = measurement.fold.decided.last_pass_row
+    rows = {one.item.position[0] for one in measurement.view.items if one.item.role != "system"}
     return sum(row > last for row in rows) if last >= 0 else None
 
 
@@ -168,4 +168,4 @@ def standing_parts(fold: Fold, records: Sequence[OffloadRecord]) -> dict[str, st
     return found
 
 
-__all__ = ["Planning", "standing_parts"]
+__all__ = ["Planner", "standing_parts"]

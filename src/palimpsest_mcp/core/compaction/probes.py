@@ -110,12 +110,12 @@ class Round:
         return worst(self.graded, self.batch_of, PASS)
 
 
-class Probing:
+class Prober:
     """The probes of one agent's context."""
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         items: Sequence[ContextItem],
         *,
         forgotten: Collection[str] = (),
@@ -129,7 +129,7 @@ class Probing:
             parts: item id -> digest part that stands for it since an earlier pass.
             summary: the anchored summary, where it is part of what stays.
         """
-        self._given = given
+        self._deps = deps
         self._items = items
         self._forgotten = frozenset(forgotten)
         self._parts = parts or {}
@@ -141,14 +141,14 @@ class Probing:
 
     async def ask(self, leaving: Mapping[str, Leaving]) -> Round:
         """Ask everything, with these items replaced by their parts."""
-        started = self._given.clock()
+        started = self._deps.clock()
         graded = await asyncio.to_thread(self._graded, leaving)
-        self.elapsed_s += max(0.0, (self._given.clock() - started).total_seconds())
+        self.elapsed_s += max(0.0, (self._deps.clock() - started).total_seconds())
         return Round(graded=graded, batch_of={name: one.batch_id for name, one in leaving.items()})
 
     def told(self, last: Round, *, retries: int = 0, kept_raw: int = 0) -> ProbeReport:
         """The report of the last round, with what it took to come there."""
-        found = report(last.graded, last.batch_of, lambda text: self._given.redactor.redact(text).text)
+        found = report(last.graded, last.batch_of, lambda text: self._deps.redactor.redact(text).text)
         notes = list(found.notes)
         if self.elapsed_s > WARN_S:
             grave = "red flag: " if self.elapsed_s > RED_S else ""
@@ -159,11 +159,11 @@ class Probing:
 
     async def judged(self, told: ProbeReport) -> ProbeReport:
         """The same with a second opinion, where the settings ask for one."""
-        if self._given.judge is None or self._asked is None:
+        if self._deps.judge is None or self._asked is None:
             return told
         asked, originals, passages = self._asked
         return await second_opinion(
-            self._given.judge, self._given.redactor, told, asked.probes, originals, passages, self._summary
+            self._deps.judge, self._deps.redactor, told, asked.probes, originals, passages, self._summary
         )
 
     def _graded(self, leaving: Mapping[str, Leaving]) -> Graded:
@@ -205,9 +205,9 @@ def leaving_of(record: OffloadRecord, texts: Sequence[str]) -> dict[str, Leaving
     }
 
 
-def redacted_texts(given: Dependencies, record: OffloadRecord) -> list[str]:
+def redacted_texts(deps: Dependencies, record: OffloadRecord) -> list[str]:
     """The originals of a record as their digest was made from them."""
-    return [one.text for one in given.redactor.redact_all([content_text(item.result) for item in record.items])]
+    return [one.text for one in deps.redactor.redact_all([content_text(item.result) for item in record.items])]
 
 
 def _call_text(item: Item) -> str:
@@ -227,7 +227,7 @@ def _strings(value: Any) -> list[str]:
 
 __all__ = [
     "Leaving",
-    "Probing",
+    "Prober",
     "Round",
     "leaving_of",
     "redacted_texts",

@@ -20,7 +20,7 @@ LEAST_TOKENS = 60
 """For each item of a batch; with less room, label and words of a summary would not fit, and nobody is asked."""
 
 
-class Wording:
+class ProseAbove:
     """What stands above the digests of one pass, by the items of their batches."""
 
     def __init__(self, redactor: Redactor, writer: Writer | None, focus: tuple[str, ...]) -> None:
@@ -120,4 +120,4 @@ class Wording:
         return [self._writer.name] if self._writer is not None else []
 
 
-__all__ = ["HOST", "HOST_AUTHOR", "Wording"]
+__all__ = ["HOST", "HOST_AUTHOR", "ProseAbove"]

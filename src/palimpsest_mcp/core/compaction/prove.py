@@ -13,7 +13,7 @@ from ...models.probes import ProbeReport
 from ..dependencies import Dependencies
 from ..made import Made
 from .batches import Batches, Kept
-from .probes import Probing, Round
+from .probes import Prober, Round
 from .request import PassRequest
 
 RETRIES = ("more budget", "more raw", "smaller batches")
@@ -29,7 +29,7 @@ MARGIN = 0.9
 
 
 async def prove(
-    given: Dependencies, items: Sequence[ContextItem], batches: Batches, first: Plan, request: PassRequest
+    deps: Dependencies, items: Sequence[ContextItem], batches: Batches, first: Plan, request: PassRequest
 ) -> ProbeReport:
     """Ask the probes, and do what they say until nothing is left to do: at most every one of `RETRIES`, and `REFILLS`.
 
@@ -40,8 +40,8 @@ async def prove(
     allows. So it goes below 70 % of fewer than ten, too. A round that shows no more, or costs the target, is taken
     back; in the end the pass is accepted with a warning.
     """
-    probing = Probing(
-        given,
+    probing = Prober(
+        deps,
         items,
         forgotten=_wanted_pointers(first, items, request),
         parts=batches.parts,
@@ -114,13 +114,13 @@ def _sized(slot: Slot, budget: int) -> Slot:
     return msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)
 
 
-async def _with_answers(probing: Probing, batches: Batches, first: Plan, found: Round) -> Round | None:
+async def _with_answers(probing: Prober, batches: Batches, first: Plan, found: Round) -> Round | None:
     """The round after weak batches were made again, as large as before, with what the probes missed put first."""
     weak = {name: [slot] for name in found.weak if (slot := batches.slot_of(name)) is not None and not slot.pointer}
     return await _remade(probing, batches, first, found, weak)
 
 
-async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
+async def _again(probing: Prober, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
     """The round after one more try; None where there is nothing to try."""
     if step != "more raw":
         slots = _roomier(batches, first, found, singly=step == "smaller batches")
@@ -134,7 +134,7 @@ async def _again(probing: Probing, batches: Batches, first: Plan, found: Round, 
 
 
 async def _remade(
-    probing: Probing, batches: Batches, first: Plan, found: Round, slots: Mapping[str, Sequence[Slot]]
+    probing: Prober, batches: Batches, first: Plan, found: Round, slots: Mapping[str, Sequence[Slot]]
 ) -> Round | None:
     """The round after batches were made again from other slots, what the probes missed put first; None where there are
     none."""
@@ -152,7 +152,7 @@ async def _remade(
     return await _better(probing, batches, first, found, before, met)
 
 
-async def _better(probing: Probing, batches: Batches, first: Plan, found: Round, before: Kept, met: bool) -> Round:
+async def _better(probing: Prober, batches: Batches, first: Plan, found: Round, before: Kept, met: bool) -> Round:
     """The round after a try; the one before, and what stood then, where it shows no more, or costs the target."""
     after = await probing.ask(batches.leaving())
     # Failures are counted, not shares: others that leave meanwhile bring probes of their own.

@@ -20,7 +20,7 @@ from ...models.records import ClassCount, SpecificCounts
 from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
-from ..measure import Situation
+from ..measure import Measurement
 from .request import PassRequest
 from .run import PassResult
 
@@ -33,16 +33,16 @@ _OUTPUT_PRICE = 5.0
 
 
 def report(
-    info: SessionInfo, situation: Situation, request: PassRequest, result: PassResult, *, note: HostNote
+    info: SessionInfo, measurement: Measurement, request: PassRequest, result: PassResult, *, note: HostNote
 ) -> Report:
     """What a pass did, or would do."""
-    before = situation.usage
-    after = _after(situation, request, result)
-    target_tokens, target_ratio = _target(situation, request, result)
-    stayed = _stayed(situation, request, result, after)
+    before = measurement.usage
+    after = _after(measurement, request, result)
+    target_tokens, target_ratio = _target(measurement, request, result)
+    stayed = _stayed(measurement, request, result, after)
     status, reason = _outcome(request, result, after, target_tokens, stayed)
     pressed = compression(
-        [made.sizes(situation.counter.per_result_overhead) for made in result.made],
+        [made.sizes(measurement.counter.per_result_overhead) for made in result.made],
         request.rules,
         strategy=request.how.name,
         kept_specifics=all(m.record.mode == "digest" for m in result.made),
@@ -75,13 +75,13 @@ def report(
             for made in result.made
         ),
         stayed=stayed,
-        target_of=situation.target_window,
+        target_of=measurement.target_window,
         meaning=_meaning(request, result, before),
         protected=dict(Counter(one.reason for one in result.plan.verdicts if one.verdict != "free")),
         specifics=total([made.record.specifics for made in result.made]),
         redaction=dict(sorted(redaction.items())),
         cache=cache_cost(
-            situation.view.items,
+            measurement.view.items,
             [one.item.id for one in result.leaving],
             original=sum(one.tokens for one in result.leaving),
             digest=sum(made.record.digest_token_count for made in result.made),
@@ -95,16 +95,16 @@ def report(
         how_to_apply=how_to_apply(note, info.handle, info.path),
         plan_id=result.plan_id if request.options.dry_run else "",
         slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.options.dry_run else (),
-        notes=_notes(situation, request, result, pressed.note),
+        notes=_notes(measurement, request, result, pressed.note),
     )
 
 
-def _after(situation: Situation, request: PassRequest, result: PassResult) -> Usage:
-    before = situation.usage
+def _after(measurement: Measurement, request: PassRequest, result: PassResult) -> Usage:
+    before = measurement.usage
     if request.options.dry_run:
-        used = situation.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
+        used = measurement.used_less(result.plan.before_tokens - result.plan.predicted_tokens)
     else:
-        used = situation.used_with(result.view)
+        used = measurement.used_with(result.view)
     ratio = ratio_of(used, before.effective_window.value)
     zone = zone_of(ratio, request.policy)
     source = before.used.source if used == before.used.value else f"{before.used.source}, less what was replaced"
@@ -131,15 +131,15 @@ def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
     return before.meaning
 
 
-def _stayed(situation: Situation, request: PassRequest, result: PassResult, after: Usage) -> tuple[Part, ...]:
+def _stayed(measurement: Measurement, request: PassRequest, result: PassResult, after: Usage) -> tuple[Part, ...]:
     """What is in the context after the pass: what stays and why, its new digests, and what is no item."""
     if request.options.dry_run:
         leaving = {name for slot in result.plan.slots for name in slot.item_ids}
         saved = result.plan.before_tokens - result.plan.predicted_tokens
-        digests = sum(one.tokens for one in situation.view.items if one.item.id in leaving) - saved
+        digests = sum(one.tokens for one in measurement.view.items if one.item.id in leaving) - saved
         entries = [*stays(result.plan.verdicts, leaving), *_shared(DIGESTS, len(leaving), digests)]
     else:
-        before = {one.item.id: one.batch_id for one in situation.view.items}
+        before = {one.item.id: one.batch_id for one in measurement.view.items}
         reasons = dict(_reasons(result.plan.verdicts))
         reasons |= dict.fromkeys((name for slot in result.plan.slots for name in slot.item_ids), KEPT_RAW)
         entries = [
@@ -147,7 +147,7 @@ def _stayed(situation: Situation, request: PassRequest, result: PassResult, afte
             for one in result.view.items
             for name in (one.item.id,)
         ]
-    return breakdown(entries, after.used.value, scale=situation.scale)
+    return breakdown(entries, after.used.value, scale=measurement.scale)
 
 
 def _reasons(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, str]]:
@@ -161,9 +161,9 @@ def _shared(reason: str, number: int, tokens: int) -> Iterator[tuple[str, int]]:
         yield reason, tokens if place == 0 else 0
 
 
-def _target(situation: Situation, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
+def _target(measurement: Measurement, request: PassRequest, result: PassResult) -> tuple[int | None, float | None]:
     share = request.policy.offload_target_token_ratio if request.options.target is None else request.options.target
-    return round(result.plan.target_tokens * situation.scale), share
+    return round(result.plan.target_tokens * measurement.scale), share
 
 
 def _outcome(
@@ -205,7 +205,7 @@ def _why_above(stayed: Sequence[Part]) -> str:
     return f"Everything that may leave has left. What stays: {in_words(stayed)}."
 
 
-def _notes(situation: Situation, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
+def _notes(measurement: Measurement, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
     notes = [*result.plan.notes]
     if request.options.keep_last is not None and 0 <= request.options.keep_last < (
         floor := request.policy.floor_tool_results
@@ -223,13 +223,13 @@ def _notes(situation: Situation, request: PassRequest, result: PassResult, press
     if lost:
         words = verb(lost, "counts as left out: what showed it", "count as left out: what showed them")
         notes.append(f"{counted(lost, 'specific')} of earlier digests {words} left the context")
-    if situation.forced_over is not None and situation.forced_over != situation.window_tokens:
+    if measurement.forced_over is not None and measurement.forced_over != measurement.window_tokens:
         notes.append(
             "forced with no window named: the target is a share of the session's own "
-            f"{counted(situation.forced_over, 'token')}"
+            f"{counted(measurement.forced_over, 'token')}"
         )
-    if situation.scale < 1:
-        notes.append(f"the host counts {situation.scale:.0%} of our estimate; savings are scaled alike")
+    if measurement.scale < 1:
+        notes.append(f"the host counts {measurement.scale:.0%} of our estimate; savings are scaled alike")
     return tuple(dict.fromkeys([*notes, *result.probes.notes, *_about_summaries(result), *result.notes]))
 
 

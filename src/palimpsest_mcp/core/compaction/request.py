@@ -9,7 +9,7 @@ from ...context.strategies import STRATEGIES, Strategy, under
 from ...models.pass_options import PassOptions
 from ...models.plans import Policy
 from ...models.records import Reason
-from ..measure import Situation
+from ..measure import Measurement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,15 +41,15 @@ class PassRequest:
             await self.options.progress(done, total, what)
 
 
-def in_our_tokens(situation: Situation, request: PassRequest) -> dict[str, Any]:
+def in_our_tokens(measurement: Measurement, request: PassRequest) -> dict[str, Any]:
     """The numbers of a plan in the unit of our estimates, in which items are counted (`Situation.scale`)."""
 
     def ours(tokens: int | None) -> int | None:
-        return None if tokens is None else round(tokens / situation.scale)
+        return None if tokens is None else round(tokens / measurement.scale)
 
     return {
-        "used_tokens": ours(situation.view_used),
-        "window_tokens": ours(situation.target_window),
+        "used_tokens": ours(measurement.view_used),
+        "window_tokens": ours(measurement.target_window),
         "target": request.options.target,
         "force": request.options.force,
         "keep_last": request.options.keep_last,

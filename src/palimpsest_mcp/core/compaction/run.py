@@ -17,12 +17,12 @@ from ...models.probes import ProbeReport
 from ...models.records import OffloadRecord
 from ..dependencies import ContentCounter, Dependencies
 from ..made import Made
-from ..measure import Situation
+from ..measure import Measurement
 from ..sessions import Sessions
 from ..summary import KeptSummaries, PassFacts
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
-from .plan import Planning
+from .plan import Planner
 from .prove import prove, refuse_too_much
 from .request import PassRequest
 
@@ -58,10 +58,10 @@ class PassResult:
 
 
 async def run_pass(
-    given: Dependencies,
+    deps: Dependencies,
     sessions: Sessions,
     info: SessionInfo,
-    situation: Situation,
+    measurement: Measurement,
     request: PassRequest,
 ) -> PassResult:
     """Plan and, unless it is a dry run, carry out one pass.
@@ -72,12 +72,12 @@ async def run_pass(
         InvalidArgument: `digests` names a slot that the plan does not have.
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
-    planning = Planning(given, sessions, info, situation, request)
+    planning = Planner(deps, sessions, info, measurement, request)
     if request.options.dry_run:
         first = await planning.first()
-        return PassResult(plan=first, plan_id=planning.id_of(first), view=situation.view, fold=situation.fold)
-    async with given.store.ledger.pass_lock(sessions.key(info)):
-        return await _Pass(given, sessions, info, situation, request, planning).run()
+        return PassResult(plan=first, plan_id=planning.id_of(first), view=measurement.view, fold=measurement.fold)
+    async with deps.store.ledger.pass_lock(sessions.key(info)):
+        return await _Pass(deps, sessions, info, measurement, request, planning).run()
 
 
 class _Pass:
@@ -85,28 +85,28 @@ class _Pass:
 
     def __init__(
         self,
-        given: Dependencies,
+        deps: Dependencies,
         sessions: Sessions,
         info: SessionInfo,
-        situation: Situation,
+        measurement: Measurement,
         request: PassRequest,
-        planning: Planning,
+        planning: Planner,
     ) -> None:
-        self._given = given
+        self._deps = deps
         self._sessions = sessions
         self._info = info
-        self._situation = situation
+        self._measurement = measurement
         self._request = request
-        self._planning = planning
-        self._id = f"pass-{given.random_hex(6)}"
-        self._counter: ContentCounter = situation.counter
-        self._batches = Batches(given, sessions, info, situation, request, planning, self._id)
+        self._planner = planning
+        self._id = f"pass-{deps.random_hex(6)}"
+        self._counter: ContentCounter = measurement.counter
+        self._batches = Batches(deps, sessions, info, measurement, request, planning, self._id)
         self._probes = ProbeReport()
         self._notes: list[str] = []
 
     async def run(self) -> PassResult:
-        first = await self._planning.first()
-        plan_id = self._planning.id_of(first)
+        first = await self._planner.first()
+        plan_id = self._planner.id_of(first)
         if self._request.options.plan_id and self._request.options.plan_id != plan_id:
             raise PlanStale(
                 "The session, the arguments or the settings changed since that dry run.",
@@ -121,7 +121,9 @@ class _Pass:
             await refuse_too_much(self._batches, first, self._request, self._counter.per_result_overhead)
             if self._batches.made:
                 await self._request.tell(0, 3, "probe")
-                self._probes = await prove(self._given, self._situation.view.items, self._batches, first, self._request)
+                self._probes = await prove(
+                    self._deps, self._measurement.view.items, self._batches, first, self._request
+                )
         fold, made = await self._archive_and_commit()
         committed = frozenset(one.record.batch_id for one in made)
         leaving = [one for own, items in self._batches.made if own.record.batch_id in committed for one in items]
@@ -133,7 +135,7 @@ class _Pass:
                 fold,
                 result_overhead=self._counter.per_result_overhead,
                 digester=self._batches.digester,
-                open_units=self._situation.open_units,
+                open_units=self._measurement.open_units,
             ),
             fold=fold,
             made=list(made),
@@ -154,7 +156,7 @@ class _Pass:
         if not made and not self._batches.state.copies:
             return Committed(await self._sessions.fold(self._info), ())
         return await archive_and_commit(
-            self._given, self._sessions, self._info, made, self._decide, progress=self._request.options.progress
+            self._deps, self._sessions, self._info, made, self._decide, progress=self._request.options.progress
         )
 
     def _decide(self, fold: Fold) -> Replaced | None:
@@ -177,26 +179,26 @@ class _Pass:
     def _replaced(self, kept: list[Made], copies: list[tuple[ContextItem, str]]) -> Replaced:
         gone = {item.id for made in kept for item in made.record.items} | {one.item.id for one, _ in copies}
         saved = self._saved(made.record for made in kept)
-        before = self._situation.view.tokens
+        before = self._measurement.view.tokens
         pointers = [copied(one, text, self._counter.count(text)) for one, text in copies]
         return Replaced(
             pass_id=self._id,
             session_id=self._info.session_id,
             batches=(*(committed_batch(made.record) for made in kept), *pointers),
-            kept=tuple(one.item.id for one in self._situation.view.items if one.item.id not in gone),
-            reason=self._planning.reason,
+            kept=tuple(one.item.id for one in self._measurement.view.items if one.item.id not in gone),
+            reason=self._planner.reason,
             policy=self._request.policy.name,
             before_tokens=before,
             after_tokens=before - saved,
-            last_row=self._situation.view.last_row,
+            last_row=self._measurement.view.last_row,
             probes=self._probes if kept else None,
-            ts=self._given.now(),
+            ts=self._deps.now(),
         )
 
     async def _afterwards(self, fold: Fold, committed: Collection[str], leaving: Sequence[ContextItem]) -> None:
         """What follows the commit; no failure here can undo it, and none is hidden."""
         if names := (*self._batches.state.refused, *self._batches.stuck):
-            await self._given.store.ledger.observe(
+            await self._deps.store.ledger.observe(
                 self._sessions.key(self._info),
                 [Unshrinkable(item_ids=names, digester=self._batches.digester)],
                 durable=False,
@@ -210,11 +212,11 @@ class _Pass:
             pass_id=self._id,
             replaced=tuple(one.item for one in leaving),
             kept=tuple(
-                one.item.id for one in self._situation.view.items if one.item.id not in fold.decided.replacements
+                one.item.id for one in self._measurement.view.items if one.item.id not in fold.decided.replacements
             ),
             batch_ids=tuple(sorted(committed)),
         )
-        for listener in self._given.listeners:
+        for listener in self._deps.listeners:
             answer = listener(event)
             if inspect.isawaitable(answer):
                 await answer
@@ -223,14 +225,15 @@ class _Pass:
         """Bring the anchored summary up to date. The pass stands, so whatever goes wrong here is a note."""
         asked = self._probes.total or None
         facts = PassFacts(
-            tokens_before=self._situation.usage.used.value or 0,
-            tokens_after=self._situation.used_with(view(fold, result_overhead=self._counter.per_result_overhead)) or 0,
+            tokens_before=self._measurement.usage.used.value or 0,
+            tokens_after=self._measurement.used_with(view(fold, result_overhead=self._counter.per_result_overhead))
+            or 0,
             probes_passed=self._probes.passed if asked else None,
             probes_total=asked,
             silent=self._batches.wording.silent,
         )
         try:
-            self._notes += await KeptSummaries(self._given, self._sessions).refresh(self._info, fold, facts)
+            self._notes += await KeptSummaries(self._deps, self._sessions).refresh(self._info, fold, facts)
         except PalimpsestError as error:
             self._notes.append(f"the summary was not brought up to date ({error.code}): {error.message} {error.next}")
         except Exception as error:  # a defect here must not look like a failed pass: the pass is committed
