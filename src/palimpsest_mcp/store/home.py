@@ -22,8 +22,8 @@ SESSIONS, LEDGER, ARCHIVE = "session", "ledger", "offloaded"
 VERSION, SECRET = "VERSION", "secret"
 SECRET_BYTES = 32
 _OTHERS_WRITE = 0o002
-_BEFORE_A_STORE = {"config.toml", "claude-code", "statusline.json", "lost+found", ".DS_Store", ".gitkeep", ".gitignore"}
-"""What may stand in a home before the store is made: settings, notes of a hook, what systems put into a new folder."""
+_BEFORE_A_STORE = {"config.toml", "memory", "skills", "claude-code", "statusline.json", "lost+found", ".DS_Store"}
+"""What may stand in a home before the store is made: what users put there, notes of a hook, what systems put there."""
 _SPARE = ("VERSION.", "secret.")
 """How the names of what a killed program left begin."""
 
