@@ -366,7 +366,6 @@ def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (
         before_tokens=wish.used,
         predicted_tokens=predicted,
         target_tokens=wish.goal,
-        reaches_target=reached,
         keep_last=found.keep_last,
         notes=found.notes,
     )
@@ -381,7 +380,6 @@ def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Pol
         before_tokens=wish.used,
         predicted_tokens=wish.used,
         target_tokens=wish.goal,
-        reaches_target=wish.used <= wish.goal,
         keep_last=policy.keep_last_k_tool_results if wish.keep_last is None else wish.keep_last,
     )
 

@@ -164,16 +164,11 @@ _MOST = 0.85
 """Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
 
-def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, str]]) -> float:
-    """About how many tokens a batch needs to show each of its specifics once beside a word of its line.
-
-    `seen` holds what earlier batches show (it is in view already), and is added to: call in the order of the batches.
-    """
-    return sum(need_of_spans(registry.spans(text), seen) for text in texts)
-
-
 def need_of_spans(spans: Iterable[Span], seen: set[tuple[str, str, str]]) -> float:
-    """The same for what was found in one text."""
+    """About how many tokens it takes to show each specific of a text once beside a word of its line.
+
+    `seen` holds what earlier texts show (it is in view already), and is added to: call in the order of the batches.
+    """
     need = 0.0
     for span in spans:
         known = (span.cls, span.text, span.key)
@@ -224,7 +219,6 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
 __all__ = [
     "Draft",
     "DraftPrinter",
-    "need_of",
     "need_of_spans",
     "share_out",
     "wanted",
