@@ -424,10 +424,3 @@ def candidates(
     leaving = [by_id[item_id] for slot in found.slots for item_id in slot.item_ids]
     largest = sorted(leaving, key=lambda entry: -entry.tokens)[:NAMED]
     return Candidates(tuple(largest), len(leaving), found.before_tokens - found.predicted_tokens)
-
-
-__all__ = [
-    "Candidates",
-    "PREPARE",
-    "candidates",
-]

@@ -257,12 +257,3 @@ def _missing(sizes: Iterable[tuple[int, int]], limit: float, most_tokens: int) -
     """Tokens by which these digests are too small, of those that may be large enough; 0 or less where they are not."""
     judged = [(before, after) for before, after in sizes if round((1 - limit) * before, 6) <= most_tokens]
     return math.ceil(round((1 - limit) * sum(before for before, _ in judged), 6)) - sum(after for _, after in judged)
-
-
-__all__ = [
-    "DEFAULT",
-    "STRATEGIES",
-    "Strategy",
-    "limit_of",
-    "under",
-]

@@ -322,6 +322,3 @@ async def _lines(path: Path) -> AsyncIterator[bytes]:
 
 def _refused(why: str, *, next: str = "Export the sessions again, and copy the file whole.") -> ExchangeRefused:
     return ExchangeRefused(f"This file cannot be imported. {why}", next=next)
-
-
-__all__ = ["Exchange"]

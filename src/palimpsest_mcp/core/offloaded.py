@@ -405,6 +405,3 @@ def _read(cursor: str) -> int:
     raise InvalidArgument(
         f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
     )
-
-
-__all__ = []

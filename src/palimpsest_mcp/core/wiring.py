@@ -189,8 +189,3 @@ def _rule_writer(settings: Settings) -> RuleWriter | None:
     if not key or not settings.auto or settings.rule_wording != "auto":
         return None
     return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)
-
-
-__all__ = [
-    "InThread",
-]

@@ -214,12 +214,3 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
             total -= more
         open_ones = [n for n in open_ones if n not in full] if full else []
     return shares
-
-
-__all__ = [
-    "Draft",
-    "DraftPrinter",
-    "need_of_spans",
-    "share_out",
-    "wanted",
-]

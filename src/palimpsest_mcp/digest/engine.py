@@ -349,9 +349,3 @@ class ExtractiveDigester:
             DigestRefused: no form of it is smaller than its source.
         """
         return Attempt(request, self._registry, self._counter, self._ranks, self.name).run()
-
-
-__all__ = [
-    "Attempt",
-    "ExtractiveDigester",
-]

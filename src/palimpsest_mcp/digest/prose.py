@@ -224,11 +224,3 @@ def _lines(text: str) -> list[str]:
     """The lines of a summary as they will stand: fit to be shown, no bullets, none that poses as one of ours."""
     lines = (_SPACE.sub(" ", line).strip() for line in plain(text).split("\n"))
     return [escaped(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line) for line in lines if line]
-
-
-__all__ = [
-    "HandedDigester",
-    "NOT_USED",
-    "looks_like_a_failure",
-    "says_nothing",
-]

@@ -129,6 +129,3 @@ def _read(answer: Answer, sources: int) -> Written:
     if len(texts) != len(results) or not texts.keys() <= set(range(1, sources + 1)):
         return Written(failure=OTHER_FORM, spent=answer.spent)
     return Written(texts=tuple(texts.get(n, "") for n in range(1, sources + 1)), spent=answer.spent)
-
-
-__all__ = ["NO_KEY", "AnthropicWriter"]

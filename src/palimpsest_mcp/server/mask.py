@@ -53,6 +53,3 @@ def masked_prompt(result: GetPromptResult, surface: Surface) -> GetPromptResult:
 def masked_refusal(error: MCPError, surface: Surface) -> MCPError:
     """An error of the protocol, which names what was sent."""
     return MCPError(error.error.code, surface.text(error.error.message))
-
-
-__all__ = ["masked_error", "masked_prompt", "masked_refusal", "masked_result"]

@@ -175,8 +175,3 @@ def encoded(note: StatusNote) -> bytes:
     """One line of JSON."""
     fields = {name: getattr(note, name) for name in note.__struct_fields__}
     return json.dumps({"v": 1, **fields}).encode() + b"\n"
-
-
-__all__ = [
-    "HostFiles",
-]

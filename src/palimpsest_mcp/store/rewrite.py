@@ -292,16 +292,3 @@ def _unpacked(packed: str) -> str:
         return base64.b64decode(packed, validate=True).decode("utf-8", "replace")
     except ValueError:
         return ""
-
-
-__all__ = [
-    "Change",
-    "blanked",
-    "forget_beside",
-    "forget_in",
-    "forget_notes",
-    "rewrite",
-    "spoilt",
-    "texts_of",
-    "traces",
-]

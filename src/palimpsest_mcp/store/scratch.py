@@ -157,6 +157,3 @@ class ScratchStore(MemoryStore):
 
     async def disk_use(self) -> DiskUse:
         return await self._below.disk_use()
-
-
-__all__ = ["ScratchStore"]

@@ -167,6 +167,3 @@ def experience_contract(opens: Callable[[Path, float], Experience]) -> type[Expe
             or a compaction waits for another one.
     """
     return type("ExperienceContract", (ExperienceContract,), {"opens": staticmethod(opens)})
-
-
-__all__ = ["ExperienceContract", "experience_contract"]

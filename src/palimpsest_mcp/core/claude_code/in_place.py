@@ -253,6 +253,3 @@ def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
 
 def _due(compact: bool, why: str) -> str:
     return json.dumps({"compact": compact, "why": why})
-
-
-__all__ = ["InPlaceCompaction", "InPlace"]

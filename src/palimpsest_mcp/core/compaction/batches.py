@@ -346,9 +346,3 @@ class Batches:
                 self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
             else:
                 self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
-
-
-__all__ = [
-    "Batches",
-    "Kept",
-]

@@ -166,6 +166,3 @@ def standing_parts(fold: Fold, records: Sequence[OffloadRecord]) -> dict[str, st
         elif (record := by_id.get(stands.batch.batch_id)) is not None:
             found |= {item.id: record.part(item) for item in record.items if item.id == name}
     return found
-
-
-__all__ = ["Planner", "standing_parts"]

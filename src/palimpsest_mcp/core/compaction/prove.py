@@ -245,9 +245,3 @@ def _compressed(batches: Batches, request: PassRequest, overhead: int) -> Compre
     sizes = [made.sizes(overhead) for made, _ in batches.made if made.record.level == 1]
     left_out = sum(made.record.specifics.left_out for made, _ in batches.made if made.record.mode == "digest")
     return compression(sizes, request.rules, strategy=request.how.name, left_out=left_out)
-
-
-__all__ = [
-    "prove",
-    "refuse_too_much",
-]

@@ -206,14 +206,3 @@ def _put_under(units: Sequence[Unit], head: str) -> None:
     above = next((n for n, unit in enumerate(units) if head and unit.text == head and unit.kind == "quote"), -1)
     for unit in units[above + 1 :] if above >= 0 else ():
         unit.under = above
-
-
-__all__ = [
-    "LOUD",
-    "STEMS",
-    "fitted",
-    "loudest_first",
-    "placed_blocks",
-    "raise_loud",
-    "reduce_lines",
-]

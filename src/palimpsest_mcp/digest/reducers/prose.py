@@ -246,6 +246,3 @@ def prose_gist(text: str) -> float:
     if _ITEM.match(text):
         return 0.8
     return 0.9 if len(text) > 60 else 0.3
-
-
-__all__ = ["is_document", "page_places", "prose_gist", "prose_places"]

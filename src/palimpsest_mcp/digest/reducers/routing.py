@@ -229,13 +229,3 @@ def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     if _is_a_test_run(lines, start, end):
         return "test"
     return form_of(sample_of(lines, start, end))
-
-
-__all__ = [
-    "FORMS",
-    "Shape",
-    "Stretch",
-    "TextForm",
-    "stretches",
-    "whole",
-]

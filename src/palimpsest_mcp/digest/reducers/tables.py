@@ -38,6 +38,3 @@ def head_of(texts: Sequence[str]) -> str:
         figures = sum(bool(_FIGURE.match(cell.strip(" \"'|"))) for row in below for cell in row)
         return texts[n] if figures else ""
     return ""
-
-
-__all__ = ["RULE", "head_of", "listing_gist", "table_gist"]

@@ -354,9 +354,3 @@ def _allowed(source: str, number: int) -> Pattern:
             next="Write the exact text that may stay, or what it begins and ends with.",
         )
     return pattern
-
-
-__all__ = [
-    "RuleRedactor",
-    "open_redactor",
-]
