@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.experience import tally as tally_module
 from palimpsest_mcp.experience.tally import Tally
 from palimpsest_mcp.experience.votes import Cluster
-from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
+from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 
 TODAY = NOW.toordinal()
 

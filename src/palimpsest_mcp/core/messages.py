@@ -31,8 +31,8 @@ from ..models.text import counted, verb
 from ..ports.host import HostContext
 from ..store.out_file import OutFile
 from . import files
+from .compaction.plan import PassRequest
 from .compaction.report import report
-from .compaction.request import PassRequest
 from .compaction.run import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies

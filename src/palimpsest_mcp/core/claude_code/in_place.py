@@ -24,7 +24,7 @@ from ...models.plans import ContextItem
 from ...models.records import OffloadRecord
 from ..compaction.commit import archive_and_commit, committed_batch
 from ..compaction.keep import Keeper
-from ..compaction.request import PassRequest
+from ..compaction.plan import PassRequest
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context

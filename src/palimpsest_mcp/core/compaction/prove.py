@@ -13,8 +13,8 @@ from ...models.probes import ProbeReport
 from ..dependencies import Dependencies
 from ..made import Made
 from .batches import Batches, Kept
+from .plan import PassRequest
 from .probes import Prober, Round
-from .request import PassRequest
 
 RETRIES = ("more budget", "more raw", "smaller batches")
 """What is tried for weak batches, in order; each at most once a pass."""
