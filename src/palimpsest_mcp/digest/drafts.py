@@ -34,6 +34,9 @@ class Draft:
 class DraftPrinter:
     """Prints the selections of one request."""
 
+    _prose_tokens = 0
+    """Taken by somebody else's wording (`digest/prose.py`)."""
+
     def __init__(self, request: DigestRequest, registry: Registry, counter: TokenCounter) -> None:
         self._cut = request.ceiling_tokens > request.most_tokens
         """The digest may not be as long as it would have been: what it must show falls with that."""
@@ -107,7 +110,6 @@ class DraftPrinter:
         return DigestLine("note", item_note(source, number + 1, line_count(source), own, brief=brief))
 
     def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
-        source = self._source_tokens
         return violations(
             draft.parts,
             draft.checks,
@@ -115,7 +117,9 @@ class DraftPrinter:
             tokens=draft.tokens,
             ceiling=ceiling,
             most=self._request.most_tokens,
-            source_tokens=source,
+            source_tokens=self._source_tokens,
+            prose_tokens=self._prose_tokens,
+            budget=self._request.budget_tokens,
         )
 
     def _count(self, text: str) -> int:

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
-from .drafts import Draft
 from .engine import Attempt, ExtractiveDigester
 from .excuses import NO_SUMMARY, PLACEHOLDERS, WENT_WRONG
 from .lines import plain
 from .manifest import escaped, prose_note
-from .verify import PROSE_SHARE, PartCheck, prose_violation, violations
+from .verify import PROSE_SHARE, PartCheck, prose_violation
 
 # Texts that are no summary: errors of an API or a program, refusals. One of these must never become a digest.
 #
@@ -204,19 +203,6 @@ class _Composing(Attempt):
         """Summaries come first: what the results were, then what they held."""
         return super()._headed(
             [[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], checks, counts, pointers
-        )
-
-    def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
-        return violations(
-            draft.parts,
-            draft.checks,
-            draft.counts,
-            tokens=draft.tokens,
-            ceiling=ceiling,
-            most=self._request.most_tokens,
-            source_tokens=self._source_tokens,
-            prose_tokens=self._prose_tokens,
-            budget=self._request.budget_tokens,
         )
 
 
