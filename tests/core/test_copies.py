@@ -71,7 +71,7 @@ async def test_what_lost_its_digest_stays_as_the_host_has_it(
 
 def results_in(messages: list[dict[str, Any]]) -> dict[str, str]:
     blocks: list[dict[str, Any]] = [
-        block for message in messages if isinstance(message["content"], list) for block in message["content"]
+        block for message in messages for block in message["content"] if isinstance(block, dict)
     ]
     return {
         block["tool_use_id"]: block["content"] if isinstance(block["content"], str) else block["content"][0]["text"]
