@@ -51,12 +51,13 @@ def test_the_picture_of_the_house_is_what_its_script_writes() -> None:
     assert page.read_text("utf-8") == done.stdout, "run: python docs/make_house.py"
 
 
-def test_every_place_on_the_way_of_a_result_exists() -> None:
+def test_every_place_that_a_contributor_is_sent_to_exists() -> None:
     text = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
     way = text.partition("The way of one result:")[2].partition("A change is one commit")[0]
-    places = re.findall(r"`([a-z_]+(?:/[a-z_]+)+(?:\.py)?)`", way)
-    assert len(places) > 20
-    assert [one for one in places if not (CHECKOUT / "src" / "palimpsest_mcp" / one).exists()] == []
+    changes = text.partition("## Where a change goes")[2].partition("\n## ")[0]
+    places = re.findall(r"`([a-z_]+(?:/[a-z_*]+)+(?:\.[a-z]+)?)`", way + changes)
+    assert len(places) > 30
+    assert [one for one in places if not list((CHECKOUT / "src" / "palimpsest_mcp").glob(one))] == []
 
 
 def coded(base: type[PalimpsestError] = PalimpsestError) -> set[type[PalimpsestError]]:

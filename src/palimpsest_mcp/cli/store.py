@@ -1,4 +1,4 @@
-"""`status`, `verify`, `config`: what the store holds, whether it is whole, and by which settings."""
+"""`status`, `verify`, `config`, `export`, `import`: the store as a whole, and by which settings it works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From loose numbers to a `Usage`: the best source first, each named. An unknown number is None, never 0."""
+"""From loose numbers to a `Usage`, its zone, and what a pass costs: the best source first; unknown is None, never 0."""
 
 from __future__ import annotations
 

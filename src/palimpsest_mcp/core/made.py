@@ -1,4 +1,4 @@
-"""One batch as it was made, and its originals as the archive keeps them."""
+"""One batch as it was made, its number, and its originals as the archive keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every session in a row of its own: how full, what it saved, where it is from, what it is about."""
+"""What a session shows of itself: its context and why, a row in a list of sessions, notices of a zone, status notes."""
 
 from __future__ import annotations
 

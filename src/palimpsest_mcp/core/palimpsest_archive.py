@@ -1,4 +1,4 @@
-"""The library's methods that list, find and give back what was offloaded."""
+"""The library's methods about what left a context: lists, search, restores, the summary, purge and repair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a pass is run for a session in its host, and what the host does by itself."""
+"""The library's methods that fill a context and make it shorter: recording, message lists, files, passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries by somebody else: what a writer is asked for, what it answers, and what that cost."""
+"""What is asked of a model, what it answers, and what that cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a purge takes away, what it says before and after, and what a repair finds."""
+"""What purge, repair, export and import say before and after, and the file by which sessions move."""
 
 from __future__ import annotations
 

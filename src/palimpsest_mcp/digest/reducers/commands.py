@@ -1,4 +1,4 @@
-"""Licence and copyright lines: they say nothing about what a text is."""
+"""Lines that say nothing about what a text is: licences, copyright, commands that stand without a prompt."""
 
 from __future__ import annotations
 
