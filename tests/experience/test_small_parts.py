@@ -25,7 +25,7 @@ from palimpsest_mcp.experience.side_file import (
     to_read,
     triggers_met,
 )
-from palimpsest_mcp.testing.experience_values import event_line
+from palimpsest_mcp.testing.experience_contract import event_line
 
 DAY = date(2026, 4, 22)
 
