@@ -126,6 +126,3 @@ def _say_repair(report: RepairReport) -> None:
         say(f"{counted(report.mended, 'line')} mended; what was damaged is kept beside, in files that end in .damaged")
     elif report.dry_run and any(one.possible for one in report.repairs):
         say("nothing was changed; run it again with --yes to mend this")
-
-
-__all__ = ["purge", "repair"]

@@ -22,7 +22,7 @@ from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
 from ..made import beside
 from ..measure import Measurement
-from .request import PassRequest
+from .plan import PassRequest
 from .run import PassResult
 
 DIGESTS = "digest"
