@@ -121,6 +121,3 @@ def _say_repair(report: RepairReport) -> None:
         say(f"{counted(report.mended, 'line')} mended; what was damaged is kept beside, in files that end in .damaged")
     elif any(one.possible for one in report.repairs):
         say("nothing was changed; run it again with --yes to mend this")
-
-
-__all__ = ["purge", "repair"]

@@ -164,6 +164,3 @@ def _record(
         "digest_replacing_inline": digest,
     }
     return msgspec.structs.replace(msgspec.convert({**said, "items": ()}, OffloadRecord), items=items)
-
-
-__all__ = ["Copies", "Rebuilt"]

@@ -148,15 +148,3 @@ async def reserve_numbers(
 
     await sessions.decide(info, reserve, lock_timeout_s=lock_timeout_s)
     return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))
-
-
-__all__ = [
-    "Above",
-    "Made",
-    "Numbers",
-    "archived_item",
-    "described",
-    "digest_hash",
-    "has_binary",
-    "reserve_numbers",
-]

@@ -7,7 +7,7 @@ import base64
 import binascii
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -143,6 +143,33 @@ class Offloaded:
             if damaged:
                 return await self._rebuilt(owner, batch_id)
         raise no_batch(info.handle, batch_id)
+
+    async def parts(self, info: SessionInfo, standing: Mapping[str, tuple[str, ReplacedItem]]) -> dict[str, str]:
+        """The texts that commits put in the place of items, as they were committed.
+
+        Args:
+            standing: by a name of the caller's, the batch and what its commit says of the item.
+
+        Returns:
+            By the same names. One is missing where no copy of its text is whole: a record that was put together again
+            from the originals alone has no digest.
+        """
+        records: dict[str, OffloadRecord | None] = {}
+        found: dict[str, str] = {}
+        for name, (batch_id, item) in standing.items():
+            if item.part is not None:
+                found[name] = item.part
+                continue
+            if batch_id not in records:
+                try:
+                    records[batch_id] = await self.record(info, batch_id)
+                except (RecordDamaged, Purged):
+                    records[batch_id] = None
+            record = records[batch_id]
+            part = next((record.part(one) for one in record.items if one.id == item.id), None) if record else None
+            if part is not None and content_sha256(part) == item.part_sha256:
+                found[name] = part
+        return found
 
     async def _rebuilt(self, owner: SessionInfo, batch_id: str) -> OffloadRecord:
         """The same from other copies of its originals, each checked against its hash; without a text where none is."""
@@ -405,6 +432,3 @@ def _read(cursor: str) -> int:
     raise InvalidArgument(
         f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
     )
-
-
-__all__ = []

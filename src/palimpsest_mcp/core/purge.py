@@ -357,6 +357,3 @@ def compiled(matching: str, regex: str) -> re.Pattern[str]:
     if pattern.search("") is not None:
         raise InvalidArgument("The pattern fits every text.", next="Name what has to go more closely.")
     return pattern
-
-
-__all__ = ["Purge", "compiled"]

@@ -144,6 +144,3 @@ class Repairs:
                     next="Check the disk; the damaged file is kept as it was.",
                 )
         return done
-
-
-__all__ = ["Repairs"]

@@ -379,23 +379,3 @@ class StatusNote(msgspec.Struct, frozen=True, kw_only=True):
     probes_passed: int = 0
     probes_asked: int = 0
     """Of the last pass that asked any."""
-
-
-__all__ = [
-    "BatchReport",
-    "BatchView",
-    "CacheCost",
-    "ContextView",
-    "Defect",
-    "Finding",
-    "Hit",
-    "ItemView",
-    "Recorded",
-    "Report",
-    "Restored",
-    "SessionRow",
-    "Status",
-    "StoreStatus",
-    "VerifyReport",
-    "counts_to_json",
-]

@@ -21,7 +21,7 @@ from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
 from ..measure import Measurement
-from .request import PassRequest
+from .plan import PassRequest
 from .run import PassResult
 
 DIGESTS = "digest"

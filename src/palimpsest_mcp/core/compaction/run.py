@@ -22,9 +22,8 @@ from ..sessions import Sessions
 from ..summary import KeptSummaries, PassFacts
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
-from .plan import Planner
+from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
-from .request import PassRequest
 
 
 @dataclass(kw_only=True)

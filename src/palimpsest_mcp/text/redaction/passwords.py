@@ -9,8 +9,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
-from .letters import PAIRS, bits
-from .literals import looks_random, stands_in
+from .literals import PAIRS, bits, looks_random, stands_in
 from .names import COMMON_PASSWORDS
 
 Form: TypeAlias = Literal["string", "plain", "inline"]
