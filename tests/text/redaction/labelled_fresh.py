@@ -166,6 +166,9 @@ NOTHING_SECRET = (
     "vercel_blob_rw_", "vercel_blob_rw_token", "VERCEL_BLOB_RW_TOKEN2", "vercel_blob_rw_xxxxxxxxxxxxxxxxxxxxxxxxxxxx",
     # sentences
     "la clave es entender bien el problema", "La clave es tener mucha paciencia siempre", "La clave de todo esto es la caché2", "la clave primaria es id_2",
+    "clave pública: " + "3f2b8c1e" * 5, "La clave SHA-256 es " + "3f2b8c1e" * 8, "clave 3f2b8c1e-7a4d-4c11-9b2e-0d5f6a7b8c9d", "clave id_usuario2",
+    "密码为user_password字段", "Пароль 8+ символов", "hasło v2.0.1", "password: { value: form.password2, error: x }",
+    '{"password": {"type": "string", "minLength": 8}}', "usage: x -password <pw> -key a.pem", "-key server2.key", "-pass stdin",
     "A senha é obrigatória", "a senha é muito fraca para este sistema", "A senha é guardada cifrada no banco", "a senha era igual ontem",
     "A senha é enviada por correio eletrônico aos novos membros", "密码是必填项", "密码为空", "密码是至少8位", "Пароль неверный", "Пароль должен содержать 8 символов",
     "пароль обязателен", "hasło musi mieć co najmniej 8 znaków", "Hasło jest wymagane", "Lösenord ska vara minst tolv tecken långt", "lösenord: krävs",

@@ -74,6 +74,7 @@ _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
 _NO_WORD = re.compile(
     rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])"
 )  # what begins another field, or is code
+_ID = re.compile(rb"(?:\w{2,8}[:=])?[0-9A-Fa-f-]{6,}$")
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -254,6 +255,8 @@ def _told(text: bytes, place: int, *, phrases: bool) -> tuple[Find | None, int]:
         if phrases and says and (phrase := phrase_after(text, word.end() + 1)):
             return Find(*phrase, "password", _RANK + 1), phrase.end
         left, right = told_word(text, *word.span())
+        if not phrases and _ID.match(text, left, right):  # of a `clave pública`, which opens nothing
+            break
         if is_conspicuous(text[left:right].decode("utf-8", "replace"), at_its_place=at_its_place):
             return Find(left, right, "password", _RANK + 1), right
         place, at_its_place = word.end(), says
