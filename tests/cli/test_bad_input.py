@@ -163,3 +163,33 @@ def test_a_file_without_a_message_of_its_form_is_refused_and_leaves_no_session(
     ran = program(command[0], path, *command[1:], "--json")
     assert ran.status == 13 and "no message" in ran.error["message"] and "messages" in ran.error["next"]
     assert program("status", "--json").json["sessions"] == 0
+
+
+def test_a_home_without_a_name_is_refused_and_an_empty_variable_is_as_none(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PALIMPSEST_HOME", "")
+    for before, behind in ((["--home", ""], []), ([], ["--home", ""]), (["--home="], [])):
+        ran = program(*before, "status", *behind, "--json")
+        assert ran.error["code"] == "invalid_argument" and "empty" in ran.error["message"]
+    assert os.listdir(tmp_path / "here") == []
+
+
+def test_a_folder_of_the_user_is_no_home(program: Program, session_file: Path, home: Path) -> None:
+    home.mkdir()
+    (home / "notes.txt").write_text("mine")
+    (home / "secret").write_text("of mine")
+    for command in (["status"], ["compact", str(session_file), "--force"], ["sessions"], ["verify"], ["repair"]):
+        ran = program(*command, "--json")
+        assert ran.status == 30 and "holds no store" in ran.error["message"], command
+        assert "--home" in ran.error["next"]
+    assert sorted(os.listdir(home)) == ["notes.txt", "secret"]
+
+
+@pytest.mark.parametrize("flag", ["--used", "--window"])
+def test_a_number_of_tokens_that_no_window_has_is_refused(program: Program, session_file: Path, flag: str) -> None:
+    ran = program("compact", session_file, flag, str(10**30), "--json")
+    assert ran.error["code"] == "invalid_argument" and "tokens" in ran.error["message"]

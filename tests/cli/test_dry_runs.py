@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from palimpsest_mcp import Palimpsest
+
+from .conftest import conversation
 
 Program = Callable[..., Any]
 
@@ -38,6 +43,14 @@ MEASURING = [
     ("summary", "night"),
     ("probe", "night"),
     ("config", "show"),
+    ("sessions",),
+    ("import", "EXPORTED", "--dry-run"),
+    ("purge", "night"),
+    ("purge", "--matching", "checksum"),
+    ("purge", "night", "--regex", "check.*"),
+    ("repair",),
+    ("repair", "night"),
+    ("doctor",),
 ]
 
 
@@ -60,6 +73,22 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, messages: list[dict[st
     return made
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What another store gave away."""
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "day.json").write_text(json.dumps(conversation(9)))
+
+    async def write() -> None:
+        async with Palimpsest.open(folder / "home") as p:
+            await p.compact_file(folder / "day.json", session_id="day", force=True, target=0.4)
+            with (folder / "day.gz").open("wb") as file:
+                await p.export_sessions(["day"], file)
+
+    asyncio.run(write())
+    return folder / "day.gz"
+
+
 def everything(folder: Path) -> dict[str, str]:
     """Every name under a folder -> what it is: kind, permissions, bytes."""
     found: dict[str, str] = {}
@@ -74,31 +103,36 @@ def everything(folder: Path) -> dict[str, str]:
     return found
 
 
-def spelled(command: tuple[str, ...], session_file: Path, user: Path, tmp_path: Path) -> list[str]:
-    names = {"FILE": session_file, "TRANSCRIPT": user / "night.jsonl", "OUT": tmp_path / "never.json"}
+def spelled(command: tuple[str, ...], session_file: Path, user: Path, exported: Path, tmp_path: Path) -> list[str]:
+    names = {
+        "FILE": session_file,
+        "TRANSCRIPT": user / "night.jsonl",
+        "OUT": tmp_path / "never.json",
+        "EXPORTED": exported,
+    }
     return [str(names.get(word, word)) for word in command]
 
 
 @pytest.mark.parametrize("command", MEASURING, ids=" ".join)
 def test_an_empty_place_stays_empty(
-    program: Program, session_file: Path, user: Path, tmp_path: Path, command: tuple[str, ...]
+    program: Program, session_file: Path, user: Path, exported: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     before = everything(tmp_path)
-    ran = program(*spelled(command, session_file, user, tmp_path))
+    ran = program(*spelled(command, session_file, user, exported, tmp_path))
     assert ran.status in (0, 20, 61)  # nothing known of a session or a skill yet
     assert everything(tmp_path) == before
 
 
 @pytest.mark.parametrize("command", MEASURING, ids=" ".join)
 def test_a_store_is_byte_for_byte_what_it_was(
-    program: Program, session_file: Path, user: Path, tmp_path: Path, command: tuple[str, ...]
+    program: Program, session_file: Path, user: Path, exported: Path, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     made = program("compact", session_file, "--session", "night", "--force", "--target", "0.4", "--keep-last", "3")
     assert made.status == 0
     assert program("experience", "record", "web", '{"outcome": "success", "winning_pattern": "quote it"}').status == 0
     assert program("search", "checksum").status == 0
     before = everything(tmp_path)
-    ran = program(*spelled(command, session_file, user, tmp_path))
+    ran = program(*spelled(command, session_file, user, exported, tmp_path))
     assert ran.status == 0, ran.err
     assert everything(tmp_path) == before
 

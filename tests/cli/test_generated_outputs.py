@@ -97,10 +97,13 @@ def seen(world: Path) -> dict[str, tuple[str, str]]:
 
 def command_line(chance: random.Random) -> list[str]:
     """One command as somebody may mistype it."""
-    out = chance.choice([chance.choice(TARGETS), chance.choice(SOURCES), f"new-{chance.randrange(30)}.json"])
+    free = f"new-{chance.randrange(30)}.json"
+    out = chance.choice(
+        [chance.choice(TARGETS), chance.choice(SOURCES), free, chance.choice(["notes.txt", "data.csv"])]
+    )
     if chance.random() < 0.2:
         out = os.path.join(os.getcwd(), out)
-    written = [f"--out={out}", *(["--overwrite"] if chance.random() < 0.4 else [])]
+    written = [f"--out={out}", *(["--overwrite"] if chance.random() < 0.5 else [])]
     source = chance.choice(SOURCES)
     command = chance.choices(
         [
@@ -125,6 +128,8 @@ def may_be_replaced(command: list[str], world: Path) -> str:
         return ""
     real = Path(os.path.realpath(out))
     if command[0] == "compact" and os.path.samefile(out, command[1]):
+        return ""
+    if command[-1] in ("home", "store", "elsewhere") and os.path.samefile(out, "night.json"):  # they know it
         return ""
     if command[0] == "restore" and "night.json" in (out.name, real.name):
         return ""

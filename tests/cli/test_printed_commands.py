@@ -20,7 +20,9 @@ from .test_rewriting import transcript as transcript_in
 DEMO = Path(sys.modules["palimpsest_mcp"].__file__ or "").parent / "demo"
 QUOTED = re.compile(r"`(palimpsest-mcp[^`]*)`")
 BARE = re.compile(r"(?<![`/\w-])palimpsest-mcp (?!is |\d)(.*)")
-PLACEHOLDER = re.compile(r"\b(?:FILE|SESSION|BATCH|ITEM|ID|SKILL|EVENT|WORDS|FOLDER|YOUR_\w+)\b")
+PLACEHOLDER = re.compile(
+    r"\b(?:FILE|SESSION|BATCH|ITEM|ID|SKILL|EVENT|WORDS|FOLDER|TEXT|PATTERN|QUERY|NAME|YOUR_\w+)\b"
+)
 FAILED = ("invalid_argument", "session_unknown", "batch_unknown", "item_unknown", "file_missing", "skill_unknown")
 EVENT = '{"outcome": "success", "winning_pattern": "brand + pain", "user_feedback": "accepted"}'
 STATED = '{"key_context": ["Berth times are local"], "next_steps": ["Test with two vessels"]}'
@@ -123,6 +125,12 @@ def hour(tmp_path: Path) -> list[tuple[str, ...]]:
         ("install", "claude-desktop", "--dry-run"),
         ("config", "show"),
         ("config", "shw"),
+        ("purge",),
+        ("restore", "harbour", "--all", "--out", file),
+        ("export", "harbour"),
+        ("export", "harbour", "--out", "harbour.gz"),
+        ("import", "harbour.gz"),
+        ("purge", "harbour"),
     ]
 
 

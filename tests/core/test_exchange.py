@@ -107,6 +107,20 @@ async def test_a_session_that_is_here_without_a_batch_is_not_mixed_with_another(
     assert contents(tmp_path / "b" / "session") == before
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_the_advice_after_a_purge_is_one_that_works(tmp_path: Path, session: MakeSession, dry_run: bool) -> None:
+    await compacted(tmp_path / "a", session(20))
+    file = tmp_path / "s.exchange"
+    file.write_bytes(await exported(tmp_path / "a", "s"))
+    async with Palimpsest.open(tmp_path / "a") as p:
+        await p.purge("s", dry_run=False)
+        with pytest.raises(SessionExists, match="purged here") as refused:
+            await p.import_sessions(file, dry_run=dry_run)
+    assert "another store (--home)" in refused.value.next and "purge" not in refused.value.next
+    async with Palimpsest.open(tmp_path / "b") as p:
+        assert (await p.import_sessions(file)).sessions[0].status == "imported"
+
+
 async def test_what_was_purged_is_not_brought_back_by_an_older_export(tmp_path: Path, session: MakeSession) -> None:
     messages = session(20)
     await compacted(tmp_path / "a", messages)
@@ -114,8 +128,9 @@ async def test_what_was_purged_is_not_brought_back_by_an_older_export(tmp_path: 
     file.write_bytes(await exported(tmp_path / "a", "s"))
     async with Palimpsest.open(tmp_path / "a") as p:
         await p.purge("s", "offload_0001", dry_run=False)
-        with pytest.raises(SessionExists):
+        with pytest.raises(SessionExists, match="purged") as refused:
             await p.import_sessions(file)
+        assert "purge the session" not in refused.value.next
     later.write_bytes(await exported(tmp_path / "a", "s"))
     async with Palimpsest.open(tmp_path / "b") as p:
         await p.import_sessions(later)

@@ -289,3 +289,17 @@ def test_the_home_is_found_without_the_rest_of_the_settings(monkeypatch: pytest.
     code = "import sys, palimpsest_mcp.settings.places; print('pydantic' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
+
+
+def test_a_home_that_is_empty_is_not_the_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty variable is as if it were not set, as for every variable of the XDG directories; a name must name."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PALIMPSEST_HOME", "")
+    assert Settings.load().home == home_folder() == default_home()
+    with pytest.raises(InvalidSettings, match="empty"):
+        Settings.load(home="")
+    config = tmp_path / "own.toml"
+    config.write_text('home = ""\n')
+    monkeypatch.setenv("PALIMPSEST_CONFIG", str(config))
+    with pytest.raises(InvalidSettings, match="empty"):
+        Settings.load()

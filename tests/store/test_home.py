@@ -111,6 +111,42 @@ async def test_a_home_that_every_user_may_write_to_is_refused(tmp_path: Path) ->
     await DiskStore(tmp_path).ledger.observe(S1, [applied(1)])
 
 
+@pytest.mark.parametrize("names", [["notes.txt"], ["notes.txt", "secret"], ["secret"], ["src/main.py", "config.toml"]])
+async def test_a_folder_that_holds_something_else_is_no_home(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("mine")
+    before = list(os.walk(tmp_path))
+    store = DiskStore(tmp_path)
+    for attempt in (
+        store.check,
+        store.is_made,
+        store.secret,
+        store.disk_use,
+        store.ledger.sessions,
+        lambda: store.ledger.create(S1, info_of(S1)),
+    ):
+        with pytest.raises(StoreUnusable, match="holds no store") as refused:
+            await attempt()
+        assert "--home" in refused.value.next and "remove" not in refused.value.next
+    store.host_notes.note_trouble("Stop", "store_unusable", "it is no store")
+    assert list(os.walk(tmp_path)) == before
+
+
+@pytest.mark.parametrize("names", [[], ["config.toml"], [".DS_Store", "lost+found/"], ["VERSION.12-00ff.tmp"]])
+async def test_a_folder_that_holds_nothing_of_anybody_becomes_a_home(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_text("")
+    await DiskStore(tmp_path).ledger.create(S1, info_of(S1))
+    assert (tmp_path / "VERSION").read_text() == "1\n"
+
+
+async def test_a_store_stays_one_when_something_else_is_put_beside_it(tmp_path: Path) -> None:
+    await DiskStore(tmp_path).ledger.create(S1, info_of(S1))
+    (tmp_path / "notes.txt").write_text("mine")
+    assert await DiskStore(tmp_path).ledger.info(S1) == info_of(S1)
+
+
 async def test_a_home_that_is_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")

@@ -138,11 +138,11 @@ def test_a_path_that_becomes_the_source_during_the_work_is_not_replaced(tmp_path
 
 def test_a_file_that_has_the_name_of_an_unknown_source_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "night.json"
-    OutFile(path, home=tmp_path / "home", source_name="night.json", overwrite=True).write(b"free name")
+    OutFile(path, home=tmp_path / "home", source_names=["night.json"], overwrite=True).write(b"free name")
     (tmp_path / "link").symlink_to(path)
     for name in ("night.json", "link"):
         with pytest.raises(OutputRefused):
-            OutFile(tmp_path / name, home=tmp_path / "home", source_name="night.json", overwrite=True)
+            OutFile(tmp_path / name, home=tmp_path / "home", source_names=["night.json"], overwrite=True)
 
 
 @pytest.mark.parametrize("name", ["VERSION", "secret", "new.json", "session/new.json", "session/../new.json"])
@@ -186,6 +186,22 @@ def test_what_is_no_plain_file_is_not_replaced(tmp_path: Path) -> None:
     for name in ("pipe", "null"):
         with pytest.raises(OutputRefused):
             OutFile(tmp_path / name, home=tmp_path / "home", overwrite=True)
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OutputRefused, match="nowhere"):
+        OutFile(tmp_path / "link", home=tmp_path / "home", overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_where_a_source_stands_another_name_is_advised(tmp_path: Path) -> None:
+    source = tmp_path / "source.json"
+    source.write_text("the only copy")
+    for sources, names in (([source], []), ([], ["source.json"])):
+        with pytest.raises(OutputRefused) as refused:
+            OutFile(source, home=tmp_path / "home", sources=sources, source_names=names)
+        assert "--overwrite" not in refused.value.next
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:

@@ -300,22 +300,17 @@ def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool,
     if not alone or out is None:
         raise InvalidArgument(
             "--all goes with --out FILE, and without batch, --item and --raw.",
-            next=Advice("{}", step("restore_all", session_id=session, out=free_name(session))),
+            next=Advice("{}", step("restore_all", session_id=session, out=free_name(session, "original"))),
         )
-    out_file(face, out, overwrite=overwrite)
-    value, source = face.ask(lambda facade: _whole(facade, session), make=False)
-    if (target := out_file(face, out, overwrite=overwrite, source_name=source)) is not None:
+    target = out_file(face, out, overwrite=overwrite, session=session)
+    value = face.ask(lambda facade: facade.restore_all(session), make=False)
+    if target is not None:
         target.write(json_bytes(value))
     number = len(messages_of(value) or value)
     if face.as_json:
         say_json({"messages": number, "out": str(out)})
     else:
         say(f"{counted(number, 'message')} written to {out}, equal to the input of the last compaction")
-
-
-async def _whole(facade: Palimpsest, session: str) -> tuple[Any, str]:
-    """The newest list that was compacted, and the name of the file that the session was read from."""
-    return await facade.restore_all(session), (await facade.session(session)).source
 
 
 @click.command()

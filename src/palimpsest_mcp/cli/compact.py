@@ -53,7 +53,8 @@ def say_report(report: Report, face: Face, *, kept: bool = True) -> None:
         given = {"session_id": report.handle, "batch_id": first.batch_id, "item_id": item}
         if report.status != "planned":
             say(f"restore: {face.command('restore_batch', **given)}")
-            say(f"         {face.command('restore_all', session_id=report.handle, out=free_name(report.handle))}")
+            out = free_name(report.handle, "original")
+            say(f"         {face.command('restore_all', session_id=report.handle, out=out)}")
 
 
 def _say_defects(report: Report) -> None:

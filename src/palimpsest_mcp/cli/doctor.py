@@ -140,7 +140,7 @@ def _opened(face: Face, root: Path) -> Check:
 
     if not root.exists():
         return Check("store", "ok", f"{root} (not there yet; made with the first write, format {FORMAT_VERSION})")
-    found = face.ask(lambda facade: facade.status())
+    found = face.ask(lambda facade: facade.status(), make=False)
     version = root / "VERSION"
     written = version.read_text(encoding="utf-8", errors="replace").strip()[:20] if version.exists() else "empty"
     held = f"{counted(found.sessions, 'session')}, {counted(found.batches, 'batch')}"
@@ -177,7 +177,7 @@ def _masking(face: Face) -> Check:
         redactor = facade.deps.redactor
         return redactor.rules, redactor.weakened
 
-    loaded, weakened = face.ask(rules)
+    loaded, weakened = face.ask(rules, make=False)
     if weakened:
         next = "Keep only what you need of redaction_rule_files, redaction_allow and redaction_pii."
         return Check("masking", "warn", f"{', '.join(loaded)}; weakened: {'; '.join(weakened)}", next)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
+from ..errors import InvalidArgument
 from ..models.advice import command_line, in_form, step
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ def shared_options(command: Command) -> Command:
 
 
 def _set_home(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value == "":
+        raise InvalidArgument("--home is empty.", next="Name a folder, or leave --home out.")
     if value is not None:
         context.ensure_object(Face).home = value
 

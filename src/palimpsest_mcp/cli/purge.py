@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidArgument, RecordDamaged
+from ..models.advice import Advice, step
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ def purge(
     if not session and not matching and not regex:
         raise InvalidArgument(
             "purge needs a session, or a text to look for.",
-            next="`palimpsest-mcp status` lists sessions; `palimpsest-mcp purge --matching TEXT` looks in all of them.",
+            next=Advice("{} lists them; --matching with a text looks in all of them.", step("sessions")),
         )
     report = face.ask(
         lambda facade: facade.purge(
             session, batch, matching=matching, regex=regex, everywhere=everywhere, dry_run=not yes
-        )
+        ),
+        make=yes,
     )
     if face.as_json:
         say_json(msgspec.to_builtins(report))
@@ -97,7 +99,7 @@ def repair(face: Face, session: str | None, yes: bool) -> int:
 
     from .screen import say_json
 
-    report = face.ask(lambda facade: facade.repair(session, dry_run=not yes))
+    report = face.ask(lambda facade: facade.repair(session, dry_run=not yes), make=yes)
     if face.as_json:
         rows = [{**msgspec.to_builtins(one), "possible": one.possible} for one in report.repairs]
         say_json({"ok": report.ok, **msgspec.to_builtins(report), "repairs": rows})

@@ -24,6 +24,7 @@ from .tables import Column, laid_out
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..core.palimpsest import Palimpsest
     from ..store.out_file import OutFile
 
 BAR_CELLS = 40
@@ -143,7 +144,9 @@ def out_options(help: str) -> Callable[[Command], Command]:
     def add(command: Command) -> Command:
         out = click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=help)
         overwrite = click.option(
-            "--overwrite", is_flag=True, help="--out may replace a file that exists; never the one that is read."
+            "--overwrite",
+            is_flag=True,
+            help="--out may replace a file that exists; never one that a session is read from.",
         )
         return out(overwrite(command))
 
@@ -151,12 +154,17 @@ def out_options(help: str) -> Callable[[Command], Command]:
 
 
 def out_file(
-    face: Face, path: Path | None, *, overwrite: bool, sources: Sequence[Path] = (), source_name: str = ""
+    face: Face, path: Path | None, *, overwrite: bool, sources: Sequence[Path] = (), session: str = ""
 ) -> OutFile | None:
     """What `--out` named, looked at before any work; None without it.
 
+    Args:
+        sources: files that are read, beside those of all sessions that the store knows.
+        session: the one that is given back: its file may have been moved, so no file of that name is replaced.
+
     Raises:
         InvalidArgument, OutputRefused: it cannot be written (`store.out_file`).
+        SessionUnknown: there is no such session.
     """
     from ..settings.places import home_folder
     from ..store.out_file import OutFile
@@ -165,7 +173,25 @@ def out_file(
         if overwrite:
             raise InvalidArgument("--overwrite is about --out FILE.", next="Name the file, or leave --overwrite out.")
         return None
-    return OutFile(path, home=home_folder(face.home), sources=sources, source_name=source_name, overwrite=overwrite)
+    known: list[Path] = []
+    names: set[str] = set()
+    if overwrite or os.path.lexists(path):  # else nothing is replaced, whoever comes there first
+        known, names = face.ask(lambda facade: _read_from(facade, session), make=False)
+    return OutFile(
+        path, home=home_folder(face.home), sources=[*sources, *known], source_names=names, overwrite=overwrite
+    )
+
+
+async def _read_from(facade: Palimpsest, session: str) -> tuple[list[Path], set[str]]:
+    """The files that sessions were read from, and names of those whose folder is not known."""
+    names: set[str] = {(await facade.session(session)).source} if session else set()
+    paths: list[Path] = []
+    for info in await facade.sessions():
+        if info.path:
+            paths.append(Path(info.path))
+        else:  # a host's own transcript has the session's name
+            names |= {info.source, f"{info.session_id}.jsonl"}
+    return paths, names - {""}
 
 
 def json_bytes(value: Any) -> bytes:
@@ -177,11 +203,11 @@ def json_bytes(value: Any) -> bytes:
     return data + b"\n"
 
 
-def free_name(stem: str) -> str:
+def free_name(stem: str, what: str = "messages") -> str:
     """A name for a file of messages that nothing has here yet: `s7f3k-messages.json`, else numbered."""
     stem = "".join(char if char.isalnum() or char in "._-" else "-" for char in stem)[:60].lstrip("-.") or "session"
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-    names = (f"{stem}-messages{number}.json" for number in numbers)
+    names = (f"{stem}-{what}{number}.json" for number in numbers)
     return next(name for name in names if not os.path.lexists(name))
 
 

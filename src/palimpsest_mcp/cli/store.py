@@ -91,7 +91,7 @@ def sessions(face: Face, no_pager: bool) -> None:
 
     from .screen import paged, say_json
 
-    found = face.ask(lambda facade: facade.session_rows())
+    found = face.ask(lambda facade: facade.session_rows(), make=False)
     if face.as_json:
         say_json({"sessions": [{**msgspec.to_builtins(one, enc_hook=str), "share": _share(one)} for one in found]})
         return
@@ -229,7 +229,7 @@ async def _export(facade: Palimpsest, sessions: tuple[str, ...], target: OutFile
 @pass_face
 def import_file(face: Face, file: Path, dry_run: bool) -> None:
     """Take in the sessions of FILE, which export wrote: all of it is checked before anything is written."""
-    report = face.ask(lambda facade: facade.import_sessions(file, dry_run=dry_run))
+    report = face.ask(lambda facade: facade.import_sessions(file, dry_run=dry_run), make=not dry_run)
     _say(face, report, "whole: every line, text and digest has its hash")
 
 

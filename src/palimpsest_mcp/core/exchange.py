@@ -149,10 +149,15 @@ class Exchange:
         if same_records and all(events.get((event.w, event.n)) == event for event in one.events):
             return True
         # A crash may have left its records, which come first.
-        if events or purged.keys or any(records.get(r.batch_id, r) != r for r in one.records):
+        elsewhere = "Import the file into another store (--home)."
+        handle = one.head.session.handle
+        if purged.keys:
             raise SessionExists(
-                f"A session {one.head.session.handle} of the same id is here already, with another content.",
-                next="Import the file into another store (--home), or purge the session here if it may go.",
+                f"Something of {handle} was purged here, and what was purged is not taken in again.", next=elsewhere
+            )
+        if events or any(records.get(r.batch_id, r) != r for r in one.records):
+            raise SessionExists(
+                f"A session {handle} of the same id is here already, with another content.", next=elsewhere
             )
         return False
 

@@ -269,6 +269,10 @@ def _citations(fold: Fold, new: Sequence[Item], counter: ContentCounter) -> Item
 # What is refused before a session is made: a call that does nothing leaves nothing behind.
 
 
+MOST_TOKENS = 1_000_000_000
+"""No window is nearly as large: what is above it was mistyped."""
+
+
 def admit(deps: Dependencies, asked: PassOptions) -> None:
     """Check the options of a pass.
 
@@ -277,8 +281,11 @@ def admit(deps: Dependencies, asked: PassOptions) -> None:
     """
     check_strategy(asked.strategy)
     for name, value, least in (("used_tokens", asked.used_tokens, 0), ("window_tokens", asked.window_tokens, 1)):
-        if value is not None and value < least:
-            raise InvalidArgument(f"{name} is a number of tokens, not {value}.", next="Give the number as reported.")
+        if value is not None and not least <= value <= MOST_TOKENS:
+            raise InvalidArgument(
+                f"{name} is a number of tokens from {least} to {MOST_TOKENS:,}, not {value:,}.",
+                next="Give the number as reported.",
+            )
     if asked.policy:
         deps.policy_named(asked.policy)
     if asked.target is not None and not 0.0 < asked.target < 1.0:

@@ -54,8 +54,12 @@ def collect(arguments: Mapping[str, Any]) -> Collected:
     table = read_table(values.pop("policy")) if "policy" in values else PolicyTable()
     if table.chosen:
         values["policy"] = table.chosen
-    values |= {key: _beside(file, values[key]) for key in _FILE_PATHS if key in values}
+    values |= {key: _beside(file, values[key]) for key in _FILE_PATHS if key in values and values[key] != ""}
     environment = _variables()
+    if environment.get("home") == "":
+        del environment["home"]  # a variable that is empty is none, as for the platform's own folders
+    if "" in (values.get("home"), given.get("home")):
+        raise InvalidSettings("The setting home is empty.", next="Name a folder, or leave it out.")
     return Collected(
         values=_absolute_home(values | environment | given),
         origins=dict.fromkeys(values, str(file))

@@ -22,7 +22,13 @@ FORMAT_VERSION = 1
 """What this program writes. It reads every lower one and refuses a higher one."""
 
 SESSIONS, LEDGER, ARCHIVE = "session", "ledger", "offloaded"
+VERSION, SECRET = "VERSION", "secret"
+SECRET_BYTES = 32
 _OTHERS_WRITE = 0o002
+_BEFORE_A_STORE = {"config.toml", "claude-code", "statusline.json", "lost+found", ".DS_Store", ".gitkeep", ".gitignore"}
+"""What may stand in a home before the store is made: settings, notes of a hook, what systems put into a new folder."""
+_SPARE = ("VERSION.", "secret.")
+"""How the names of what a killed program left begin."""
 
 
 class Home:
@@ -53,7 +59,7 @@ class Home:
         """Look whether this can be a store at all. Writes nothing.
 
         Raises:
-            StoreUnusable: not a folder, open to other users, or its version cannot be read.
+            StoreUnusable: not a folder, open to other users, full of other things, or its version cannot be read.
             StoreNewer: a newer program wrote it.
         """
         if self._checked:
@@ -63,6 +69,7 @@ class Home:
             if found is not None:
                 _refuse_unfit(found)
                 self._refuse_newer()
+                self._refuse_other_things()
         except OSError as error:
             raise unreadable(error, "the store's folder") from error
         self._checked = found is not None  # one that does not exist yet may be made by a newer program
@@ -168,7 +175,14 @@ class Home:
 
     @property
     def _version_path(self) -> str:
-        return os.path.join(self.root, "VERSION")
+        return os.path.join(self.root, VERSION)
+
+    def _refuse_other_things(self) -> None:
+        if is_of_something_else(self.disk, self.root):
+            raise StoreUnusable(
+                f"The folder {self.root} is not empty and holds no store.",
+                next="Name a new or empty folder with --home or PALIMPSEST_HOME.",
+            )
 
     def _refuse_newer(self) -> None:
         if self.disk.look(self._version_path) is None:
@@ -184,6 +198,21 @@ class Home:
                 f"The store has format {int(text)}, this program knows up to {FORMAT_VERSION}.",
                 next="Install a newer palimpsest-mcp, or name another folder with --home or PALIMPSEST_HOME.",
             )
+
+
+def is_of_something_else(disk: Disk, root: str) -> bool:
+    """Whether a folder is in use, but not as a store; a store that lost its `VERSION` is still one.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if disk.look(os.path.join(root, VERSION)) is not None:
+        return False
+    here = dict(disk.scan(root))
+    session, secret = here.get(SESSIONS), here.get(SECRET)
+    if (session and session.kind == "folder") or (secret and secret.size == SECRET_BYTES):
+        return False
+    return any(name not in _BEFORE_A_STORE and not name.startswith(_SPARE) for name in here)
 
 
 def _refuse_unfit(found: Found) -> None:
@@ -206,7 +235,6 @@ def _not_a_folder(path: str) -> StoreUnusable:
 # The store's secret: 32 random bytes, made once, the key of redaction marks (D12).
 
 
-SECRET_BYTES = 32
 LOCK_TIMEOUT_S = 10.0
 
 
@@ -216,7 +244,7 @@ class Secret:
     def __init__(self, home: Home, random_hex: RandomHex) -> None:
         self._home = home
         self._random_hex = random_hex
-        self._path = os.path.join(home.root, "secret")
+        self._path = os.path.join(home.root, SECRET)
         self._known = b""
 
     def get(self) -> bytes:

@@ -16,7 +16,7 @@ from ..errors import StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..models.reports import StatusNote
 from .disk import Disk, RealDisk
-from .home import Home, folder_name
+from .home import Home, folder_name, is_of_something_else
 from .whole_files import read_from, remove_if_there, replace_whole, write_all
 
 FOLDER = "claude-code"
@@ -104,7 +104,7 @@ class HostFiles:
 
     def _ready(self) -> bool:
         """Whether the folder stands; it is made where a store is."""
-        if not self._is_folder(self._root):
+        if not self._is_folder(self._root) or is_of_something_else(self._disk, self._root):
             return False
         with suppress(FileExistsError):
             self._disk.mkdir(self._folder)

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -28,14 +28,14 @@ class OutFile:
     Args:
         path: as the user gave it.
         home: root of the store in use; nothing is written under it, whichever name leads there.
-        sources: files that the output is made from; none of them is ever replaced.
-        source_name: the name of one whose folder is not known; an existing file of that name is not replaced.
+        sources: files that sessions were or are read from; while one stands there, it is never replaced.
+        source_names: the names of those whose folder is not known; an existing file of such a name is not replaced.
         overwrite: whether a plain file that stands there may be replaced.
         mode: permissions of a new file; one that is replaced hands on its own.
 
     Raises:
         InvalidArgument: it names a folder, or a folder that does not exist.
-        OutputRefused: something stands there, or it is a source, or in a store.
+        OutputRefused: something stands there, or it is a source, or in a store, or a link that leads nowhere.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class OutFile:
         *,
         home: Path,
         sources: Sequence[Path] = (),
-        source_name: str = "",
+        source_names: Collection[str] = (),
         overwrite: bool = False,
         mode: int = 0o600,
     ) -> None:
         self.path = path
         self._home = home
         self._sources = tuple(sources)
-        self._source_name = source_name
+        self._source_names = frozenset(source_names)
         self._overwrite = overwrite
         self._mode = mode
         self._check()
@@ -115,10 +115,6 @@ class OutFile:
         real = Path(os.path.realpath(self.path))
         self._refuse_store(Path(os.path.realpath(self.path.parent)) / self.path.name)
         self._refuse_store(real)
-        if any(_same(self.path, source) for source in self._sources):
-            raise OutputRefused(
-                f"{self.path} is the file that is read, which is never replaced.", next="Name another file."
-            )
         try:
             os.lstat(self.path)
         except FileNotFoundError:
@@ -128,15 +124,16 @@ class OutFile:
             raise InvalidArgument(
                 f"{self.path} cannot become a file ({error.strerror}).", next="Name another file."
             ) from None
+        if any(_same(self.path, source) for source in self._sources):
+            raise self._kept("is a file that a session is read from, which is never replaced")
+        if self._source_names & {self.path.name, real.name}:
+            raise self._kept("has the name of a file that a session was read from, which is never replaced")
+        if not real.is_file():
+            raise self._kept(
+                "is no plain file, and is not replaced" if os.path.lexists(real) else "is a link that leads nowhere"
+            )
         if not self._overwrite:
             raise self._stands_there()
-        if os.path.lexists(real) and not real.is_file():
-            raise OutputRefused(f"{self.path} is no plain file, and is not replaced.", next="Name another file.")
-        if self._source_name and self._source_name in (self.path.name, real.name):
-            raise OutputRefused(
-                f"{self.path} has the name of the file that the session was read from, which is never replaced.",
-                next="Name another file.",
-            )
         self._refuse_unwritable(real.parent)
         return real
 
@@ -145,6 +142,9 @@ class OutFile:
             raise InvalidArgument(
                 f"No file can be made in the folder of {self.path}.", next="Check its owner and mode, or name another."
             )
+
+    def _kept(self, why: str) -> OutputRefused:
+        return OutputRefused(f"{self.path} {why}.", next="Name another file.")
 
     def _stands_there(self) -> OutputRefused:
         return OutputRefused(
