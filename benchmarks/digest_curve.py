@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from palimpsest_mcp.digest.drafts import need_of, share_out
+from palimpsest_mcp.digest.drafts import need_of_spans, share_out
 from palimpsest_mcp.digest.engine import ExtractiveDigester
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Action, Specific
@@ -173,7 +173,7 @@ class Bench:
 
     def _budgets(self, batches: Sequence[list[Result]], registry: DefaultRegistry, share: float) -> list[int]:
         seen: set[tuple[str, str, str]] = set()
-        needs = [need_of([r.text for r in batch], registry, seen) for batch in batches]
+        needs = [sum(need_of_spans(registry.spans(r.text), seen) for r in batch) for batch in batches]
         sizes = [_size(batch) for batch in batches]
         return share_out(int(share * sum(sizes)), needs, sizes)
 

@@ -13,7 +13,7 @@
     ├── StoreError            the disk or the store refused
     │   ├── StoreUnusable · StoreNewer · WriteFailed · RecordDamaged · LockTimeout · SummaryChanged
     └── PassError             a compaction pass could not go on
-        ├── PassInProgress · RevConflict · PlanStale · DigestRefused · NotYetAvailable
+        ├── PassInProgress · RevConflict · PlanStale · DigestRefused
 
 Each class has a stable `code`, one exit status a code (listed in `docs/errors.md`), a sentence, and a `next` step.
 No message ever quotes stored text.
@@ -309,13 +309,6 @@ class DigestRefused(PassError):
 
     code = "digest_refused"
     exit_status = 43
-
-
-class NotYetAvailable(PassError):
-    """The argument is part of the interface, but this version does not do it yet."""
-
-    code = "not_yet_available"
-    exit_status = 44
 
 
 class InvalidEvent(InputError):

@@ -44,7 +44,7 @@ def left(found: Plan) -> list[str]:
 def test_the_oldest_units_get_what_they_need_and_the_newer_stay_whole_where_that_meets_the_target() -> None:
     needs = {f"r{row}": 300.0 for row in range(3)}
     found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.8, keep_last=3, share_by=by(needs))
-    assert found.reaches_target
+    assert found.predicted_tokens <= found.target_tokens
     assert left(found) == [f"r{row}" for row in range(9)]
     assert found.slots[0].budget_tokens > 1.4 * 900 > found.slots[1].budget_tokens
 
@@ -52,7 +52,7 @@ def test_the_oldest_units_get_what_they_need_and_the_newer_stay_whole_where_that
 def test_all_that_may_leave_share_a_tight_target_by_need() -> None:
     needs = {f"r{row}": 900.0 if row < 9 else 20.0 for row in range(30)}
     found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by(needs))
-    assert found.reaches_target
+    assert found.predicted_tokens <= found.target_tokens
     assert len(left(found)) == 27
     assert found.slots[0].budget_tokens > 2 * found.slots[1].budget_tokens
 
@@ -62,7 +62,7 @@ def test_a_target_that_presses_digests_makes_larger_batches_of_them() -> None:
     roomy = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.5, keep_last=3, share_by=by(needs))
     tight = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by(needs))
     assert {len(slot.item_ids) for slot in roomy.slots} == {3}
-    assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.reaches_target
+    assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.predicted_tokens <= tight.target_tokens
 
 
 def test_below_the_least_digests_a_target_is_missed_and_nothing_becomes_a_pointer_for_it() -> None:
@@ -71,7 +71,7 @@ def test_below_the_least_digests_a_target_is_missed_and_nothing_becomes_a_pointe
         found = plan(
             results([4_000] * 30), RESEARCH, window_tokens=120_000, target=target, keep_last=3, share_by=by(needs)
         )
-        assert not found.reaches_target and len(left(found)) == 27
+        assert found.predicted_tokens > found.target_tokens and len(left(found)) == 27
         assert all(not slot.pointer and slot.budget_tokens >= 0.05 * slot.tokens for slot in found.slots)
         assert found.predicted_tokens <= 12_000 + 0.0501 * 108_000, "and no more than the least"
         assert found.notes == ("digests keep at least 5% of what they stand for; the strategy opaque leaves pointers",)
@@ -92,7 +92,7 @@ def test_small_results_share_one_header_under_a_target_that_presses_them() -> No
 
 def test_what_needs_little_is_no_pointer_however_low_the_target() -> None:
     found = plan(results([30_000] * 30), RESEARCH, window_tokens=900_000, target=0.15, keep_last=3, share_by=by({}))
-    assert found.reaches_target and not any(slot.pointer for slot in found.slots)
+    assert found.predicted_tokens <= found.target_tokens and not any(slot.pointer for slot in found.slots)
 
 
 def test_what_every_result_takes_beside_its_text_is_not_given_to_digests() -> None:
@@ -108,14 +108,14 @@ def test_what_every_result_takes_beside_its_text_is_not_given_to_digests() -> No
 def test_of_the_last_batch_only_the_units_leave_that_the_target_needs() -> None:
     needs = {f"r{row}": 300.0 for row in range(30)}
     found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.95, keep_last=3, share_by=by(needs))
-    assert found.reaches_target and left(found) == ["r0", "r1", "r2", "r3", "r4"]
+    assert found.predicted_tokens <= found.target_tokens and left(found) == ["r0", "r1", "r2", "r3", "r4"]
     assert [len(slot.item_ids) for slot in found.slots] == [3, 2]
 
 
 def test_k_does_not_shrink_for_the_sake_of_larger_digests() -> None:
     needs = {f"r{row}": 5_000.0 for row in range(30)}
     found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.55, share_by=by(needs))
-    assert found.reaches_target
+    assert found.predicted_tokens <= found.target_tokens
     assert found.keep_last == 12
 
 
@@ -133,7 +133,7 @@ def test_a_target_is_met_by_the_first_units_or_missed_only_where_no_budget_could
     assert left(found) == [f"r{row}" for row in range(len(left(found)))], "oldest first"
     for slot in found.slots:
         assert 0 < slot.budget_tokens == slot.ceiling_tokens < slot.tokens
-    if found.slots and not found.reaches_target:
+    if found.slots and found.predicted_tokens > found.target_tokens:
         assert len(left(found)) == len(items) - 3
         least = sum(max(0.05 * slot.tokens, least_budget(len(slot.item_ids))) for slot in found.slots)
         kept = sum(entry.tokens for entry in items[-3:]) + overhead * len(items[:-3])

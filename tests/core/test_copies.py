@@ -53,6 +53,33 @@ async def test_one_flipped_byte_in_the_archive_costs_no_original(
         assert await p.expand_messages(messages, session_id="s") == messages
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
+async def test_what_lost_its_digest_stays_as_the_host_has_it(
+    share: float, tmp_path: Path, session: MakeSession
+) -> None:
+    messages = session(20)
+    await compacted(tmp_path, messages)
+    (archive,) = segments(tmp_path, "offloaded")
+    archive.write_bytes(archive.read_bytes()[: int(archive.stat().st_size * share)])
+    async with Palimpsest.open(tmp_path) as p:
+        done = await p.compact_messages(messages, session_id="s", target=0.4, force=True)
+    before, after = results_in(messages), results_in(done.messages)
+    assert before.keys() == after.keys() and all(text.strip() for text in after.values())
+    assert any(after[one] == before[one] for one in before)
+    assert any("no whole record" in note for note in done.report.notes)
+
+
+def results_in(messages: list[dict[str, Any]]) -> dict[str, str]:
+    blocks: list[dict[str, Any]] = [
+        block for message in messages for block in message["content"] if isinstance(block, dict)
+    ]
+    return {
+        block["tool_use_id"]: block["content"] if isinstance(block["content"], str) else block["content"][0]["text"]
+        for block in blocks
+        if block["type"] == "tool_result"
+    }
+
+
 async def test_a_missing_archive_file_costs_no_original(tmp_path: Path, session: MakeSession) -> None:
     messages = session(20)
     originals = await compacted(tmp_path, messages)

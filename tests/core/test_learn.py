@@ -18,7 +18,7 @@ from palimpsest_mcp.experience.learn import Learn
 from palimpsest_mcp.experience.log import LearningMeans
 from palimpsest_mcp.experience.models import Compaction
 from palimpsest_mcp.experience.ports import LIVE_LOG, RuleDraft, RuleWriter, WordedRule, WordingFailed
-from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
+from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
 pytestmark = pytest.mark.anyio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -163,7 +164,9 @@ async def test_a_restored_item_is_not_taken_again_at_once(p: Palimpsest) -> None
     await p.record_items("s", [*later, *talk(24)[41:]])
     again = await p.compact_session("s", force=True, target=0.2)
     assert "fetch_1" not in {item for one in again.batches for item in one.item_ids}, "never archived twice"
-    assert any("fetched copy became a pointer" in note for note in again.notes)
+    (note,) = [note for note in again.notes if "fetched copy became a pointer" in note]
+    before, after = (int(one.replace(",", "")) for one in re.findall(r"([\d,]+) tokens became ([\d,]+)", note)[0])
+    assert before > after > 0
 
 
 async def test_titles_alone_cannot_be_restored(p: Palimpsest) -> None:

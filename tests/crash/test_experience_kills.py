@@ -25,7 +25,7 @@ from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.learn import Learn
 from palimpsest_mcp.experience.log import LearningMeans
 from palimpsest_mcp.settings.settings import Settings
-from palimpsest_mcp.testing.experience_values import NOW
+from palimpsest_mcp.testing.experience_contract import NOW
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.drafts import need_of, share_out
+from palimpsest_mcp.digest.drafts import need_of_spans, share_out
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 
@@ -20,10 +20,9 @@ def test_what_needs_nothing_more_leaves_its_part_to_the_others() -> None:
 
 def test_what_is_seen_already_needs_nothing() -> None:
     seen: set[tuple[str, str, str]] = set()
-    registry = DefaultRegistry()
-    text = ["see https://example.org/a/48213 and HAT069"]
-    assert need_of(text, registry, seen) > 10
-    assert need_of(text, registry, seen) == 0
+    spans = DefaultRegistry().spans("see https://example.org/a/48213 and HAT069")
+    assert need_of_spans(spans, seen) > 10
+    assert need_of_spans(spans, seen) == 0
 
 
 @given(

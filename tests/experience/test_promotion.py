@@ -12,7 +12,7 @@ import pytest
 from palimpsest_mcp.experience.models import Rule, lower_bound
 from palimpsest_mcp.experience.promotion import Decision, Standing, decide, key_of_line
 from palimpsest_mcp.experience.tally import Tally
-from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
+from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 
 TODAY = NOW.date()
 

@@ -15,7 +15,7 @@ from palimpsest_mcp.errors import InvalidEvent
 from palimpsest_mcp.experience.events import Prepared, prepare, query_shape
 from palimpsest_mcp.experience.models import ExperienceEvent
 from palimpsest_mcp.experience.parse import read_line
-from palimpsest_mcp.testing.experience_values import NOW
+from palimpsest_mcp.testing.experience_contract import NOW
 
 EIGHTEEN = [
     *("ts", "session_id", "skill", "group", "task_domain", "query_type", "input_shape", "method", "environment"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.experience.forms import MAX_CHARS, reads_like_orders, safe_line
+from palimpsest_mcp.experience.forms import MAX_CHARS, form_of, key_hash, reads_like_orders, safe_line
 from palimpsest_mcp.experience.models import Rule
 from palimpsest_mcp.experience.ports import LIVE_LOG, LogPart, RuleDraft, WordedRule
 from palimpsest_mcp.experience.promotion import accepted, adds_nothing
@@ -17,6 +17,7 @@ from palimpsest_mcp.experience.side_file import (
     ReadPart,
     Side,
     Snapshot,
+    Witnesses,
     decode_side,
     decode_snapshot,
     encode,
@@ -24,6 +25,7 @@ from palimpsest_mcp.experience.side_file import (
     to_read,
     triggers_met,
 )
+from palimpsest_mcp.testing.experience_contract import event_line
 
 DAY = date(2026, 4, 22)
 
@@ -85,6 +87,13 @@ def test_a_log_that_shrank_or_was_exchanged_is_new() -> None:
     assert to_read(side, (LogPart(LIVE_LOG, 190, ""),))[0].start == 0
     unfinished = Side(parts=(ReadPart(LIVE_LOG, "", 80, DAY),))
     assert to_read(unfinished, (LogPart(LIVE_LOG, 80, ""),))[0].start == 80
+
+
+def test_events_whose_ids_begin_alike_are_each_behind_the_rule() -> None:
+    log = b"".join(event_line("s", id="i" * 80 + end, winning_pattern="use it") for end in "ab")
+    witnesses = Witnesses("rule", {key_hash("rule", form_of("use it").key)}, DAY.toordinal(), min_relevance=0.3)
+    witnesses.add(log * 2)
+    assert (witnesses.total, len(witnesses.events)) == (2, 2)
 
 
 def test_an_archive_is_left_alone_once_its_newest_event_is_too_old() -> None:

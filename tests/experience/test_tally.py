@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.experience import tally as tally_module
 from palimpsest_mcp.experience.tally import Tally
 from palimpsest_mcp.experience.votes import Cluster
-from palimpsest_mcp.testing.experience_values import NOW, event_line, failures, successes
+from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 
 TODAY = NOW.toordinal()
 
@@ -58,6 +58,18 @@ def test_an_event_that_is_there_three_times_is_one_event() -> None:
     assert (tally.events, tally.new_events, tally.duplicates) == (1, 1, 2)
     same_id = event_line("a", id="7", winning_pattern="p q") + event_line("b", id="7", winning_pattern="p q")
     assert votes(one(same_id)) == (1, 1, 0)
+
+
+def test_two_events_with_one_hash_in_python_are_two_events() -> None:
+    assert hash(-1) == hash(-2)
+    log = b"".join(event_line("s", winning_pattern="p q", metrics={"latency_ms": n}) for n in (-1, -2))
+    tally = counted(log)
+    assert (tally.events, tally.new_events, tally.duplicates) == (2, 2, 0)
+
+
+def test_an_event_with_half_a_character_is_known_again() -> None:
+    tally = counted(event_line("s", winning_pattern="p q", notes="\ud800") * 2)
+    assert (tally.events, tally.duplicates) == (1, 1)
 
 
 @pytest.mark.parametrize(

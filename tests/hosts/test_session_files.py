@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from palimpsest_mcp.core.files import parsed
 from palimpsest_mcp.errors import FileEmpty, FileNotJson, FileWrongShape, InputError, InvalidArgument, LineNeeded
-from palimpsest_mcp.hosts.detect import detect_form, open_session, parse_value, read_session, rewrap
+from palimpsest_mcp.hosts.detect import detect_form, parse_value, read_session, rewrap
 from palimpsest_mcp.models.advice import in_form
+from palimpsest_mcp.ports.host import HostContext
 
 CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
 ROW = {"type": "user", "uuid": "u1", "sessionId": "s", "message": {"role": "user", "content": "q"}}
+
+
+def open_session(data: bytes, *, kinds: Mapping[str, str] | None = None, **options: Any) -> HostContext:
+    return parsed(read_session(data, **options), kinds or {})
 
 
 def lines(*values: Any) -> bytes:
@@ -138,7 +145,7 @@ def test_kinds_follow_the_policys_tools() -> None:
         {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "run_clarify", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "x"}]},
     ]
-    context = open_session(lines({"messages": messages}), kind_by_tool={"run_clarify": "clarify_result"})
+    context = open_session(lines({"messages": messages}), kinds={"run_clarify": "clarify_result"})
     assert context.items[1].kind == "clarify_result"
 
 

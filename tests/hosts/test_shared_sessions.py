@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.hosts.detect import open_session, transcripts
+from palimpsest_mcp.core.files import parsed
+from palimpsest_mcp.hosts.detect import read_session, transcripts
 from palimpsest_mcp.hosts.validity import new_problems
 from palimpsest_mcp.ports.host import HostContext
 
@@ -30,7 +31,7 @@ MAIN = "4d5611e5-241a-462a-8d15-5122611a9569.jsonl.gz"
 def sessions(shared: Path, source: str) -> Iterator[HostContext]:
     data = (shared / "data" / "converted" / f"{source}.jsonl.gz").read_bytes()
     for line in range(1, gzip.decompress(data).count(b"\n") + 1):
-        yield open_session(data, line=line)
+        yield parsed(read_session(data, line=line), {})
 
 
 def check(context: HostContext) -> None:
@@ -59,19 +60,19 @@ def test_every_converted_session_is_read_and_written_back(shared: Path, source: 
 @pytest.mark.shared
 def test_a_real_transcript_is_read_after_its_compaction(shared: Path) -> None:
     data = (shared / TRANSCRIPTS / MAIN).read_bytes()
-    context = open_session(data)
+    context = parsed(read_session(data), {})
     check(context)
     assert (context.form, context.gone_why, context.model) == ("claude-code", "host_compaction", "claude-opus-4-6")
     assert context.usage is not None
     assert context.usage.used_tokens == 106_061
     assert len([item for item in context.items if item.role == "tool"]) == 81
-    assert open_session(data) == context
+    assert parsed(read_session(data), {}) == context
 
 
 @pytest.mark.shared
 def test_a_real_sub_agents_transcript_is_read_as_a_session(shared: Path) -> None:
     folder = shared / TRANSCRIPTS / MAIN.removesuffix(".jsonl.gz") / "subagents"
-    context = open_session((folder / "agent-a2898e3.jsonl.gz").read_bytes())
+    context = parsed(read_session((folder / "agent-a2898e3.jsonl.gz").read_bytes()), {})
     check(context)
     assert context.session_id.endswith(".a2898e3")
     assert len([item for item in context.items if item.role == "tool"]) == 33
@@ -81,6 +82,6 @@ def test_a_real_sub_agents_transcript_is_read_as_a_session(shared: Path) -> None
 def test_a_real_transcript_cut_anywhere_in_its_last_rows_is_still_read(shared: Path) -> None:
     text = gzip.decompress((shared / TRANSCRIPTS / MAIN).read_bytes())
     for cut in range(len(text) - 1, len(text) - 40_000, -1_999):
-        context = open_session(text[:cut])
+        context = parsed(read_session(text[:cut]), {})
         assert context.items
         assert len(context.warnings) <= 1

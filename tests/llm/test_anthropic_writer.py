@@ -13,7 +13,7 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from palimpsest_mcp.llm.api import NO_KEY
+from palimpsest_mcp.llm.api import NO_KEY, MessagesApi
 from palimpsest_mcp.llm.writer import AnthropicWriter
 from palimpsest_mcp.models.llm import Rate, Spent, WriteRequest, Written, dollars
 from palimpsest_mcp.models.records import DigestSource
@@ -25,8 +25,11 @@ GOOD = Reply(summaries(["The job ran through."], ["Two workers waited."]))
 
 
 def writer(api: FakeApi | None, **more: Any) -> AnthropicWriter:
-    known: dict[str, Any] = {"api_key": "not-a-key", "random_hex": secrets.token_hex, "time_limit_s": 5.0, **more}
-    return AnthropicWriter("claude-haiku-5-5", base_url=api.url if api else "http://127.0.0.1:9", **known)
+    reached: dict[str, Any] = {"api_key": "not-a-key", "time_limit_s": 5.0}
+    reached |= {name: more.pop(name) for name in ("api_key", "auth_token", "time_limit_s", "rates") if name in more}
+    reached["base_url"] = api.url if api else "http://127.0.0.1:9"
+    more.setdefault("random_hex", secrets.token_hex)
+    return AnthropicWriter(MessagesApi("claude-haiku-5-5", **reached), **more)
 
 
 def batch(*texts: str, focus: tuple[str, ...] = ()) -> WriteRequest:
@@ -116,7 +119,8 @@ async def test_a_refused_connection_is_a_reason() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     nobody = AnthropicWriter(
-        "claude-haiku-5-5", api_key="not-a-key", random_hex=secrets.token_hex, base_url=f"http://127.0.0.1:{port}"
+        MessagesApi("claude-haiku-5-5", api_key="not-a-key", base_url=f"http://127.0.0.1:{port}"),
+        random_hex=secrets.token_hex,
     )
     (written,) = await nobody.write([TWO], within_s=30)
     assert written.failure == "no connection"

@@ -15,8 +15,8 @@ import pytest
 from palimpsest_mcp.models.events import Event, Replaced, SessionInfo, SessionKey
 from palimpsest_mcp.models.records import OffloadRecord
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.names import folder_name
-from palimpsest_mcp.store.records import flaw
+from palimpsest_mcp.store.archive import flaw
+from palimpsest_mcp.store.home import folder_name
 from palimpsest_mcp.store.segments import Reader, encode, is_whole, settled
 from palimpsest_mcp.testing import schemas
 from palimpsest_mcp.testing.contract_values import HARD_CONTENTS, S1, info_of, pinned, record, seen

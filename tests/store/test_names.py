@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.models.events import SessionKey
-from palimpsest_mcp.store.names import folder_name, segment_name, spare_handle
+from palimpsest_mcp.store.home import folder_name, segment_name, spare_handle
 from palimpsest_mcp.testing.contract_values import HARD_IDS
 
 SAFE_EVERYWHERE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

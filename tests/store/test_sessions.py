@@ -10,7 +10,7 @@ import pytest
 
 from palimpsest_mcp.models.events import Replaced, SessionKey
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.names import folder_name, spare_handle
+from palimpsest_mcp.store.home import folder_name, spare_handle
 from palimpsest_mcp.store.segments import encode
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, record
 

@@ -152,6 +152,7 @@ async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
 
 
 def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
+    from .compact import say_overhead
     from .screen import say, say_table
 
     if not batches:
@@ -163,7 +164,7 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
             batch.reason,
             ", ".join(f"{number} {kind}" for kind, number in batch.kinds.items()),
             f"{batch.original_tokens:,}",
-            f"{batch.digest_tokens:,}",
+            f"{batch.tokens_after:,}",
             batch.state if batch.restorable else f"{batch.state}, not restorable",
         )
         for batch in batches
@@ -180,6 +181,7 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
         ),
         rows,
     )
+    say_overhead(batches)
     for batch in batches if full else ():
         say("", f"{batch.batch_id}: {', '.join(batch.item_ids)}", batch.digest)
 

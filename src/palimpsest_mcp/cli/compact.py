@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args
@@ -12,7 +12,7 @@ import click
 from ..context.fullness import in_words
 from ..errors import DigestRefused, FileMissing, PalimpsestError
 from ..models.pass_options import Offer, offers
-from ..models.reports import Report, Usage
+from ..models.reports import BatchReport, BatchView, Report, Usage
 from ..models.text import counted, shown
 from .completion import SessionName
 from .face import Face, pass_face, shared_options
@@ -100,7 +100,7 @@ def _say_batches(report: Report, face: Face) -> None:
             batch.batch_id,
             str(batch.items),
             tokens(batch.original_tokens),
-            tokens(batch.digest_tokens),
+            tokens(batch.tokens_after),
             f"{batch.specifics.shown}/{batch.specifics.total}",
             str(batch.specifics.elsewhere),
             str(batch.specifics.left_out),
@@ -119,15 +119,31 @@ def _say_batches(report: Report, face: Face) -> None:
         Column("form"),
     )
     say_table(head, rows)
+    say_overhead(batches)
     if len(batches) > BATCHES_SHOWN:
         say(
             f"… {len(batches) - BATCHES_SHOWN} more batches: {face.command('list_offloaded', session_id=report.handle)}"
         )
 
 
+def say_overhead(batches: Sequence[BatchReport] | Sequence[BatchView]) -> None:
+    """Why a table's sizes are not those that a digest's own header gives."""
+    if overhead := sum(batch.overhead_tokens for batch in batches):
+        say(
+            f"tokens and digest: each count {overhead:,} tokens that results take beside their texts; "
+            "the header of a digest counts the texts alone"
+        )
+
+
 def _say_plan(report: Report) -> None:
     rows = [
-        (str(number), str(len(slot["item_ids"])), tokens(slot["tokens"]), tokens(slot["budget_tokens"]), _names(slot))
+        (
+            str(number),
+            str(len(slot["item_ids"])),
+            tokens(slot["tokens"]),
+            tokens(slot["budget_tokens"] + slot["overhead_tokens"]),
+            ", ".join(slot["item_ids"]),
+        )
         for number, slot in enumerate(report.slots, 1)
     ]
     say_table(
@@ -135,17 +151,13 @@ def _say_plan(report: Report) -> None:
             Column("batch", "number"),
             Column("items", "number"),
             Column("tokens", "number"),
-            Column("at most", "number"),
+            Column("about", "number"),
             Column("would leave", "list"),
         ),
         rows[:BATCHES_SHOWN],
     )
     if len(rows) > BATCHES_SHOWN:
         say(f"… {len(rows) - BATCHES_SHOWN} more: --json has them all")
-
-
-def _names(slot: dict[str, Any]) -> str:
-    return ", ".join(slot["item_ids"])
 
 
 def _facts(report: Report) -> list[tuple[str, str]]:

@@ -122,9 +122,3 @@ def _set_home(context: click.Context, _option: click.Parameter, value: str | Non
 def _set_json(context: click.Context, _option: click.Parameter, value: bool) -> None:
     if value:
         context.ensure_object(Face).as_json = True
-
-
-__all__ = [
-    "mask_by",
-    "masked",
-]

@@ -103,6 +103,3 @@ async def _by_the_store(call: HookCall, folder: Path) -> str:
 
     async with Palimpsest.open(folder, attached=HOST) as facade:
         return await facade.host_event(call.event, call.fields)
-
-
-__all__ = ["APART", "answer_hook", "hook_arguments"]

@@ -115,14 +115,16 @@ def _say_repair(report: RepairReport) -> None:
     for one in report.repairs:
         if one.possible:
             say(f"{'can be mended' if report.dry_run else 'mended'}: {one.where}: {one.what}, from {one.source}")
+        elif one.restorable:
+            say(
+                f"gone: {one.where}: {one.what}: its digest; restore gives every original back, from {one.source}: "
+                "there is nothing else to repair"
+            )
         else:
             say(f"LOST: {one.where}: {one.what}: no whole copy of {', '.join(one.lost)}")
     if not report.repairs:
         say("nothing is damaged")
-    elif not report.dry_run:
+    elif report.mended:
         say(f"{counted(report.mended, 'line')} mended; what was damaged is kept beside, in files that end in .damaged")
-    elif any(one.possible for one in report.repairs):
+    elif report.dry_run and any(one.possible for one in report.repairs):
         say("nothing was changed; run it again with --yes to mend this")
-
-
-__all__ = ["purge", "repair"]

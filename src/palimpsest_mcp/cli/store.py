@@ -248,6 +248,3 @@ def _say(face: Face, report: ExchangeReport, last: str) -> None:
     for note in report.notes:
         say(f"note: {note}")
     say(last)
-
-
-__all__ = []

@@ -185,11 +185,3 @@ def fill(usage: Usage) -> str:
 def sources(usage: Usage) -> str:
     """Where both numbers come from."""
     return f"used: {usage.used.source}; window: {usage.effective_window.source}"
-
-
-__all__ = [
-    "fill",
-    "size",
-    "sources",
-    "tokens",
-]

@@ -380,11 +380,3 @@ def _by_level(items: Sequence[ContextItem], policy: Policy) -> dict[int, dict[st
         level: {name: members for name, members in by_batch.items() if name not in held}
         for level, by_batch in by_level.items()
     }
-
-
-__all__ = [
-    "Share",
-    "room_of",
-    "spread",
-    "suffices",
-]

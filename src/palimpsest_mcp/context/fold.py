@@ -174,7 +174,8 @@ class Fold:
         self.host_compacted: HostCompacted | None = None
         """The newest compaction of the host's own."""
         self._loss_told: LossTold | None = None
-        self.restored_tokens = 0
+        self.restored: list[tuple[str, tuple[str, ...], int]] = []
+        """What was handed out: batch, items, tokens."""
         self.unshrinkable: dict[str, set[str]] = {}
         """Digester -> item ids."""
         self.purged: set[str] = set()
@@ -261,7 +262,7 @@ class Fold:
             self.unshrinkable.setdefault(event.digester, set()).update(event.item_ids)
 
     def _fetch(self, event: Fetched) -> None:
-        self.restored_tokens += event.tokens
+        self.restored.append((event.batch_id, event.item_ids, event.tokens))
         one_each = len(event.item_ids) == len(event.text_sha256)
         for place, text_hash in enumerate(event.text_sha256):
             new = (event.batch_id, "".join(event.item_ids[place if one_each else 0 :][:1]))

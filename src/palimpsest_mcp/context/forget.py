@@ -343,12 +343,3 @@ def _decisions(scene: Scene) -> Mapping[str, list[tuple[str, int]]]:
                 if len(name) > 2:
                     found.setdefault(name.lower(), []).append((message.id, message.position[0]))
     return found
-
-
-__all__ = [
-    "Result",
-    "Scene",
-    "WORK_MESSAGES",
-    "cures",
-    "forgettable",
-]

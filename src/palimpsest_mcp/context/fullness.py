@@ -132,6 +132,3 @@ def in_words(parts: Iterable[Part], most: int = 4) -> str:
     if outside:
         said.append(f"outside the list (system prompt, tools, what was not measured) {outside:,}")
     return f"{counted(sum(part.tokens for part in every), 'token')}: {', '.join(said)}" if said else "nothing"
-
-
-__all__ = ["APPLY", "MAY_LEAVE", "breakdown", "explained", "in_words", "stays"]

@@ -186,9 +186,3 @@ def index_lines(lines: Iterable[str], urls: Iterable[str]) -> tuple[str, ...]:
 def _is_tracking(pair: str) -> bool:
     name = pair.partition("=")[0].lower()
     return name.startswith("utm_") or name in _TRACKING
-
-
-__all__ = [
-    "UNSURE",
-    "gates",
-]

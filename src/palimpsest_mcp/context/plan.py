@@ -366,7 +366,6 @@ def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (
         before_tokens=wish.used,
         predicted_tokens=predicted,
         target_tokens=wish.goal,
-        reaches_target=reached,
         keep_last=found.keep_last,
         notes=found.notes,
     )
@@ -381,7 +380,6 @@ def _nothing(reason: str, wish: Wish, verdicts: tuple[Verdict, ...], policy: Pol
         before_tokens=wish.used,
         predicted_tokens=wish.used,
         target_tokens=wish.goal,
-        reaches_target=wish.used <= wish.goal,
         keep_last=policy.keep_last_k_tool_results if wish.keep_last is None else wish.keep_last,
     )
 
@@ -426,10 +424,3 @@ def candidates(
     leaving = [by_id[item_id] for slot in found.slots for item_id in slot.item_ids]
     largest = sorted(leaving, key=lambda entry: -entry.tokens)[:NAMED]
     return Candidates(tuple(largest), len(leaving), found.before_tokens - found.predicted_tokens)
-
-
-__all__ = [
-    "Candidates",
-    "PREPARE",
-    "candidates",
-]

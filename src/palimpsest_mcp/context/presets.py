@@ -146,18 +146,6 @@ class Checked(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def preset(name: str) -> Policy:
-    """A policy of the seeds.
-
-    Raises:
-        InvalidPolicy: there is none of this name.
-    """
-    found = PRESETS.get(name)
-    if found is None:
-        raise unknown_policy(name, PRESETS)
-    return found
-
-
 def unknown_policy(name: str, known: Mapping[str, Policy]) -> InvalidPolicy:
     """The error for a name that is not among the known policies."""
     names = ", ".join(sorted(known))

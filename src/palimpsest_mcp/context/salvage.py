@@ -109,6 +109,3 @@ def _items(text: str) -> dict[str, ArchivedItem]:
         found.setdefault(item.id, item)
         at = end
     return found
-
-
-__all__ = ["Salvaged", "salvaged", "salvaged_seen", "spans_of"]

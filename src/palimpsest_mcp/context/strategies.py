@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
 
 import msgspec
 
@@ -101,15 +100,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
     """How a pass goes about it. Where a field is None, the policy's own value holds."""
 
     name: str
-    summary: str
-    """What it does, in one sentence."""
     expected: tuple[float, float]
     """Usual range of 1 - after/before over what it replaces; the report has a note outside it."""
-    interpretable: bool
-    """Whether a reader sees what was there."""
-    verifiable: Literal["yes", "partial", "no"]
-    """Whether probes can be answered from what stays."""
-    best_for: str
     scorer: Scorer | None = None
     """What decides the order; None: the oldest leave first."""
     takes_all: bool = False
@@ -129,64 +121,46 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ALL = (
+    # The oldest results become digests, as many as the target needs; the anchored summary grows by merging.
     Strategy(
         name="anchored",
-        summary="the oldest results become digests, as many as the target needs; the anchored summary grows by merging",
         expected=(0.60, 0.80),
-        interpretable=True,
-        verifiable="yes",
-        best_for="long sessions",
     ),
+    # All but the newest 10 messages and the K newest results becomes digests, with room for more detail.
     Strategy(
         name="sliding_window",
-        summary="all but the newest 10 messages and the K newest results becomes digests, with room for more detail",
         expected=(0.50, 0.70),
-        interpretable=True,
-        verifiable="yes",
-        best_for="real-time chat",
         takes_all=True,
         budget_share=0.35,
         window=10,
     ),
+    # All that may leave becomes digests of six, and digests of earlier passes are made anew from originals.
     Strategy(
         name="regenerative",
-        summary="all that may leave becomes digests of six, and digests of earlier passes are made anew from originals",
         expected=(0.70, 0.85),
-        interpretable=True,
-        verifiable="partial",
-        best_for="simple tasks",
         takes_all=True,
         budget_share=0.18,
         batch_items=6,
         remakes=True,
     ),
+    # Pointers alone: what was there is counted and restorable, nothing of it is shown.
     Strategy(
         name="opaque",
-        summary="pointers alone: what was there is counted and restorable, nothing of it is shown",
         expected=(0.95, 0.99),
-        interpretable=False,
-        verifiable="no",
-        best_for="storage-critical sessions",
         pointers=True,
         refuse_above=None,
     ),
+    # What scores least leaves first: paths, decisions and errors stay longer, repeats go at once.
     Strategy(
         name="importance",
-        summary="what scores least leaves first: paths, decisions and errors stay longer, repeats go at once",
         expected=(0.60, 0.75),
-        interpretable=True,
-        verifiable="yes",
-        best_for="sessions in which old results still matter",
         scorer=IMPORTANCE,
         budget_share=0.25,
     ),
+    # The scorer of importance beside a window of the newest 5 messages, above 20 messages only.
     Strategy(
         name="hybrid",
-        summary="the scorer of importance beside a window of the newest 5 messages, above 20 messages only",
         expected=(0.60, 0.80),
-        interpretable=True,
-        verifiable="yes",
-        best_for="long chats with a lively end",
         scorer=HYBRID,
         window=5,
         min_messages=21,
@@ -283,12 +257,3 @@ def _missing(sizes: Iterable[tuple[int, int]], limit: float, most_tokens: int) -
     """Tokens by which these digests are too small, of those that may be large enough; 0 or less where they are not."""
     judged = [(before, after) for before, after in sizes if round((1 - limit) * before, 6) <= most_tokens]
     return math.ceil(round((1 - limit) * sum(before for before, _ in judged), 6)) - sum(after for _, after in judged)
-
-
-__all__ = [
-    "DEFAULT",
-    "STRATEGIES",
-    "Strategy",
-    "limit_of",
-    "under",
-]

@@ -163,17 +163,3 @@ def masked_value(value: Any, mask: Mask, *, keep: Collection[str] = ()) -> Any:
     if isinstance(value, list | tuple):
         return [masked_value(one, mask, keep=keep) for one in cast("list[Any]", value)]
     return value
-
-
-__all__ = [
-    "PURGED",
-    "PURGED_ROW",
-    "event_without",
-    "holds_gone",
-    "is_gone",
-    "item_without",
-    "key_of",
-    "masked_value",
-    "record_without",
-    "row_without",
-]

@@ -241,8 +241,19 @@ def item_of(fold: Fold, item_id: str) -> Item | None:
 # What offloading saved a session over its life: one sum, for every face that names it.
 
 
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of a batch; what was purged counts in none of them."""
+
+    original: int = 0
+    """Originals as they stood in the context, with what a result takes beside its text."""
+    digest: int = 0
+    """The digest alone."""
+    overhead: int = 0
+    """What the results take beside their texts: as originals, and as parts of the digest."""
+
+
 class Savings(msgspec.Struct, frozen=True, kw_only=True):
-    """In tokens, over every batch that was ever committed."""
+    """In tokens, over every batch that was ever committed and not purged."""
 
     batches: int
     offloaded: int
@@ -264,16 +275,52 @@ def savings(fold: Fold, *, result_overhead: int) -> Savings:
     Args:
         result_overhead: tokens that a tool result takes beside its text, its digest too.
     """
-    batches = fold.decided.batches.values()
+    batches = [one for one in fold.decided.batches.values() if one.state != "purged"]
+    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
     return Savings(
         batches=len(batches),
-        offloaded=sum(one.info.original_tokens for one in batches),
-        digests=sum(one.info.digest_tokens + result_overhead * _results(fold, one) for one in batches),
-        restored=fold.restored_tokens,
+        offloaded=sum(one.original for one in each),
+        digests=sum(one.digest + one.overhead for one in each),
+        restored=sum(_given_back(fold, *one) for one in fold.restored),
     )
 
 
-def _results(fold: Fold, batch: Batch) -> int:
-    """Tool results among what a batch stands for."""
-    states = (fold.states.get(item.id) for item in batch.info.items)
-    return sum(state is not None and bool(state.versions) and state.current.role == "tool" for state in states)
+def sizes(fold: Fold, batch: Batch, *, result_overhead: int) -> Sizes:
+    """Tokens of one batch, without those of its items that were purged.
+
+    Args:
+        result_overhead: as in `savings`.
+    """
+    if batch.state == "purged":
+        return Sizes()
+    info, decided = batch.info, fold.decided.batches
+    below = [item for name in info.replaces if name in decided for item in decided[name].info.items]
+    stood = {item.id: item.part_tokens for item in below}  # what a digest of a higher level took the place of
+    beside = {item.id: result_overhead * _is_result(fold, item.id) for item in info.items}
+    gone = [item for item in info.items if item.id in batch.purged_items]
+    leaves = sum(beside[item.id] for item in gone)
+    originals = sum(stood.get(item.id, _text_tokens(fold, item.id)) for item in gone)
+    return Sizes(
+        original=max(0, info.original_tokens - originals - leaves),
+        digest=max(0, info.digest_tokens - sum(item.part_tokens for item in gone)),
+        overhead=sum(beside.values()) - leaves,
+    )
+
+
+def _given_back(fold: Fold, batch_id: str, item_ids: tuple[str, ...], tokens: int) -> int:
+    """Of one restore, the tokens of what was not purged since."""
+    batch = fold.decided.batches.get(batch_id)
+    gone = {*item_ids} & {*(batch.purged_items if batch is not None else ())}
+    if batch_id in fold.decided.purged_batches or (gone and gone == {*item_ids}):
+        return 0
+    return max(0, tokens - sum(_text_tokens(fold, item_id) for item_id in gone))
+
+
+def _is_result(fold: Fold, item_id: str) -> bool:
+    item = item_of(fold, item_id)
+    return item is not None and item.role == "tool"
+
+
+def _text_tokens(fold: Fold, item_id: str) -> int:
+    item = item_of(fold, item_id)
+    return 0 if item is None else item.tokens

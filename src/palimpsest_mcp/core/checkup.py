@@ -15,6 +15,7 @@ from ..models.records import KEPT, OffloadRecord
 from ..models.reports import Finding, StoreStatus, VerifyReport
 from ..models.text import counted, verb
 from .compaction.levels import source_of
+from .copies import Copies
 from .dependencies import Dependencies
 from .handoff_files import verify_handoffs
 from .sessions import Sessions
@@ -64,9 +65,7 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
                 findings += await asyncio.to_thread(_recounted, deps, info, fold, record)
         for batch_id in sorted(fold.decided.batches.keys() - seen):
             if fold.decided.batches[batch_id].state != "purged":
-                findings.append(
-                    _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
-                )
+                findings.append(await _missing(deps, sessions, info, batch_id))
     handoffs, wrong = (0, []) if only else await verify_handoffs(deps)
     return VerifyReport(
         sessions=len(infos),
@@ -75,6 +74,19 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
         events=events,
         findings=(*findings, *wrong),
         handoffs=handoffs,
+    )
+
+
+async def _missing(deps: Dependencies, sessions: Sessions, info: SessionInfo, batch_id: str) -> Finding:
+    """A committed batch without a whole record. A repair is named only where it can do something."""
+    rebuilt = await Copies(deps, sessions).rebuilt(info, batch_id)
+    if rebuilt is None or not rebuilt.only_digest_lost:
+        return _damage(info, batch_id, "replaced in the context, but its record is not in the archive")
+    return Finding(
+        where=f"{info.handle} {batch_id}",
+        what=f"its record is not in the archive, so its digest is gone; every original is whole in {rebuilt.source}",
+        severity="damage",
+        next="Nothing more can be mended; `palimpsest-mcp restore` gives every original back.",
     )
 
 

@@ -34,6 +34,11 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is as good as the one that was lost."""
         return not self.lost and not self.digest_lost
 
+    @property
+    def only_digest_lost(self) -> bool:
+        """Whether every original comes back, and only what stood for them does not."""
+        return self.digest_lost and not self.lost
+
 
 class Copies:
     """Looks for whole copies. Slow: only where a record is damaged."""
@@ -164,6 +169,3 @@ def _record(
         "digest_replacing_inline": digest,
     }
     return msgspec.structs.replace(msgspec.convert({**said, "items": ()}, OffloadRecord), items=items)
-
-
-__all__ = ["Copies", "Rebuilt"]

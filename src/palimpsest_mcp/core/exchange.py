@@ -27,8 +27,8 @@ from ..models.maintenance import (
     ExchangeSession,
 )
 from ..models.records import OffloadRecord
+from ..store.archive import flaw
 from ..store.readable import read_stream
-from ..store.records import flaw
 from ..store.segments import Reader, encode, is_whole
 from .dependencies import Dependencies
 from .sessions import MAX_ID_CHARACTERS, Sessions
@@ -327,6 +327,3 @@ async def _lines(path: Path) -> AsyncIterator[bytes]:
 
 def _refused(why: str, *, next: str = "Export the sessions again, and copy the file whole.") -> ExchangeRefused:
     return ExchangeRefused(f"This file cannot be imported. {why}", next=next)
-
-
-__all__ = ["Exchange"]

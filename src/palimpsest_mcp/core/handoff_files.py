@@ -117,9 +117,3 @@ def _wrong(one: StoredHandoff) -> Finding | None:
 
 def _damage(one: StoredHandoff, what: str) -> Finding:
     return Finding(where=one.path, what=what, severity="damage", next=_MEND)
-
-
-__all__ = [
-    "clean_handoffs",
-    "verify_handoffs",
-]

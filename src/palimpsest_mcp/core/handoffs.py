@@ -362,10 +362,3 @@ def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
     return value
-
-
-__all__ = [
-    "KeptHandoffs",
-    "candidate_of",
-    "free_of_secrets",
-]

@@ -35,8 +35,12 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     def sizes(self, result_overhead: int) -> tuple[int, int, str]:
         """Tokens before and after, each result's own among both, and what stands there."""
         record = self.record
-        stays = result_overhead * sum(item.role == "tool" for item in record.items)
-        return record.original_token_count, record.digest_token_count + stays, record.mode
+        return record.original_token_count, record.digest_token_count + beside(record, result_overhead), record.mode
+
+
+def beside(record: OffloadRecord, result_overhead: int) -> int:
+    """Tokens that a batch's results take beside their texts, as originals and as digest parts."""
+    return result_overhead * sum(item.role == "tool" for item in record.items)
 
 
 class Above(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,15 +152,3 @@ async def reserve_numbers(
 
     await sessions.decide(info, reserve, lock_timeout_s=lock_timeout_s)
     return tuple(batch_id(number) for number in range(taken[0], taken[0] + count))
-
-
-__all__ = [
-    "Above",
-    "Made",
-    "Numbers",
-    "archived_item",
-    "described",
-    "digest_hash",
-    "has_binary",
-    "reserve_numbers",
-]

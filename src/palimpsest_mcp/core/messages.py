@@ -21,18 +21,17 @@ from ..hosts.claude_code.transcript import rewritten
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.validity import check_messages, new_problems
 from ..models.advice import Advice, step
-from ..models.events import SessionInfo
+from ..models.events import ReplacedItem, SessionInfo
 from ..models.host_table import host_note
 from ..models.items import Content, Item, content_sha256, content_text
 from ..models.pass_options import PassOptions
-from ..models.records import OffloadRecord
 from ..models.reports import Report
 from ..models.text import counted, verb
 from ..ports.host import HostContext
 from ..store.out_file import OutFile
 from . import files
+from .compaction.plan import PassRequest
 from .compaction.report import report
-from .compaction.request import PassRequest
 from .compaction.run import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
@@ -138,31 +137,21 @@ class Messages:
     ) -> tuple[dict[str, Content], list[str]]:
         """Host item id -> stored part, where the host still shows the original, or a part that was replaced; and the
         batches whose parts cannot be read."""
-        fresh: dict[str, OffloadRecord | None] = {made.record.batch_id: made.record for made in result.made}
+        fold = result.fold
         wanted: dict[str, Content] = {}
+        standing: dict[str, tuple[str, ReplacedItem]] = {}
         for item in imported.context.items:
             ledger_id = imported.ids[item.id]
-            replaced = result.fold.decided.replacements.get(ledger_id)
-            if replaced is None or not (replaced.item.sha256 == item.sha256 or _stale(result.fold, ledger_id, item)):
+            replaced = fold.decided.replacements.get(ledger_id)
+            if replaced is None or not (replaced.item.sha256 == item.sha256 or _stale(fold, ledger_id, item)):
                 continue
-            if replaced.item.part is not None:
-                wanted[item.id] = replaced.item.part
-                continue
-            batch_id = replaced.batch.batch_id
-            if batch_id in result.fold.decided.purged_batches:
+            if replaced.item.part is None and replaced.batch.batch_id in fold.decided.purged_batches:
                 wanted[item.id] = PURGED
-                continue
-            if batch_id not in fresh:
-                fresh[batch_id] = await self._readable(info, batch_id)
-            if (record := fresh[batch_id]) is not None:
-                wanted[item.id] = next(record.part(one) for one in record.items if one.id == ledger_id)
-        return wanted, sorted(name for name, record in fresh.items() if record is None)
-
-    async def _readable(self, info: SessionInfo, batch_id: str) -> OffloadRecord | None:
-        try:
-            return await self._offloaded.record(info, batch_id)
-        except (RecordDamaged, Purged):
-            return None
+            else:
+                standing[item.id] = (replaced.batch.batch_id, replaced.item)
+        parts = await self._offloaded.parts(info, standing)
+        damaged = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
+        return {**wanted, **parts}, sorted(damaged)
 
     async def expand(self, info: SessionInfo, value: Any) -> Any:
         """The list with the original in the place of every digest part of ours, equal to what was compacted.

@@ -270,8 +270,3 @@ def status_of(fold: Fold, handle: str) -> StatusNote:
         probes_passed=probes.passed if probes is not None else 0,
         probes_asked=probes.total if probes is not None else 0,
     )
-
-
-__all__ = [
-    "Notices",
-]

@@ -7,14 +7,14 @@ import base64
 import binascii
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 from ..context.fold import Fold
 from ..context.identity import names_of
-from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
+from ..context.view import Sizes, inherited_holders, present_items, settle_holders, sizes, standing_holders, view
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
 from ..models.events import Fetched, Reinstated, ReplacedItem, SessionInfo
@@ -26,24 +26,27 @@ from ..ports.store import Entry
 from ..ports.text import Redactor
 from .copies import Copies
 from .dependencies import Dependencies
+from .made import beside
 from .sessions import Sessions
 from .surface import named_by_mark
 
 # Batches as rows of a list.
 
 
-def row_without_record(fold: Fold, name: str) -> BatchView:
+def row_without_record(fold: Fold, name: str, result_overhead: int) -> BatchView:
     """What the ledger alone knows of a batch."""
     batch = fold.decided.batches[name]
     items = [fold.states[one.id].current for one in batch.info.items if one.id in fold.states]
+    size = sizes(fold, batch, result_overhead=result_overhead)
     return BatchView(
         batch_id=name,
         ts=batch.ts,
         reason=batch.reason,
         kinds=dict(sorted(Counter(item.tool_name or item.kind for item in items).items())),
         item_ids=tuple(one.id for one in batch.info.items),
-        original_tokens=batch.info.original_tokens,
-        digest_tokens=batch.info.digest_tokens,
+        original_tokens=size.original,
+        digest_tokens=size.digest,
+        overhead_tokens=size.overhead,
         level=batch.info.level,
         mode=batch.info.mode,
         state="purged" if batch.state == "purged" else "damaged",
@@ -58,7 +61,7 @@ def _is_known(fold: Fold, one: ReplacedItem) -> bool:
     return seen is not None and seen.item.content is not None
 
 
-def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> BatchView:
+def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_overhead: int) -> BatchView:
     """What record and ledger know of it.
 
     Args:
@@ -68,6 +71,13 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> Batc
     state = "prepared" if batch is None else batch.state
     if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
         state = "purged"
+    if batch is not None:
+        size = sizes(fold, batch, result_overhead=result_overhead)
+    elif state == "purged":
+        size = Sizes()
+    else:
+        overhead = beside(record, result_overhead)
+        size = Sizes(original=record.original_token_count, digest=record.digest_token_count, overhead=overhead)
     kinds = Counter(item.tool_name or item.kind for item in record.items)
     return msgspec.convert(
         {
@@ -76,8 +86,9 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool]) -> Batc
             "reason": record.reason,
             "kinds": dict(sorted(kinds.items())),
             "item_ids": tuple(item.id for item in record.items),
-            "original_tokens": record.original_token_count,
-            "digest_tokens": record.digest_token_count,
+            "original_tokens": size.original,
+            "digest_tokens": size.digest,
+            "overhead_tokens": size.overhead,
             "level": record.level,
             "mode": record.mode,
             "state": state,
@@ -109,6 +120,7 @@ class Offloaded:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
         damaged or purged."""
         rows: dict[str, BatchView] = {}
+        overhead = self._deps.counter_for("").per_result_overhead
         for owner in await self._sessions.family(info):
             fold = await self._sessions.fold(owner)
             if owner.session_id == info.session_id:
@@ -116,9 +128,9 @@ class Offloaded:
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._deps.store.archive.records(self._sessions.key(owner)):
-                rows.setdefault(record.batch_id, row_of(record, fold, standing))
+                rows.setdefault(record.batch_id, row_of(record, fold, standing, overhead))
             for name in fold.decided.batches.keys() - rows.keys():
-                rows[name] = row_without_record(fold, name)
+                rows[name] = row_without_record(fold, name, overhead)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
 
     async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
@@ -143,6 +155,33 @@ class Offloaded:
             if damaged:
                 return await self._rebuilt(owner, batch_id)
         raise no_batch(info.handle, batch_id)
+
+    async def parts(self, info: SessionInfo, standing: Mapping[str, tuple[str, ReplacedItem]]) -> dict[str, str]:
+        """The texts that commits put in the place of items, as they were committed.
+
+        Args:
+            standing: by a name of the caller's, the batch and what its commit says of the item.
+
+        Returns:
+            By the same names. One is missing where no copy of its text is whole: a record that was put together again
+            from the originals alone has no digest.
+        """
+        records: dict[str, OffloadRecord | None] = {}
+        found: dict[str, str] = {}
+        for name, (batch_id, item) in standing.items():
+            if item.part is not None:
+                found[name] = item.part
+                continue
+            if batch_id not in records:
+                try:
+                    records[batch_id] = await self.record(info, batch_id)
+                except (RecordDamaged, Purged):
+                    records[batch_id] = None
+            record = records[batch_id]
+            part = next((record.part(one) for one in record.items if one.id == item.id), None) if record else None
+            if part is not None and content_sha256(part) == item.part_sha256:
+                found[name] = part
+        return found
 
     async def _rebuilt(self, owner: SessionInfo, batch_id: str) -> OffloadRecord:
         """The same from other copies of its originals, each checked against its hash; without a text where none is."""
@@ -405,6 +444,3 @@ def _read(cursor: str) -> int:
     raise InvalidArgument(
         f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
     )
-
-
-__all__ = []

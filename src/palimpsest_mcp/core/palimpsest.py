@@ -220,8 +220,3 @@ class Palimpsest(
 
 
 # The library: one `Palimpsest` a store.
-
-
-__all__ = [
-    "Palimpsest",
-]

@@ -23,7 +23,7 @@ from . import files, record
 from . import notices as context
 from . import sessions as policies
 from .compaction import report as reporting
-from .compaction.request import PassRequest
+from .compaction.plan import PassRequest
 from .compaction.run import run_pass
 from .dependencies import Dependencies
 from .importer import import_context

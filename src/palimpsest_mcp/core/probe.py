@@ -68,6 +68,3 @@ def _forgotten(
         name for name, one in leaving.items() if records[one.batch_id].policy.get("prefer_compact_over_drop") is False
     }
     return frozenset(wanted | (gated.keys() & leaving.keys()))
-
-
-__all__ = ["probe_session"]

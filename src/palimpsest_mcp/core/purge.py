@@ -114,7 +114,7 @@ class Purge:
             one.matched = dict(_matches(one, pattern))
             if one.matched or not dry_run:
                 found.append(one)
-        chosen = [one for one in found if one.matched]
+        report = self._report(found, (), dry_run=dry_run)
         left: tuple[str, ...] = ()
         changed: tuple[str, ...] = ()
         mask = pattern_mask(pattern, "[purged]")
@@ -126,7 +126,7 @@ class Purge:
                 changed += await self._blank(pattern_mask(pattern, "*", same_size=True))
         if only is None:
             left = await self._deps.store.traces(lambda text: pattern.search(text) is not None)
-        return msgspec.structs.replace(self._report(chosen, (), changed, dry_run=dry_run), left=left)
+        return msgspec.structs.replace(report, changed=changed, left=left)
 
     async def go_on(self, info: SessionInfo) -> PurgeReport | None:
         """Finish a purge that was interrupted; None where none was."""
@@ -157,7 +157,7 @@ class Purge:
             else:
                 held = Elsewhere(session_id=info.session_id, handle=info.handle, items=len(other.matched))
                 elsewhere.append(held)
-        changed: tuple[str, ...] = ()
+        report = self._report(found, elsewhere, dry_run=dry_run)
         if not dry_run:
             masks = [await asyncio.to_thread(self._quoting, one) for one in found]
             gone = {
@@ -165,8 +165,8 @@ class Purge:
                 for one, mask in zip(found, masks, strict=True)
             }
             notes = Forgotten(mask=masks[0], about=_about([one.info for one in found]))
-            changed = await self._remove(found, gone, notes)
-        return self._report(found, elsewhere, changed, dry_run=dry_run)
+            report = msgspec.structs.replace(report, changed=await self._remove(found, gone, notes))
+        return report
 
     def _quoting(self, one: SessionToPurge) -> Callable[[str], str]:
         """What only the texts that go held, masked wherever it is quoted."""
@@ -236,14 +236,8 @@ class Purge:
             info=info, fold=fold, records=tuple(records), texts=texts, batches=_batches(fold, records)
         )
 
-    def _report(
-        self,
-        found: Iterable[SessionToPurge],
-        elsewhere: Iterable[Elsewhere],
-        changed: tuple[str, ...],
-        *,
-        dry_run: bool,
-    ) -> PurgeReport:
+    def _report(self, found: Iterable[SessionToPurge], elsewhere: Iterable[Elsewhere], *, dry_run: bool) -> PurgeReport:
+        """What goes, counted while it is still there: a plan and what was done say the same."""
         rows = tuple(
             PurgedSession(
                 session_id=one.info.session_id,
@@ -263,9 +257,7 @@ class Purge:
                 f"{live} of the items still stand in the host's own context, which no purge reaches: this store keeps "
                 "no copy of them, never offloads them and does not record them again"
             )
-        return PurgeReport(
-            dry_run=dry_run, sessions=rows, elsewhere=tuple(elsewhere), changed=changed, notes=tuple(notes)
-        )
+        return PurgeReport(dry_run=dry_run, sessions=rows, elsewhere=tuple(elsewhere), notes=tuple(notes))
 
 
 def _telling(key: str, one: SessionToPurge) -> bool:
@@ -357,6 +349,3 @@ def compiled(matching: str, regex: str) -> re.Pattern[str]:
     if pattern.search("") is not None:
         raise InvalidArgument("The pattern fits every text.", next="Name what has to go more closely.")
     return pattern
-
-
-__all__ = ["Purge", "compiled"]

@@ -129,10 +129,3 @@ def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     masked = masked_value(value, mask)
     return (text if masked == value else json.dumps(masked)).encode("utf-8", "surrogateescape")
-
-
-__all__ = [
-    "blank_experience",
-    "derived_mask",
-    "pattern_mask",
-]

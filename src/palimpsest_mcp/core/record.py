@@ -376,8 +376,3 @@ async def admit_name(sessions: Sessions, name: str) -> str:
 async def is_known(sessions: Sessions, name: str) -> bool:
     """Whether a session of this id or handle exists."""
     return await sessions.known(name) is not None
-
-
-__all__ = [
-    "CITATION_INDEX",
-]

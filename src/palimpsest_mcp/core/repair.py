@@ -10,7 +10,7 @@ from ..context.salvage import salvaged, salvaged_seen
 from ..errors import RecordDamaged, WriteFailed
 from ..models.events import Event, SessionInfo, SessionKey
 from ..models.items import content_sha256
-from ..models.maintenance import Repair, RepairReport
+from ..models.maintenance import THE_DIGEST, Repair, RepairReport
 from ..models.records import OffloadRecord
 from ..ports.store import Broken
 from ..store.segments import encode, is_more
@@ -87,7 +87,7 @@ class Repairs:
         for batch_id in sorted(fold.decided.batches.keys() - named - fold.decided.purged_batches):
             if await self._whole(key, batch_id) is None:
                 rebuilt = await self._copies.rebuilt(info, batch_id)
-                lost = (*(rebuilt.lost if rebuilt is not None else ()), "the digest")
+                lost = (*(rebuilt.lost if rebuilt is not None else ()), THE_DIGEST)
                 source = "" if rebuilt is None else rebuilt.source
                 repairs.append(
                     Repair(where=info.handle, what=f"{batch_id}, whose line is gone", source=source, lost=lost)
@@ -103,7 +103,7 @@ class Repairs:
         rebuilt = await self._copies.rebuilt(info, batch_id)
         if rebuilt is None:
             return Repair(where=where, what=batch_id, source="", lost=("what it held",)), None
-        lost = (*rebuilt.lost, *(("the digest",) if rebuilt.digest_lost else ()))
+        lost = (*rebuilt.lost, *((THE_DIGEST,) if rebuilt.digest_lost else ()))
         repair = Repair(where=where, what=batch_id, source=rebuilt.source, lost=lost)
         return repair, rebuilt.record if rebuilt.whole else None
 
@@ -144,6 +144,3 @@ class Repairs:
                     next="Check the disk; the damaged file is kept as it was.",
                 )
         return done
-
-
-__all__ = ["Repairs"]

@@ -318,6 +318,3 @@ def _each_text(value: Any, mask: Callable[[str], str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_each_text(part, mask) for part in cast("Sequence[Any]", value)]
     return value
-
-
-__all__ = []

@@ -70,6 +70,3 @@ def named_by_mark(name: str, things: Iterable[Named], id_of: Callable[[Named], s
     if _MARK not in name:
         return []
     return [one for one in things if name in (shown := redactor.redact(id_of(one)).text, plain_line(shown))]
-
-
-__all__ = ["Surface", "named_by_mark", "storeless"]

@@ -127,7 +127,7 @@ def host_overrides(host: str, project: str) -> HostOverrides:
 
 
 def _api(settings: Settings) -> MessagesApi:
-    """The same model for questions about a session."""
+    """The model that the settings name, and how to reach it."""
     model = settings.anthropic_model or FAST_MODEL
     return MessagesApi(
         model,
@@ -147,18 +147,13 @@ def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
     """The model that the settings name; without a key it answers every request with that reason."""
-    model = settings.anthropic_model or FAST_MODEL
-    window = window_of(model)
+    api = _api(settings)
+    window = window_of(api.model)
     return AnthropicWriter(
-        model,
-        api_key=settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", ""),
-        auth_token=os.environ.get("ANTHROPIC_AUTH_TOKEN", ""),
-        base_url=settings.anthropic_base_url,
+        api,
         parallel=settings.anthropic_parallel,
-        time_limit_s=settings.anthropic_time_limit_s,
         pass_limit_s=settings.anthropic_pass_limit_s,
         window_tokens=window.tokens if window is not None else None,
-        rates=rates_of(model),
         random_hex=random_hex,
     )
 
@@ -189,8 +184,3 @@ def _rule_writer(settings: Settings) -> RuleWriter | None:
     if not key or not settings.auto or settings.rule_wording != "auto":
         return None
     return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)
-
-
-__all__ = [
-    "InThread",
-]

@@ -351,20 +351,3 @@ def rekey(batch: Batch, plan: Plan, chosen: Sequence[int]) -> None:
     plan.keys = keys
     for spec in named:
         batch.add_entry(plan, spec)
-
-
-__all__ = [
-    "drop_inside",
-    "drop_lone_keys",
-    "entries",
-    "forms",
-    "inside_chosen",
-    "inside_longer",
-    "is_bare_import",
-    "label",
-    "left_out",
-    "lines",
-    "open_specs",
-    "rekey",
-    "says_little",
-]

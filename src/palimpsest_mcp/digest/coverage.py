@@ -150,6 +150,3 @@ def choose(
         if choice.room < 0 or len(needy) == before:  # no progress: the dearest one stays short
             hopeless.add(max(needy - hopeless, key=lambda n: (wanted[n], n)))
     return run((), 0.0).chosen if choice.room < 0 else choice.chosen
-
-
-__all__ = ["Candidate", "choose"]

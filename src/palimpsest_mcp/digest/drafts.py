@@ -34,6 +34,9 @@ class Draft:
 class DraftPrinter:
     """Prints the selections of one request."""
 
+    _prose_tokens = 0
+    """Taken by somebody else's wording (`digest/prose.py`)."""
+
     def __init__(self, request: DigestRequest, registry: Registry, counter: TokenCounter) -> None:
         self._cut = request.ceiling_tokens > request.most_tokens
         """The digest may not be as long as it would have been: what it must show falls with that."""
@@ -107,7 +110,6 @@ class DraftPrinter:
         return DigestLine("note", item_note(source, number + 1, line_count(source), own, brief=brief))
 
     def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
-        source = self._source_tokens
         return violations(
             draft.parts,
             draft.checks,
@@ -115,7 +117,9 @@ class DraftPrinter:
             tokens=draft.tokens,
             ceiling=ceiling,
             most=self._request.most_tokens,
-            source_tokens=source,
+            source_tokens=self._source_tokens,
+            prose_tokens=self._prose_tokens,
+            budget=self._request.budget_tokens,
         )
 
     def _count(self, text: str) -> int:
@@ -164,16 +168,11 @@ _MOST = 0.85
 """Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
 
-def need_of(texts: Iterable[str], registry: Registry, seen: set[tuple[str, str, str]]) -> float:
-    """About how many tokens a batch needs to show each of its specifics once beside a word of its line.
-
-    `seen` holds what earlier batches show (it is in view already), and is added to: call in the order of the batches.
-    """
-    return sum(need_of_spans(registry.spans(text), seen) for text in texts)
-
-
 def need_of_spans(spans: Iterable[Span], seen: set[tuple[str, str, str]]) -> float:
-    """The same for what was found in one text."""
+    """About how many tokens it takes to show each specific of a text once beside a word of its line.
+
+    `seen` holds what earlier texts show (it is in view already), and is added to: call in the order of the batches.
+    """
     need = 0.0
     for span in spans:
         known = (span.cls, span.text, span.key)
@@ -219,13 +218,3 @@ def _poured(total: float, weights: Sequence[float], most: Sequence[float]) -> li
             total -= more
         open_ones = [n for n in open_ones if n not in full] if full else []
     return shares
-
-
-__all__ = [
-    "Draft",
-    "DraftPrinter",
-    "need_of",
-    "need_of_spans",
-    "share_out",
-    "wanted",
-]

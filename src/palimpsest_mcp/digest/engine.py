@@ -47,9 +47,6 @@ _SMALL = 600
 class Attempt(DraftPrinter):
     """Everything about one request; `run` gives the digest."""
 
-    _prose_tokens = 0
-    """Taken by somebody else's wording (`handed.py`)."""
-
     def __init__(
         self, request: DigestRequest, registry: Registry, counter: TokenCounter, ranks: Mapping[str, Rank], name: str
     ) -> None:
@@ -349,9 +346,3 @@ class ExtractiveDigester:
             DigestRefused: no form of it is smaller than its source.
         """
         return Attempt(request, self._registry, self._counter, self._ranks, self.name).run()
-
-
-__all__ = [
-    "Attempt",
-    "ExtractiveDigester",
-]

@@ -256,5 +256,3 @@ PLACEHOLDERS: Final = frozenset(
     )
 )
 """Words, run together, that stand for no text at all."""
-
-__all__ = ["NO_SUMMARY", "PLACEHOLDERS", "WENT_WRONG"]

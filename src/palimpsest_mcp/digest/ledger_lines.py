@@ -327,21 +327,3 @@ def _holding(marks: Sequence[Mark], words: Iterable[_Word]) -> set[int]:
             found.add(at)
             at += 1
     return found
-
-
-__all__ = [
-    "ALSO",
-    "BETWEEN",
-    "LED",
-    "NEAR",
-    "SPEAKING",
-    "entry_groups",
-    "entry_lines",
-    "flat_lines",
-    "label_of",
-    "names_of",
-    "runs_of",
-    "sayings",
-    "shown_key",
-    "speaks",
-]

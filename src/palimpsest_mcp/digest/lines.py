@@ -292,13 +292,3 @@ def fits(sample: Sequence[str], pattern: Callable[[str], object], share: float) 
             if spare < 0:
                 return False
     return False
-
-
-__all__ = [
-    "CUT",
-    "LONG",
-    "fits",
-    "plain",
-    "sample_of",
-    "shortened",
-]

@@ -194,20 +194,3 @@ def _clean(text: str, width: int) -> str:
         return f"{head} …"
     _, slash, tail = text[-width:].partition("/")
     return f"…/{tail}" if slash and tail else "…"
-
-
-__all__ = [
-    "ESCAPE",
-    "SHORTENED",
-    "count_note",
-    "escaped",
-    "has_short_notes",
-    "header",
-    "is_brief",
-    "is_note",
-    "item_note",
-    "left_out",
-    "prose_lines",
-    "prose_note",
-    "unit_of",
-]

@@ -278,6 +278,3 @@ def batch_of(
         }
         plans.append(plan)
     return Batch(plans, set(shared.holders), count)
-
-
-__all__ = ["NOTE_COST", "Batch", "Plan", "batch_of", "group_of", "lacks_word", "tells_much"]

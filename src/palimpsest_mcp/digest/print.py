@@ -89,11 +89,3 @@ def _pieces(text: str) -> list[tuple[str, str]]:
             key = f"{group.key}=" if group.key else ""
             pieces.append((f"{led}{key}{values}", f"{led}{values}"))
     return pieces
-
-
-__all__ = [
-    "body_lines",
-    "line_count",
-    "mended",
-    "note_line",
-]

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
-from .drafts import Draft
 from .engine import Attempt, ExtractiveDigester
 from .excuses import NO_SUMMARY, PLACEHOLDERS, WENT_WRONG
 from .lines import plain
 from .manifest import escaped, prose_note
-from .verify import PROSE_SHARE, PartCheck, prose_violation, violations
+from .verify import PROSE_SHARE, PartCheck, prose_violation
 
 # Texts that are no summary: errors of an API or a program, refusals. One of these must never become a digest.
 #
@@ -206,29 +205,8 @@ class _Composing(Attempt):
             [[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], checks, counts, pointers
         )
 
-    def _violations(self, draft: Draft, ceiling: int) -> tuple[str, ...]:
-        return violations(
-            draft.parts,
-            draft.checks,
-            draft.counts,
-            tokens=draft.tokens,
-            ceiling=ceiling,
-            most=self._request.most_tokens,
-            source_tokens=self._source_tokens,
-            prose_tokens=self._prose_tokens,
-            budget=self._request.budget_tokens,
-        )
-
 
 def _lines(text: str) -> list[str]:
     """The lines of a summary as they will stand: fit to be shown, no bullets, none that poses as one of ours."""
     lines = (_SPACE.sub(" ", line).strip() for line in plain(text).split("\n"))
     return [escaped(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line) for line in lines if line]
-
-
-__all__ = [
-    "HandedDigester",
-    "NOT_USED",
-    "looks_like_a_failure",
-    "says_nothing",
-]

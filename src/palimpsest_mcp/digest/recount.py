@@ -74,10 +74,3 @@ def recount(parts: Iterable[tuple[DigestSource, str]], counts: SpecificCounts, r
     if len(set(sums)) > 1 or sum(counts.holders.values()) != counts.elsewhere:
         said.append("shown, elsewhere and left out do not add up to its total")
     return tuple(said)
-
-
-__all__ = [
-    "recount",
-    "shown_in",
-    "without_prose",
-]

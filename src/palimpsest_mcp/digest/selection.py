@@ -306,6 +306,3 @@ class Selector:
             return inside_chosen(self._batch, chosen) - bound
         texts = {o.shared[0]: self._batch.plans[o.item].survey.specs[o.specs[0]].text for o in chosen if o.unit < 0}
         return inside_longer(texts, self._words) - bound
-
-
-__all__ = ["Selector"]

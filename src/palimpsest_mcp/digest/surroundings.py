@@ -281,15 +281,3 @@ def _extra(batch: Batch, plan: Plan, unit: Unit, credit: float) -> float:
         if shared[spec] not in seen:
             bare += plan.bare[spec]
     return max(1.0, batch.cost(plan, unit) - credit * bare)
-
-
-__all__ = [
-    "Allowances",
-    "add_imports",
-    "add_places",
-    "add_words",
-    "give_back_lines",
-    "name_again",
-    "take_out",
-    "tell",
-]

@@ -296,6 +296,3 @@ def _with_texts(reduced: Reduced, told: Sequence[Told], inner: Mapping[int, Redu
         if told[number].unit is None:
             found.add(below)
     return found
-
-
-__all__ = ["spell", "survey"]

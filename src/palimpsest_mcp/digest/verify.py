@@ -269,20 +269,3 @@ def violations(
 def shown_specifics(survey: Survey, check: PartCheck) -> tuple[Specific, ...]:
     """What a part shows, sorted, each under the key it has in the survey."""
     return tuple(sorted(survey.specs[number] for number in check.shown))
-
-
-__all__ = [
-    "CHECKS",
-    "PROSE_SHARE",
-    "SLACK",
-    "PartCheck",
-    "Shared",
-    "check_part",
-    "counted",
-    "mispaired",
-    "prose_violation",
-    "settle",
-    "shared",
-    "shown_specifics",
-    "violations",
-]

@@ -198,6 +198,3 @@ def _leaves(text: str) -> list[str] | None:
 
 def _parsed(text: str) -> Any:
     return json.loads(text, parse_float=str, parse_int=str, strict=False)
-
-
-__all__ = ["Witness"]

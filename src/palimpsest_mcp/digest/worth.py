@@ -148,6 +148,3 @@ def _alone(spec: Specific, ranks: Mapping[str, Rank]) -> float:
     if spec.cls == "date" and not _DAY.search(spec.text):
         return weight * _TIME_OF_DAY
     return weight
-
-
-__all__ = ["BOUND", "CARRIED", "Rank", "muted", "ranks_of", "worth"]

@@ -15,6 +15,3 @@ class MemoryExperience(DiskExperience):
 
     def __init__(self, *, random_hex: RandomHex = secrets.token_hex, lock_timeout_s: float = 10.0) -> None:
         super().__init__(Path("memory:"), (), random_hex=random_hex, disk=MemoryDisk(), lock_timeout_s=lock_timeout_s)
-
-
-__all__ = ["MemoryExperience"]

@@ -156,13 +156,18 @@ def is_after(ts: str, moment: datetime) -> bool:
         return False
 
 
-def identity_of(line: bytes) -> str:
-    """The identity of an event for people and side files: its id, else a hash that form and order do not change."""
+def identity_of(line: bytes, *, whole: bool = False) -> str:
+    """The identity of an event for people and side files: its id, else a hash that form and order do not change.
+
+    Args:
+        whole: not shortened for people, so that no two events share it.
+    """
     fields = fields_of(line) or {}
     if (given := own_id(fields)) is not None:
-        return given[:80]
+        return given if whole else given[:80]
     canonical = json.dumps(fields, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return "e" + hashlib.sha256(canonical.encode()).hexdigest()[:12]
+    hashed = hashlib.sha256(canonical.encode()).hexdigest()
+    return "e" + (hashed if whole else hashed[:12])
 
 
 def own_id(fields: dict[str, Any]) -> str | None:

@@ -142,11 +142,11 @@ class Witnesses:
             event = read_line(line) if line.strip() else None
             if event is None or not (said := self._said(event)):
                 continue
-            event_id = identity_of(line)
-            if event_id not in self._met:
-                self._met.add(event_id)
+            identity = identity_of(line, whole=True)
+            if identity not in self._met:
+                self._met.add(identity)
                 self.total += 1
-                self.events.append(self._row(event, event_id, said))
+                self.events.append(self._row(event, identity_of(line), said))
 
     def _said(self, event: Sighting) -> str:
         """The text by which the event speaks of the rule; empty when it does not."""

@@ -1,4 +1,4 @@
-"""Counts a log in one pass: what was seen, how often it worked, by whom. No event is kept in memory.
+"""Counts a log in one pass: what was seen, how often it worked, by whom. Of an event only a hash is kept.
 
 An event without a session votes with all others of its day; how votes are counted: `votes`.
 """
@@ -8,21 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from .forms import form_of, key_hash, quick_form
 from .parse import Sighting, correction_of, day_of, is_after, is_wanted, outcome_of, read_line
-from .votes import FAILURE, NEW, SEEN, SUCCESS, Cause, Cluster, Group, Kind, ballot, joined
+from .votes import FAILURE, SEEN, SUCCESS, Cause, Cluster, Group, Kind, joined, vote_of
 
 WINDOW_DAYS = 30
 """Only events of so many days count; exactly this old still does."""
 MAX_KEYS = 20_000
 """Patterns held in full; of further ones the first sighting is not counted."""
 _CACHED_TEXTS = 60_000
-_BUCKETS = 1 << 14
-_MARK = (1 << 48) - 1
 
-_FLAGS = {"success": SUCCESS, "failure": FAILURE, "error": FAILURE, "partial": SEEN}
+_OUTCOMES = {"success": SUCCESS, "failure": FAILURE, "error": FAILURE, "partial": SEEN}
 _UNTRUSTED = re.compile(r"(?:tool|web)(?![a-z])|web(?:page|site)", re.IGNORECASE)
 
 
@@ -51,13 +50,13 @@ class Tally:
         self._oldest = today - WINDOW_DAYS
         self._min_relevance = min_relevance
         self._since = since
-        self._identities = [bytearray() for _ in range(_BUCKETS)]
+        self._identities: set[bytes] = set()
         self._days: dict[str, int] = {}
         self._groups: dict[str, Group] = {}
         self._texts: dict[Kind, dict[str, list[Any]]] = {"rule": {}, "query": {}, "correction": {}}
         """Wording -> its group, and how often it was met."""
-        self._crowd: set[int] = set()
-        self._new = 0
+        self._crowd: set[bytes] = set()
+        self._is_new = False
 
     def begin_part(self) -> None:
         """Another file begins."""
@@ -65,7 +64,7 @@ class Tally:
 
     def mark(self) -> None:
         """What was added so far had been there at the last compaction; what comes now is new."""
-        self._new = NEW
+        self._is_new = True
         self.damaged = self.duplicates = 0
 
     def add(self, block: bytes, *, at: int = 0) -> None:
@@ -90,7 +89,7 @@ class Tally:
         Args:
             merged: groups of key hashes that are one rule each.
         """
-        by_hash = {group.hash: group for group in self._groups.values() if group.votes}
+        by_hash = {group.keys[0]: group for group in self._groups.values() if group.votes}
         for wordings in self._texts.values():
             for text, (group, number) in wordings.items():
                 if group is not None and number:
@@ -99,8 +98,8 @@ class Tally:
         for keys in merged:
             together = [by_hash.pop(key) for key in keys if key in by_hash]
             if together:
-                out.append(joined(together).cluster(self._oldest - 1))
-        return [*out, *(group.cluster(self._oldest - 1) for group in by_hash.values())]
+                out.append(joined(together).cluster())
+        return [*out, *(group.cluster() for group in by_hash.values())]
 
     def _day(self, ts: str) -> int | None:
         if not ts.endswith(("Z", "+00:00")):
@@ -115,10 +114,10 @@ class Tally:
         self.newest_feedback = ""
         if day > self.newest_day:
             self.newest_day = day
-        if not self._first_time(event):
+        if not _is_first(self._identities, event.id or event.event_id or event):
             self.duplicates += 1
             return
-        if self._new and (self._since is None or is_after(event.ts, self._since)):
+        if self._is_new and (self._since is None or is_after(event.ts, self._since)):
             self.new_events += 1
             self.newest_feedback = feedback
             if self.sessions is not None and event.session_id:
@@ -134,43 +133,37 @@ class Tally:
         if is_untrusted(event):
             self.untrusted += 1
             return
-        self._vote(event, day - self._oldest + 1, feedback, at)
+        self._vote(event, day, feedback, at)
 
     def _vote(self, event: Sighting, day: int, feedback: str, at: int) -> None:
-        vote = ballot(event.session_id, day, self._new)
         cause = cause_of(event, feedback, self._min_relevance)
-        flag = FAILURE if cause else _FLAGS.get(event.outcome) or _FLAGS[outcome_of(event.outcome)]
-        good = SEEN if is_wanted(event) else flag  # what the user wants did not fail; that it works is still to show
-        if text := event.winning_pattern:
-            self._mention("rule", text, vote, good, at, cause)
-        if text := event.failure_mode:
-            self._mention("rule", text, vote, FAILURE, at, cause, named=True)
-        if text := event.good_query:
-            self._mention("query", text, vote, good, at, cause)
-        if text := event.bad_query:
-            self._mention("query", text, vote, FAILURE, at, cause, named=True)
-        if cause == "correction" and (said := correction_of(event)):
-            group = self._mention("correction", said.text, vote, FAILURE, at, cause)
-            if group is not None:
+        outcome = FAILURE if cause else _OUTCOMES.get(event.outcome) or _OUTCOMES[outcome_of(event.outcome)]
+        good = SEEN if is_wanted(event) else outcome  # what the user wants did not fail; that it works is still to show
+        said = correction_of(event) if cause == "correction" else None
+        mentions: tuple[tuple[Kind, str | None, int, bool], ...] = (
+            ("rule", event.winning_pattern, good, False),
+            ("rule", event.failure_mode, FAILURE, True),
+            ("query", event.good_query, good, False),
+            ("query", event.bad_query, FAILURE, True),
+            ("correction", said.text if said else None, FAILURE, False),
+        )
+        for kind, text, outcome, named in mentions:
+            if not text or (group := self._mention(kind, text)) is None:
+                continue
+            group.add(event.session_id or day, vote_of(outcome, day, is_new=self._is_new))
+            group.days.add(day)
+            group.lines.append(at)
+            if outcome == FAILURE:
+                group.last_failure = max(group.last_failure, day)
+                group.causes[cause] += 1
+                group.named = group.named or named
+            if kind == "correction" and said:
                 group.note(said)
 
-    def _mention(
-        self, kind: Kind, text: str, vote: int, flag: int, at: int, cause: Cause, *, named: bool = False
-    ) -> Group | None:
-        try:
-            entry = self._texts[kind][text]
-        except KeyError:
-            entry = self._entry(kind, text)
-        group = entry[0]
-        if group is None:
-            return None
+    def _mention(self, kind: Kind, text: str) -> Group | None:
+        entry = self._texts[kind].get(text) or self._entry(kind, text)
         entry[1] += 1
-        group.vote(vote | flag)
-        group.place(at)
-        if flag == FAILURE:
-            group.causes[cause] = group.causes.get(cause, 0) + 1
-            group.named = group.named or named
-        return group
+        return entry[0]
 
     def _entry(self, kind: Kind, text: str) -> list[Any]:
         """Group and number of sightings of a wording that was not met before in these very words."""
@@ -178,7 +171,8 @@ class Tally:
         known = self._texts[kind].get(quick)
         if known is not None:
             group = known[0]
-        elif len(self._groups) >= MAX_KEYS and self._new_in_crowd(kind, quick):
+        elif len(self._groups) >= MAX_KEYS and _is_first(self._crowd, (kind, quick)):
+            self.crowded += 1
             return [None, 0]
         else:
             group = self._group(kind, text)
@@ -191,28 +185,20 @@ class Tally:
         form = form_of(text)
         name = f"{kind}:{form.key}"
         if form.key and name not in self._groups:
-            self._groups[name] = Group(kind, key_hash(kind, form.key), form.stance, form.opposite)
+            self._groups[name] = Group(kind, form.stance, form.opposite, (key_hash(kind, form.key),))
             self._groups[name].wordings[text] = 1
         return self._groups.get(name)
-
-    def _first_time(self, event: Sighting) -> bool:
-        """Whether its identity is new: six bytes of a hash in one of many small heaps, since a set takes a hundred."""
-        hashed = hash(event.id or event.event_id or event)
-        heap, mark = self._identities[hashed & _BUCKETS - 1], (hashed >> 14 & _MARK).to_bytes(6, "little")
-        if mark in heap:
-            return False
-        heap += mark
-        return True
-
-    def _new_in_crowd(self, kind: Kind, quick: str) -> bool:
-        known = len(self._crowd)
-        self._crowd.add(hash((kind, quick)))
-        self.crowded += len(self._crowd) > known
-        return len(self._crowd) > known
 
     def _remember(self, kind: Kind, text: str, entry: list[Any]) -> None:
         if len(self._texts[kind]) < _CACHED_TEXTS:
             self._texts[kind][text] = entry
+
+
+def _is_first(known: set[bytes], value: object) -> bool:
+    """Whether a value is met for the first time. Of each its whole hash is kept, since a text may have any length."""
+    before = len(known)
+    known.add(sha256(repr(value).encode()).digest())
+    return len(known) > before
 
 
 def is_untrusted(event: Sighting) -> bool:

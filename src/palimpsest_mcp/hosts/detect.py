@@ -40,19 +40,6 @@ def transcripts(kind_by_tool: Mapping[str, str] | None = None) -> dict[Form, Hos
     return {reader.form: reader for reader in readers}
 
 
-def open_session(
-    data: bytes, *, line: int | None = None, form: str = "auto", kind_by_tool: Mapping[str, str] | None = None
-) -> HostContext:
-    """The context that a file's bytes hold; see `read_session`.
-
-    Raises:
-        FileEmpty, FileNotJson, FileWrongShape, LineNeeded, InvalidArgument: each names what to do next.
-    """
-    found = read_session(data, line=line, form=form)
-    context = parse_value(found.value, form=found.form, kind_by_tool=kind_by_tool)
-    return msgspec.structs.replace(context, warnings=(*found.warnings, *context.warnings))
-
-
 def parse_value(value: Any, *, form: str = "auto", kind_by_tool: Mapping[str, str] | None = None) -> HostContext:
     """The context of a parsed value: a message list from a library caller, or what `read_session` found.
 

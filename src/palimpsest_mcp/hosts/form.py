@@ -82,6 +82,3 @@ class MessageForm(ABC):
             InvalidArgument: a block that may not be changed was to be.
         """
         return render_pieces(context, contents, self.pieces(context.messages, "messages"), self.put)
-
-
-__all__ = ["MessageForm"]

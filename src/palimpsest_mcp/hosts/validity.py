@@ -287,6 +287,3 @@ def _results_first(first: int, turn: Sequence[dict[str, Any]]) -> Iterator[Defec
                     message=row, id=shown_id(block.get("tool_use_id")), what="a result after other content of its turn"
                 )
                 return
-
-
-__all__ = []

@@ -300,18 +300,3 @@ def _described(source: DigestSource) -> str:
     facts = [f"tool: {source.tool_name or source.kind}", *([f"target: {target}"] if target else [])]
     facts += ["reported as an error"] if source.is_error else []
     return f"({'; '.join(facts)})\n{source.text}"
-
-
-__all__ = [
-    "Answer",
-    "Line",
-    "MarkedQuestions",
-    "MessagesApi",
-    "NO_KEY",
-    "OTHER_FORM",
-    "RULE",
-    "SCHEMA",
-    "SYSTEM",
-    "UNREADABLE",
-    "quoted",
-]

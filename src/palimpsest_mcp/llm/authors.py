@@ -134,9 +134,3 @@ class AnthropicJudge(MarkedQuestions):
         if len(said) != len(questions) or by_number.keys() != set(range(1, len(questions) + 1)):
             return Judged(failure=OTHER_FORM, spent=answer.spent)
         return Judged(answered=tuple(by_number[n] for n in range(1, len(questions) + 1)), spent=answer.spent)
-
-
-__all__ = [
-    "AnthropicJudge",
-    "AnthropicSummaryAuthor",
-]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ..models.llm import Rate, WriteRequest, Written
+from ..models.llm import WriteRequest, Written
 from .api import NO_KEY, OTHER_FORM, SCHEMA, SYSTEM, UNREADABLE, Answer, Line, MessagesApi, quoted
 
 _OUTPUT_TOKENS = 1_500
@@ -35,32 +35,23 @@ class AnthropicWriter:
     Without a key nothing is imported and nobody is asked: every answer is the failure `NO_KEY`.
 
     Args:
-        base_url: of the Messages API; empty takes `ANTHROPIC_BASE_URL`, else the SDK's own.
+        api: the model, and how to reach it; its time limit is for one batch.
         parallel: requests at a time, over all passes of the process.
-        time_limit_s: for one batch, the SDK's retries included.
         pass_limit_s: for all batches of a pass.
         window_tokens: what is longer is not sent; None: no limit is known.
-        rates: dollars a million tokens; empty where the price is not known.
         random_hex: random characters, for the fences around what is quoted.
     """
 
     def __init__(
         self,
-        model: str,
+        api: MessagesApi,
         *,
-        api_key: str,
         random_hex: Callable[[int], str],
-        auth_token: str = "",
-        base_url: str = "",
         parallel: int = 4,
-        time_limit_s: float = 20.0,
         pass_limit_s: float = 45.0,
         window_tokens: int | None = None,
-        rates: Sequence[Rate] = (),
     ) -> None:
-        self._api = MessagesApi(
-            model, api_key=api_key, auth_token=auth_token, base_url=base_url, time_limit_s=time_limit_s, rates=rates
-        )
+        self._api = api
         self._gate = asyncio.Semaphore(parallel)
         self._pass_limit_s = pass_limit_s
         self._window_tokens = window_tokens
@@ -129,6 +120,3 @@ def _read(answer: Answer, sources: int) -> Written:
     if len(texts) != len(results) or not texts.keys() <= set(range(1, sources + 1)):
         return Written(failure=OTHER_FORM, spent=answer.spent)
     return Written(texts=tuple(texts.get(n, "") for n in range(1, sources + 1)), spent=answer.spent)
-
-
-__all__ = ["NO_KEY", "AnthropicWriter"]

@@ -237,32 +237,3 @@ class Cleanup(msgspec.Struct, frozen=True, kw_only=True):
     """Handoffs that stay where they are."""
     notes: tuple[str, ...] = ()
     """What was left alone and why."""
-
-
-__all__ = [
-    "FORKS",
-    "HANDOFF_SCHEMA",
-    "PHASES",
-    "Check",
-    "CheckState",
-    "Choice",
-    "Cleanup",
-    "CleanupStep",
-    "FileNote",
-    "Finding",
-    "ForkHandBack",
-    "ForkHandoff",
-    "Handoff",
-    "ImplementationProgress",
-    "KeptHandoff",
-    "LoadedHandoff",
-    "Note",
-    "Phase",
-    "Place",
-    "PlanProgress",
-    "PlannedChange",
-    "ResearchProgress",
-    "Source",
-    "TaskSummary",
-    "WrittenHandoff",
-]

@@ -107,16 +107,3 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """One a question, in order; none at all after a failure."""
     failure: str = ""
     spent: Spent = Spent()
-
-
-__all__ = [
-    "JudgeQuestion",
-    "Judged",
-    "Rate",
-    "Spent",
-    "SummaryDraft",
-    "SummaryRequest",
-    "WriteRequest",
-    "Written",
-    "dollars",
-]

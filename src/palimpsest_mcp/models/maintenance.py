@@ -61,6 +61,9 @@ class PurgeReport(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+THE_DIGEST = "the digest"
+
+
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
     """One damaged thing."""
 
@@ -70,12 +73,17 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     """What it is rebuilt from; empty where it is lost."""
     lost: tuple[str, ...] = ()
-    """Items, or `the digest`, of which no whole copy is left."""
+    """Items, or `THE_DIGEST`, of which no whole copy is left."""
 
     @property
     def possible(self) -> bool:
         """Whether it can be, or was, mended as a whole."""
         return bool(self.source) and not self.lost
+
+    @property
+    def restorable(self) -> bool:
+        """Whether every original comes back as it is, and only the digest that stood for them is lost."""
+        return bool(self.source) and self.lost == (THE_DIGEST,)
 
 
 class RepairReport(msgspec.Struct, frozen=True, kw_only=True):

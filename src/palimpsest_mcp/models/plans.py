@@ -81,8 +81,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     before_tokens: int
     predicted_tokens: int
     target_tokens: int
-    reaches_target: bool
-    """Whether the prediction meets the target."""
     keep_last: int
     """K after shrinking."""
     notes: tuple[str, ...] = ()

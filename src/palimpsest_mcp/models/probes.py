@@ -102,5 +102,3 @@ class ProbeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 MAX_FAILED = 12
-
-__all__ = ["MAX_FAILED", "FailedProbe", "JudgedProbes", "ProbeCount", "ProbeReport", "ProbeState", "ProbeType"]

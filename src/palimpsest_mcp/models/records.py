@@ -253,17 +253,3 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     registry: str
     notes: tuple[str, ...] = ()
     """What happened on the way, for the report: `budget grew`, `item became a pointer: …`."""
-
-
-__all__ = [
-    "ClassCount",
-    "Digest",
-    "DigestLine",
-    "DigestPart",
-    "DigestRequest",
-    "DigestSource",
-    "Prose",
-    "SpecificCounts",
-    "Verification",
-    "Visible",
-]

@@ -110,10 +110,17 @@ class BatchReport(msgspec.Struct, frozen=True, kw_only=True):
     items: int
     original_tokens: int
     digest_tokens: int
+    overhead_tokens: int = 0
+    """What every result takes beside its text: among `original_tokens`, and beside the digest too."""
     item_ids: tuple[str, ...]
     specifics: SpecificCounts
     mode: str = "digest"
     notes: tuple[str, ...] = ()
+
+    @property
+    def tokens_after(self) -> int:
+        """What stands in the context in the place of `original_tokens`."""
+        return self.digest_tokens + self.overhead_tokens
 
 
 class CacheCost(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,6 +211,8 @@ class BatchView(msgspec.Struct, frozen=True, kw_only=True):
     item_ids: tuple[str, ...]
     original_tokens: int
     digest_tokens: int
+    overhead_tokens: int = 0
+    """As in `BatchReport`. What was purged counts in none of the three."""
     level: int
     mode: str
     state: Literal["replaced", "prepared", "reinstated", "superseded", "purged", "damaged"]
@@ -212,6 +221,11 @@ class BatchView(msgspec.Struct, frozen=True, kw_only=True):
     specifics: SpecificCounts
     """Re-checked against what is in view now (D9)."""
     digest: str = ""
+
+    @property
+    def tokens_after(self) -> int:
+        """What stands in the context in the place of `original_tokens`."""
+        return self.digest_tokens + self.overhead_tokens
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
@@ -379,23 +393,3 @@ class StatusNote(msgspec.Struct, frozen=True, kw_only=True):
     probes_passed: int = 0
     probes_asked: int = 0
     """Of the last pass that asked any."""
-
-
-__all__ = [
-    "BatchReport",
-    "BatchView",
-    "CacheCost",
-    "ContextView",
-    "Defect",
-    "Finding",
-    "Hit",
-    "ItemView",
-    "Recorded",
-    "Report",
-    "Restored",
-    "SessionRow",
-    "Status",
-    "StoreStatus",
-    "VerifyReport",
-    "counts_to_json",
-]

@@ -249,22 +249,3 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Other agents that were started, with what they were asked."""
     skills: tuple[str, ...] = ()
     items: int = 0
-
-
-__all__ = [
-    "AnchoredSummary",
-    "Blocker",
-    "ChangedFile",
-    "Decision",
-    "ErrorMet",
-    "Note",
-    "Ran",
-    "SUMMARY_SCHEMA",
-    "Said",
-    "SessionFacts",
-    "Step",
-    "SummaryUpdate",
-    "Todo",
-    "Verb",
-    "step_words",
-]

@@ -118,8 +118,3 @@ class HostNotes(Protocol):
     def troubles(self) -> list[dict[str, Any]]:
         """The newest reasons why a hook answered nothing, oldest first: `ts` (seconds), `event`, `code`, `text`."""
         ...
-
-
-__all__ = [
-    "HostNotes",
-]

@@ -60,6 +60,3 @@ def _too_large() -> NotReadable:
 
 def _refused(why: str) -> NotReadable:
     return NotReadable(0, why)
-
-
-__all__ = ["MOST_BYTES", "NotReadable", "read_small"]

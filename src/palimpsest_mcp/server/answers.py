@@ -280,7 +280,7 @@ def _share(value: float | None) -> float | None:
 
 def _batch_line(batch: BatchReport) -> str:
     return (
-        f"{batch.batch_id}: {counted(batch.items, 'item')}, {batch.original_tokens} > {batch.digest_tokens} tokens, "
+        f"{batch.batch_id}: {counted(batch.items, 'item')}, {batch.original_tokens} > {batch.tokens_after} tokens, "
         f"{batch.specifics.shown} of {counted(batch.specifics.total, 'specific')} shown"
     ) + (f", {batch.mode}" if batch.mode != "digest" else "")
 
@@ -288,7 +288,8 @@ def _batch_line(batch: BatchReport) -> str:
 def _slot_line(number: int, slot: dict[str, Any]) -> str:
     ids = _whole_ids(slot["item_ids"], 160)
     own = int(PROSE_SHARE * slot["budget_tokens"])
-    words = "a pointer" if slot["pointer"] else f"digest at most {slot['budget_tokens']}, {own} of them your own words"
+    about = slot["budget_tokens"] + slot["overhead_tokens"]
+    words = "a pointer" if slot["pointer"] else f"digest about {about}, {own} of them your own words"
     return f"{number}: {ids}; {slot['tokens']} tokens, {words}"
 
 

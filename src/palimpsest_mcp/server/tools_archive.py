@@ -102,7 +102,7 @@ def page_answer(
             batch=batch.batch_id,
             at=batch.ts[5:16].replace("T", " "),
             what=kinds_line(batch.kinds),
-            tokens=f"{batch.original_tokens}>{batch.digest_tokens}",
+            tokens=f"{batch.original_tokens}>{batch.tokens_after}",
             why="" if batch.reason == usual_why else batch.reason,
             state="" if _state(batch) == usual_state else _state(batch),
         )
@@ -132,7 +132,7 @@ def detail_answer(handle: str, batch: BatchView, *, total: int) -> ListAnswer:
             state=batch.state,
             restorable=batch.restorable,
             kinds={plain_line(kind, 40): number for kind, number in batch.kinds.items()},
-            tokens=f"{batch.original_tokens}>{batch.digest_tokens}",
+            tokens=f"{batch.original_tokens}>{batch.tokens_after}",
             level=batch.level,
             mode=batch.mode,
             specifics={name: getattr(counts, name) for name in ("total", "shown", "elsewhere", "left_out")},

@@ -74,7 +74,7 @@ def _replaced(view: ContextView) -> Iterator[str]:
 
 def _batch(batch: BatchView) -> str:
     state = "" if batch.state == "replaced" else f" {batch.state}"
-    return f"{batch.batch_id} {batch.original_tokens}>{batch.digest_tokens}{state}"
+    return f"{batch.batch_id} {batch.original_tokens}>{batch.tokens_after}{state}"
 
 
 def _row(item: ItemView, *, detail: bool) -> str:

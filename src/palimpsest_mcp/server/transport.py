@@ -270,11 +270,3 @@ class _Stdin:
     def _give(self, line: bytes) -> None:
         self._room.acquire()
         self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
-
-
-__all__ = [
-    "Refusal",
-    "read_line",
-    "sendable",
-    "stdio_transport",
-]

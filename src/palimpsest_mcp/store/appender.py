@@ -10,8 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from ..ports.text import Clock, RandomHex
-from .home import Home
-from .names import segment_name
+from .home import Home, segment_name
 from .whole_files import write_all
 
 ROLL_BYTES = 16 << 20

@@ -18,8 +18,7 @@ from ..models.handoffs import Place
 from ..models.maintenance import Forgotten
 from ..ports.store import StoredHandoff
 from .disk import hop
-from .home import Home
-from .names import key_hash
+from .home import Home, key_hash
 from .rewrite import forget_in, traces
 from .whole_files import error_name, put_compared, read_from, unreadable, write_all, write_failed
 

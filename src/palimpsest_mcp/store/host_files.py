@@ -16,8 +16,7 @@ from ..errors import StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..models.reports import StatusNote
 from .disk import Disk, RealDisk
-from .home import Home, is_of_something_else
-from .names import folder_name
+from .home import Home, folder_name, is_of_something_else
 from .whole_files import read_from, remove_if_there, replace_whole, write_all
 
 FOLDER = "claude-code"
@@ -175,8 +174,3 @@ def encoded(note: StatusNote) -> bytes:
     """One line of JSON."""
     fields = {name: getattr(note, name) for name in note.__struct_fields__}
     return json.dumps({"v": 1, **fields}).encode() + b"\n"
-
-
-__all__ = [
-    "HostFiles",
-]

@@ -216,10 +216,3 @@ class MemoryStore(DiskStore):
     @property
     def location(self) -> str:
         return "memory"
-
-
-__all__ = [
-    "MemoryDisk",
-    "MemoryStore",
-    "Node",
-]

@@ -197,6 +197,3 @@ def _same(one: Path, other: Path) -> bool:
 def _is_store(folder: Path) -> bool:
     """Whether a folder is a store, of this home or another."""
     return all(os.path.isfile(folder / name) for name in ("VERSION", "secret"))
-
-
-__all__ = ["OutFile"]

@@ -99,8 +99,3 @@ def replace_beside(path: Path, data: bytes) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-
-
-__all__ = [
-    "replace_beside",
-]

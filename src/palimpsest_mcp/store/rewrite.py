@@ -13,8 +13,7 @@ from ..context.tombstones import masked_value
 from ..errors import LockTimeout, WriteFailed
 from ..models.maintenance import Forgotten
 from .disk import Disk, Found
-from .home import ARCHIVE, LEDGER, Home
-from .names import SEGMENT_SUFFIX
+from .home import ARCHIVE, LEDGER, SEGMENT_SUFFIX, Home
 from .segments import is_whole
 from .whole_files import put_compared, read_from, read_span
 
@@ -292,16 +291,3 @@ def _unpacked(packed: str) -> str:
         return base64.b64decode(packed, validate=True).decode("utf-8", "replace")
     except ValueError:
         return ""
-
-
-__all__ = [
-    "Change",
-    "blanked",
-    "forget_beside",
-    "forget_in",
-    "forget_notes",
-    "rewrite",
-    "spoilt",
-    "texts_of",
-    "traces",
-]

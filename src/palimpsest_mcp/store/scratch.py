@@ -14,12 +14,11 @@ from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
 from ..ports.store import Archive, Broken, Damage, DiskUse, Ledger, LedgerPage, Store, Tombstones
 from ..ports.text import RandomHex
-from .archive import ArchiveFiles
+from .archive import ArchiveFiles, batch_order
 from .disk_store import DiskArchive, DiskLedger
+from .home import folder_name
 from .ledger import LedgerFiles
 from .memory import MemoryStore
-from .names import folder_name
-from .records import batch_order
 from .sessions import oldest_first
 
 
@@ -157,6 +156,3 @@ class ScratchStore(MemoryStore):
 
     async def disk_use(self) -> DiskUse:
         return await self._below.disk_use()
-
-
-__all__ = ["ScratchStore"]

@@ -11,8 +11,7 @@ import msgspec
 from ..errors import InvalidArgument, RevConflict, WriteFailed
 from ..models.events import Event, Opened, SessionInfo, SessionKey
 from ..models.records import OffloadRecord
-from .home import ARCHIVE, LEDGER, Home
-from .names import folder_name, spare_handle
+from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
 from .segments import Line, Reader, SegmentFolder, encode, is_whole
 from .whole_files import read_from
 

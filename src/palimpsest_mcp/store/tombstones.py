@@ -77,5 +77,3 @@ class TombstoneFile:
 
 
 _NOTHING = Forgotten()
-
-__all__ = ["TOMBSTONE_NAME", "TombstoneFile"]

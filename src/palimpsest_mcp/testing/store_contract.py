@@ -89,6 +89,3 @@ def store_contract(opens: Callable[[Path], Store | Awaitable[Store]], *, reopens
         reopens: False for a store that lives in one process only; what needs two is then skipped.
     """
     return type("StoreContract", (StoreContract,), {"opens": staticmethod(opens), "reopens": reopens})
-
-
-__all__ = ["StoreContract", "store_contract"]

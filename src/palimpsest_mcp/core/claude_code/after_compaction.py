@@ -88,6 +88,3 @@ class AfterCompaction:
         )
         probing = Prober(self._deps, [*gone, ContextItem(item=said, tokens=0)])
         return probing.told(await probing.ask({}))
-
-
-__all__ = ["AfterCompaction"]

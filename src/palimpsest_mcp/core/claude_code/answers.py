@@ -90,14 +90,3 @@ def end(call: HookCall, notes: HostNotes) -> None:
     """Note that the client leaves a session for a new one, whose start may come at once. Writes one small file."""
     if call.text("reason") in FOLLOWS and call.session_id:
         notes.note_ended(client_of(call), call.session_id)
-
-
-__all__ = [
-    "MOST_CHARACTERS",
-    "context_answer",
-    "end",
-    "hook_answer",
-    "length",
-    "start",
-    "within",
-]

@@ -251,11 +251,3 @@ def _says_something(summary: AnchoredSummary) -> bool:
         or summary.next_steps
         or summary.todos
     )
-
-
-__all__ = [
-    "BeforeCompaction",
-    "TURN_S",
-    "title_of",
-    "weightiest",
-]

@@ -356,11 +356,3 @@ def _counted_by_host(tail: Tail, imported: Imported) -> UsageSeen | None:
     if known is not None and known.row >= row:
         return None
     return UsageSeen(used_tokens=tokens, used_source=_AFTER_COMPACTION, row=max(row, len(tail.rows) - 1))
-
-
-__all__ = [
-    "Conversation",
-    "Conversations",
-    "HOST",
-    "LOCK_S",
-]

@@ -176,6 +176,3 @@ def _refused(event: str, status: str, reason: str) -> str:
     if event == COMPACT:
         return InPlace(apply=False, status=status, reason=reason).text()
     return json.dumps({"compact": False, "why": reason}) if event == TURN_COMPLETE else ""
-
-
-__all__ = ["HostEvents"]

@@ -17,14 +17,13 @@ from ...hosts.claude_code.hooks import HookCall
 from ...hosts.claude_code.rows import as_messages, results_of
 from ...hosts.detect import parse_value
 from ...hosts.pieces import text_of
-from ...models.events import Observation, Replaced, Seen, SessionInfo
+from ...models.events import Observation, Replaced, ReplacedItem, Seen, SessionInfo
 from ...models.items import Item, content_bytes, content_sha256
 from ...models.pass_options import PassOptions
 from ...models.plans import ContextItem
-from ...models.records import OffloadRecord
 from ..compaction.commit import archive_and_commit, committed_batch
 from ..compaction.keep import Keeper
-from ..compaction.request import PassRequest
+from ..compaction.plan import PassRequest
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
@@ -196,25 +195,19 @@ class InPlaceCompaction:
         self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]
     ) -> tuple[dict[str, str], int]:
         """Call id -> stored part, for every result that the client still shows otherwise; and the tokens that frees."""
-        found: dict[str, str] = {}
-        records: dict[str, OffloadRecord] = {}
-        freed = 0
+        standing: dict[str, tuple[str, ReplacedItem]] = {}
+        shown: dict[str, tuple[str, int]] = {}
         for result in results_of(rows):
             call_id = text_of(result, "tool_use_id")
             name = call_key(call_id)
             stands = fold.decided.replacements.get(name)
             item = item_of(fold, name)
-            if stands is None or item is None or item.sha256 != stands.item.sha256:
-                continue
-            part = stands.item.part
-            if part is None:
-                batch = stands.batch.batch_id
-                if batch not in records:
-                    records[batch] = await self._offloaded.record(info, batch)
-                part = next(records[batch].part(one) for one in records[batch].items if one.id == name)
-            if part != text_of(result, "text"):
-                found[call_id] = part
-                freed += max(0, item.tokens - stands.item.part_tokens)
+            if stands is not None and item is not None and item.sha256 == stands.item.sha256:
+                standing[call_id] = (stands.batch.batch_id, stands.item)
+                shown[call_id] = (text_of(result, "text"), max(0, item.tokens - stands.item.part_tokens))
+        parts = await self._offloaded.parts(info, standing)
+        found = {call_id: part for call_id, part in parts.items() if part != shown[call_id][0]}
+        freed = sum(shown[call_id][1] for call_id in found)
         return found, freed
 
     async def _applied(
@@ -253,6 +246,3 @@ def _known(fold: Fold, result: Mapping[str, Any]) -> Item | None:
 
 def _due(compact: bool, why: str) -> str:
     return json.dumps({"compact": compact, "why": why})
-
-
-__all__ = ["InPlaceCompaction", "InPlace"]

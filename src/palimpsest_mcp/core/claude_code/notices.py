@@ -98,6 +98,3 @@ def loss_text(handle: str, lost: HostCompacted) -> str:
     if lost.probes is not None and lost.probes.total:
         lines.append(f"Questions about it that the summary answers: {lost.probes.passed} of {lost.probes.total}.")
     return "\n".join(lines)
-
-
-__all__ = ["StepNotices", "loss_text"]

@@ -166,6 +166,3 @@ def _content(tool: str, response: Any, transcript_path: str) -> Content:
     if found.tool == "mcp":
         return found.content
     return found.wire
-
-
-__all__ = ["ToolResults"]

@@ -20,10 +20,9 @@ from ..made import Made, Numbers
 from ..measure import Measurement
 from ..sessions import Sessions
 from .levels import raised
-from .plan import Planner
+from .plan import PassRequest, Planner, in_our_tokens
 from .probes import Leaving, leaving_of, redacted_texts
 from .prose import ProseAbove
-from .request import PassRequest, in_our_tokens
 
 # What a pass came to so far: its batches, and all that the next one depends on. Copied, to come back to it.
 
@@ -346,9 +345,3 @@ class Batches:
                 self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
             else:
                 self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))
-
-
-__all__ = [
-    "Batches",
-    "Kept",
-]

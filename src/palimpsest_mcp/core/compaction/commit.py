@@ -119,6 +119,3 @@ def copied(one: ContextItem, text: str, tokens: int) -> ReplacedBatch:
         digest_tokens=tokens,
         mode="copy",
     )
-
-
-__all__ = ["archive_and_commit", "committed_batch", "copied", "unchanged"]

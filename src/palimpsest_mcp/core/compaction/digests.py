@@ -330,8 +330,3 @@ class BatchDigests:
             *self.wording.key(slot),
         ]
         return digest_hash(json.dumps(parts, sort_keys=True))
-
-
-__all__ = [
-    "Sources",
-]

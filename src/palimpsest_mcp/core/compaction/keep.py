@@ -221,6 +221,3 @@ def _counts(found: Sequence[Specific]) -> SpecificCounts:
         left_out=len(found),
         by_class={cls: ClassCount(total=n, left_out=n) for cls, n in sorted(by_class.items())},
     )
-
-
-__all__ = ["Keeper", "Kept"]

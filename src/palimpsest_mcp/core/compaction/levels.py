@@ -108,10 +108,3 @@ async def raised(
         digesting.hold_again(before)
     digesting.hold_again(before)
     return None
-
-
-__all__ = [
-    "left_to",
-    "raised",
-    "source_of",
-]

@@ -4,23 +4,72 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ...context.fold import Fold, batch_number
 from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, plan, replan
+from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...digest.drafts import need_of_spans, share_out, wanted
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
-from ...models.plans import ContextItem, Plan, Slot
+from ...models.pass_options import PassOptions
+from ...models.plans import ContextItem, Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
 from ...text.tokens.windows import prices_of
 from ..dependencies import Dependencies
 from ..measure import Measurement
 from ..sessions import Sessions
 from .digests import BatchDigests
-from .request import PassRequest, in_our_tokens
+
+# A pass that is about to run, and its numbers in the unit of our estimates.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassRequest:
+    """What was asked for, under the policy that holds for the session."""
+
+    policy: Policy
+    options: PassOptions = PassOptions()
+    requested: bool = True
+    """Somebody asked for it; False when it runs on its own."""
+    host_compacts: str = ""
+    """Where the host compacts by itself, in words, where no adapter of ours acts in it or before it; else empty."""
+    reason: Reason | None = None
+    """What records give as theirs; None: whether it was forced says it."""
+
+    @property
+    def how(self) -> Strategy:
+        """The strategy that was named for this pass, else the policy's own."""
+        return STRATEGIES[self.options.strategy or self.policy.strategy]
+
+    @property
+    def rules(self) -> Policy:
+        """The policy under the strategy: what the pass goes by."""
+        return under(self.policy, self.how)
+
+    async def tell(self, done: int, total: int, what: str) -> None:
+        """Report progress, where somebody wants to know."""
+        if self.options.progress is not None:
+            await self.options.progress(done, total, what)
+
+
+def in_our_tokens(measurement: Measurement, request: PassRequest) -> dict[str, Any]:
+    """The numbers of a plan in the unit of our estimates, in which items are counted (`Situation.scale`)."""
+
+    def ours(tokens: int | None) -> int | None:
+        return None if tokens is None else round(tokens / measurement.scale)
+
+    return {
+        "used_tokens": ours(measurement.view_used),
+        "window_tokens": ours(measurement.target_window),
+        "target": request.options.target,
+        "force": request.options.force,
+        "keep_last": request.options.keep_last,
+        "strategy": request.how,
+    }
 
 
 class Planner:
@@ -166,6 +215,3 @@ def standing_parts(fold: Fold, records: Sequence[OffloadRecord]) -> dict[str, st
         elif (record := by_id.get(stands.batch.batch_id)) is not None:
             found |= {item.id: record.part(item) for item in record.items if item.id == name}
     return found
-
-
-__all__ = ["Planner", "standing_parts"]

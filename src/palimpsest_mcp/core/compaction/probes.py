@@ -223,12 +223,3 @@ def _strings(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for part in cast("list[Any]", value) for text in _strings(part)]
     return [] if value is None else [str(value)]
-
-
-__all__ = [
-    "Leaving",
-    "Prober",
-    "Round",
-    "leaving_of",
-    "redacted_texts",
-]

@@ -118,6 +118,3 @@ class ProseAbove:
         if (text := self._handed.get(slot.item_ids)) is not None:
             return [HOST, hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()]
         return [self._writer.name] if self._writer is not None else []
-
-
-__all__ = ["HOST", "HOST_AUTHOR", "ProseAbove"]

@@ -13,8 +13,8 @@ from ...models.probes import ProbeReport
 from ..dependencies import Dependencies
 from ..made import Made
 from .batches import Batches, Kept
+from .plan import PassRequest
 from .probes import Prober, Round
-from .request import PassRequest
 
 RETRIES = ("more budget", "more raw", "smaller batches")
 """What is tried for weak batches, in order; each at most once a pass."""
@@ -245,9 +245,3 @@ def _compressed(batches: Batches, request: PassRequest, overhead: int) -> Compre
     sizes = [made.sizes(overhead) for made, _ in batches.made if made.record.level == 1]
     left_out = sum(made.record.specifics.left_out for made, _ in batches.made if made.record.mode == "digest")
     return compression(sizes, request.rules, strategy=request.how.name, left_out=left_out)
-
-
-__all__ = [
-    "prove",
-    "refuse_too_much",
-]

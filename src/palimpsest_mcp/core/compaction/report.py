@@ -20,8 +20,9 @@ from ...models.records import ClassCount, SpecificCounts
 from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
+from ..made import beside
 from ..measure import Measurement
-from .request import PassRequest
+from .plan import PassRequest
 from .run import PassResult
 
 DIGESTS = "digest"
@@ -36,13 +37,13 @@ def report(
     info: SessionInfo, measurement: Measurement, request: PassRequest, result: PassResult, *, note: HostNote
 ) -> Report:
     """What a pass did, or would do."""
-    before = measurement.usage
+    before, overhead = measurement.usage, measurement.counter.per_result_overhead
     after = _after(measurement, request, result)
     target_tokens, target_ratio = _target(measurement, request, result)
     stayed = _stayed(measurement, request, result, after)
     status, reason = _outcome(request, result, after, target_tokens, stayed)
     pressed = compression(
-        [made.sizes(measurement.counter.per_result_overhead) for made in result.made],
+        [made.sizes(overhead) for made in result.made],
         request.rules,
         strategy=request.how.name,
         kept_specifics=all(m.record.mode == "digest" for m in result.made),
@@ -67,6 +68,7 @@ def report(
                 items=len(made.record.items),
                 original_tokens=made.record.original_token_count,
                 digest_tokens=made.record.digest_token_count,
+                overhead_tokens=beside(made.record, overhead),
                 item_ids=tuple(item.id for item in made.record.items),
                 specifics=made.record.specifics,
                 mode=made.record.mode,
@@ -216,7 +218,8 @@ def _notes(measurement: Measurement, request: PassRequest, result: PassResult, p
         notes.append(f"{counted(len(result.refused), 'item')} {words} is smaller; not tried again")
     if result.copies:
         words = verb(result.copies, "became a pointer; its original is", "became pointers; their originals are")
-        notes.append(f"{counted(result.copies, 'fetched copy')} {words} in the archive already")
+        sizes = f"{result.copies_took:,} tokens became {result.pointers_take:,}"
+        notes.append(f"{counted(result.copies, 'fetched copy')} {words} in the archive already ({sizes})")
     if pressed and not result.refusal:
         notes.append(pressed)
     lost = lost_holders(result.fold, standing_holders(result.fold, present_items(result.fold)))

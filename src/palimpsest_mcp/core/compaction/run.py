@@ -16,15 +16,14 @@ from ...models.plans import ContextItem, Plan
 from ...models.probes import ProbeReport
 from ...models.records import OffloadRecord
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made
+from ..made import Made, beside
 from ..measure import Measurement
 from ..sessions import Sessions
 from ..summary import KeptSummaries, PassFacts
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
-from .plan import Planner
+from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
-from .request import PassRequest
 
 
 @dataclass(kw_only=True)
@@ -44,6 +43,10 @@ class PassResult:
     """Items that no digest could shrink (D14)."""
     copies: int = 0
     """Fetched copies that became pointers (L13)."""
+    copies_took: int = 0
+    """Tokens of those."""
+    pointers_take: int = 0
+    """Tokens of the pointers, with each result's own."""
     leaving: list[ContextItem] = field(default_factory=list[ContextItem])
     """The items that were replaced, as they stood before."""
     refusal: str = ""
@@ -128,6 +131,7 @@ class _Pass:
         committed = frozenset(one.record.batch_id for one in made)
         leaving = [one for own, items in self._batches.made if own.record.batch_id in committed for one in items]
         await self._afterwards(fold, committed, leaving)
+        copies = self._batches.state.copies
         return PassResult(
             plan=first,
             plan_id=plan_id,
@@ -146,7 +150,9 @@ class _Pass:
             author=self._batches.wording.author,
             spent=self._batches.wording.spent,
             notes=self._notes,
-            copies=len(self._batches.state.copies),
+            copies=len(copies),
+            copies_took=sum(one.tokens for one, _ in copies),
+            pointers_take=sum(self._counter.count(text) + self._counter.per_result_overhead for _, text in copies),
             leaving=leaving,
         )
 
@@ -242,7 +248,4 @@ class _Pass:
     def _saved(self, records: Iterable[OffloadRecord]) -> int:
         """Tokens that the context is shorter by: a part takes a result's overhead as the original did."""
         overhead = self._counter.per_result_overhead
-        return sum(
-            one.original_token_count - one.digest_token_count - overhead * sum(i.role == "tool" for i in one.items)
-            for one in records
-        )
+        return sum(one.original_token_count - one.digest_token_count - beside(one, overhead) for one in records)

@@ -199,12 +199,3 @@ def unnumbered(lines: Sequence[str]) -> Sequence[str]:
     if len(numbers) < 3 or follow < _MOST * (sum(1 for line in lines if line.strip()) - 1):
         return lines
     return [line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)]
-
-
-__all__ = [
-    "IMPORT",
-    "code_places",
-    "diff_places",
-    "is_code",
-    "unnumbered",
-]

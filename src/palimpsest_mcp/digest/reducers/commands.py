@@ -56,11 +56,3 @@ _LONGEST = 200
 def is_command(text: str) -> bool:
     """A program behind which stands what only commands have, in a line that does not read as a sentence."""
     return len(text) <= _LONGEST and _PROGRAM.match(text) is not None and _PROSE.search(text) is None
-
-
-__all__ = [
-    "LEGAL",
-    "is_command",
-    "legal",
-    "legal_head",
-]

@@ -80,6 +80,3 @@ def tree_places(texts: Sequence[str]) -> list[Place]:
             if _DASH.match(text):
                 opened.append((depth, n))
     return found
-
-
-__all__ = ["is_tree", "tree_places"]

@@ -191,6 +191,3 @@ class _Page:
         self._now = Block(role, level)
         self._said = self._linked = 0
         self._cell = False
-
-
-__all__ = ["Block", "Piece", "Role", "blocks_of", "is_page", "joined"]

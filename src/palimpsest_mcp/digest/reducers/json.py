@@ -232,6 +232,3 @@ def _is_bare_value(cell: Line) -> bool:
     """Whether a cell is nothing but a value that says nothing alone."""
     mark = cell.marks[0] if len(cell.marks) == 1 else None
     return mark is not None and (mark.start, mark.end) == (0, len(cell.text)) and not speaks(cell.text)
-
-
-__all__ = ["Told", "reduce_records"]

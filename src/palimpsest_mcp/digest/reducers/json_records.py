@@ -195,6 +195,3 @@ def leaf_text(value: Value) -> str:
     if value is False:
         return "false"
     return "null" if value is None else ""
-
-
-__all__ = ["Cell", "Record", "leaf_text", "parse_json", "records_of"]

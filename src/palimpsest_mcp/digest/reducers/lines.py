@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from ..lines import LONG, Line, Place, Reduced, Table, Unit, mark_numbers, shortened
 from .html import Block
-from .prose import page_places
+from .prose import RULE, page_places
 from .routing import FORMS, Shape, Stretch, TextForm, whole
 from .rows import Row, families
-from .tables import head_of
 
 # The few lines that cry out among many that do not, whatever the text is: an ERROR in a listing, a FIXME in code.
 
@@ -35,6 +34,9 @@ STEMS = (
     + ("imed out", "annot", "borted"),
 )
 """One of these stands in whatever such a pattern finds: looked for first, since that is many times quicker."""
+_CUTS = (re.compile(r"\t"), re.compile(r"\s*\|\s*"), re.compile(r","), re.compile(r" {3,}"))
+"""What stands between the cells of a row."""
+_FIGURE = re.compile(r"[^A-Za-z_]*\d[^A-Za-z_]*$")
 _OF_DOCUMENT = re.compile(r"\s*+(?:[-*+>|] |#+ )|.{160}")
 """Headings, items, cells and paragraphs speak of errors that did not happen."""
 _FEW, _SHARE = 3, 0.03
@@ -197,8 +199,27 @@ def _stretch(form: TextForm, lines: Sequence[Line], rows: dict[str, _Place | Non
         units[0].gist += _FIRST
         units[-1].gist += _LAST
     if form.headed:
-        _put_under(units, head_of([line.text for line in lines]))
+        _put_under(units, _head_of([line.text for line in lines]))
     return units
+
+
+def _head_of(texts: Sequence[str]) -> str:
+    """The row of names above rows of data; empty where there is none."""
+    rows = [n for n, text in enumerate(texts[:40]) if text.strip() and not RULE.match(text)]
+    if len(rows) < 3:
+        return ""
+    cut = max(_CUTS, key=lambda pattern: min(len(pattern.findall(texts[n])) for n in rows[1:4]))
+    for n in rows[:4]:
+        cells = [cell.strip(" \"'|") for cell in cut.split(texts[n].strip())]
+        cells = [cell for cell in cells if cell]
+        below = [cut.split(texts[m].strip()) for m in rows if m > n][:5]
+        if len(cells) < 2 or not below or any(abs(len(row) - len(cut.split(texts[n].strip()))) > 2 for row in below):
+            continue
+        if any(_FIGURE.match(cell) or len(cell) > 40 for cell in cells):
+            return ""
+        figures = sum(bool(_FIGURE.match(cell.strip(" \"'|"))) for row in below for cell in row)
+        return texts[n] if figures else ""
+    return ""
 
 
 def _put_under(units: Sequence[Unit], head: str) -> None:
@@ -206,14 +227,3 @@ def _put_under(units: Sequence[Unit], head: str) -> None:
     above = next((n for n, unit in enumerate(units) if head and unit.text == head and unit.kind == "quote"), -1)
     for unit in units[above + 1 :] if above >= 0 else ():
         unit.under = above
-
-
-__all__ = [
-    "LOUD",
-    "STEMS",
-    "fitted",
-    "loudest_first",
-    "placed_blocks",
-    "raise_loud",
-    "reduce_lines",
-]

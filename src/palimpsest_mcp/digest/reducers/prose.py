@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from ..lines import Place, fits
 from .commands import LEGAL, is_command, legal
 from .html import Block
-from .tables import RULE
 
 _MARKED = re.compile(r"(#{1,6}) +\S|={2,} +\S.* ={2,}$")
 _NAMED = re.compile(r"(?:\*\*|__)[^*_]{2,80}(?:\*\*|__):?$|[A-Z][A-Z /&-]{3,60}:?$")
+RULE = re.compile(r"[\s|:+=*_~-]+$")
+"""A line that only rules others off: it says nothing."""
 _UNDERLINE = re.compile(r"(?:={3,}|-{3,}|~{3,})$")
 _FENCE = re.compile(r"\s*+(?:```|~~~)")
 _LEAD = re.compile(r"\S.{1,200}[:：]$")
@@ -246,6 +247,3 @@ def prose_gist(text: str) -> float:
     if _ITEM.match(text):
         return 0.8
     return 0.9 if len(text) > 60 else 0.3
-
-
-__all__ = ["is_document", "page_places", "prose_gist", "prose_places"]

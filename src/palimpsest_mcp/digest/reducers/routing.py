@@ -1,7 +1,7 @@
 """The forms that a text may have: how each is known, and what its lines tell. A new form is an entry in `_FORMS`.
 
 Three are known before single lines are judged: tracebacks, diffs and runs of tests (`routing.py`). Two are read by more
-than their lines: JSON by `reduce_records.py`, a whole web page by `reduce_html.py`.
+than their lines: JSON by `json.py`, a whole web page by `html.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeAlias
 from ..lines import Line, Place, Route, fits, sample_of
 from .code import code_places, diff_places, is_code
 from .config import is_tree, tree_places
-from .prose import is_document, prose_gist, prose_places
+from .prose import RULE, is_document, prose_gist, prose_places
 from .runs import frames_of, history_gists, log_gist, search_gists, test_gist, trace_gists
-from .tables import listing_gist, table_gist
 
 Pattern: TypeAlias = Callable[[str], object]
 Shape: TypeAlias = Callable[[Sequence[str]], list[Place]]
@@ -47,6 +46,7 @@ _CODE = re.compile(
 )
 _HTML = re.compile(r"<(?:!doctype|html|head|body|div|span|p|a|li|ul|td|tr|script|meta|link|h[1-6])\b|</", re.IGNORECASE)
 _COLUMNS = re.compile(r"\S.*\S {3,}\S.* {3,}\S")
+_FOLDER = re.compile(r"\S+:$|total \d+$")
 _FEW_LINES = 3
 """Up to so many lines are no document only because they hold sentences: a row may hold one."""
 
@@ -92,6 +92,16 @@ def _is_row(line: str) -> object:
     return (len(bare) > 1 and bare[0] == bare[-1] == "|") or ("   " in line and _COLUMNS.match(line))
 
 
+def _table_gist(text: str) -> float:
+    """Rows are equals; a ruled line says nothing."""
+    return 0.0 if RULE.match(text) else 0.5
+
+
+def _listing_gist(text: str) -> float:
+    """Folders before the entries in them."""
+    return 0.9 if _FOLDER.match(text) else 0.3
+
+
 def _is_test(line: str) -> object:
     """Two words are looked for before a pattern that may stand anywhere in the line."""
     return _TEST.match(line) or (("... " in line or "ED" in line or "XFAIL" in line) and _TEST_INSIDE.search(line))
@@ -110,7 +120,7 @@ _PROSE = TextForm(
     "prose", shapes=((is_tree, tree_places), (is_document, prose_places), (is_code, code_places)), rows=whole
 )
 _FORMS = (
-    TextForm("listing", ((_LISTING.match, 0.5),), listing_gist, rows=whole),
+    TextForm("listing", ((_LISTING.match, 0.5),), _listing_gist, rows=whole),
     TextForm("search", ((_SEARCH.match, 0.6),), gists=search_gists, rows=whole, searched=True),
     TextForm("history", ((_COMMIT.match, 0.04), (_ONELINE.match, 0.7)), gists=history_gists),
     TextForm("test", ((_is_test, 0.25),), test_gist, rows=whole),
@@ -122,7 +132,7 @@ _FORMS = (
         shapes=((is_tree, tree_places), (_is_long_document, prose_places), (_always, code_places)),
     ),
     TextForm(
-        "table", ((_is_row, 0.5),), table_gist, shapes=((_is_long_document, prose_places),), rows=whole, headed=True
+        "table", ((_is_row, 0.5),), _table_gist, shapes=((_is_long_document, prose_places),), rows=whole, headed=True
     ),
     _LOGS._replace(known_by=((_LOG.match, 0.25),)),
     TextForm("traceback", gists=trace_gists, rows=frames_of),
@@ -229,13 +239,3 @@ def _judge(lines: Sequence[str], start: int, end: int) -> Route:
     if _is_a_test_run(lines, start, end):
         return "test"
     return form_of(sample_of(lines, start, end))
-
-
-__all__ = [
-    "FORMS",
-    "Shape",
-    "Stretch",
-    "TextForm",
-    "stretches",
-    "whole",
-]

@@ -403,11 +403,3 @@ def _cut_out(line: Line, spans: Sequence[Span]) -> tuple[str, tuple[int, ...]]:
 def _inside(line: Line, span: Span) -> list[Mark]:
     start, end = span
     return [mark for mark in line.marks if mark.start >= start and mark.end <= end]
-
-
-__all__ = [
-    "Family",
-    "Row",
-    "families",
-    "shown_of",
-]

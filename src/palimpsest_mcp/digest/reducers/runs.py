@@ -158,13 +158,3 @@ def search_gists(lines: Sequence[Line]) -> list[float]:
         gists.append(0.5 if file in seen else 1.0)
         seen.add(file)
     return gists
-
-
-__all__ = [
-    "frames_of",
-    "history_gists",
-    "log_gist",
-    "search_gists",
-    "test_gist",
-    "trace_gists",
-]

@@ -174,6 +174,3 @@ def _are_columns(lines: Sequence[Line]) -> bool:
         return False
     columns, times = Counter(len(_COLUMN.findall(text)) for text in filled).most_common(1)[0]
     return columns > 2 and times >= _COLUMNS * len(filled)
-
-
-__all__ = ["LEAST", "Form", "Skeleton", "Span", "skeletons"]

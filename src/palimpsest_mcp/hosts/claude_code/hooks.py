@@ -133,11 +133,3 @@ def filled(tool_name: str, tool_input: dict[str, Any], session_id: str, known: b
         if event is not None and not event.get("session_id"):
             return {**tool_input, "event": {**event, "session_id": session_id}}
     return None
-
-
-__all__ = [
-    "HookCall",
-    "filled",
-    "read_call",
-    "tool_response",
-]

@@ -207,9 +207,3 @@ def as_messages(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 )
         messages.append({"role": "assistant" if row.get("role") == "assistant" else "user", "content": blocks})
     return messages
-
-
-__all__ = [
-    "as_messages",
-    "results_of",
-]

@@ -145,6 +145,3 @@ def _row(line: bytes) -> dict[str, Any] | None:
         return as_fields(decode(line))
     except PalimpsestError:
         return None
-
-
-__all__ = ["News", "Tail", "forked_from", "tokens_after_compaction"]

@@ -343,21 +343,3 @@ def _left_out(handoffs: Sequence[Handoff]) -> dict[str, int]:
             if name in UNITED:
                 found[name] = max(found.get(name, 0), number)
     return found
-
-
-__all__ = [
-    "Candidate",
-    "MAX_SLUG",
-    "Old",
-    "Plan",
-    "Step",
-    "merged",
-    "newest_first",
-    "of_project",
-    "of_task",
-    "plan_cleanup",
-    "slug_of",
-    "stem_of",
-    "title_of",
-    "written_on",
-]

@@ -261,11 +261,3 @@ def _wanted(template: Template, section: str) -> list[Section]:
         f"This handoff has no section {shown(section)}.",
         next=f"Ask for one of {names}, or {ALL}; or leave section out.",
     )
-
-
-__all__ = [
-    "BUDGET_TOKENS",
-    "continuation",
-    "fitted",
-    "main_text",
-]

@@ -159,16 +159,3 @@ def _part(template: Template, name: str) -> Part:
 
 def _refused(template: Template, message: str) -> InvalidArgument:
     return InvalidArgument(message, next=f"Give fields such as {EXAMPLES[template.phase]}")
-
-
-__all__ = [
-    "FORMAT_START",
-    "MAX_ENTRIES",
-    "MAX_TEXT",
-    "NotAHandoff",
-    "absent_sections",
-    "from_markdown",
-    "section_lines",
-    "stated_fields",
-    "to_markdown",
-]

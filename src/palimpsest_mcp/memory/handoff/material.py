@@ -258,12 +258,3 @@ def _run(one: Ran) -> str:
 
 def _same(one: str, other: str) -> bool:
     return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
-
-
-__all__ = [
-    "LADDER",
-    "MARK",
-    "Material",
-    "Room",
-    "with_whole_paths",
-]

@@ -132,15 +132,3 @@ def _ends_free(text: str, end: int, last: str) -> bool:
 
 def _is_word(char: str) -> bool:
     return char.isalnum() or char == "_"
-
-
-__all__ = [
-    "CRITICAL",
-    "Original",
-    "Probe",
-    "Stays",
-    "TYPES",
-    "probe",
-    "stands_whole",
-    "whole_places",
-]

@@ -176,6 +176,3 @@ def _notes(graded: Graded) -> Iterable[str]:
     lesser, lost = graded.total - graded.critical_total, len(graded.failed) - len(graded.critical)
     if lesser and 1 - lost / lesser < WEAK:
         yield f"of the probes that are not critical, under {WEAK:.0%} passed"
-
-
-__all__ = ["PASS", "RED", "WEAK", "Asked", "Graded", "ask", "concerned", "grade", "report", "untrusted", "worst"]

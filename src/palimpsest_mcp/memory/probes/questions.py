@@ -357,10 +357,3 @@ def _whole(line: str) -> tuple[str, ...]:
     """A line as it stands, as much of it as can be asked for; of JSON the longest string."""
     words = clipped(max(_PIECES.split(line), key=len))
     return (words,) if len(words) >= LEAST and "[redacted:" not in words else ()
-
-
-__all__ = [
-    "conversation_probes",
-    "distractors",
-    "result_probes",
-]

@@ -298,9 +298,3 @@ def strings(value: Any) -> Iterable[str]:
             todo.extend(reversed(list(cast("Mapping[str, Any]", node).values())))
         elif isinstance(node, (list, tuple)):
             todo.extend(reversed(cast("Sequence[Any]", node)))
-
-
-__all__ = [
-    "BY_USER",
-    "edit_failed",
-]

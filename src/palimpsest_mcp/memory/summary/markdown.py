@@ -108,6 +108,3 @@ def _metadata_fields(lines: Iterable[str]) -> dict[str, Any]:
         **{field: number_of(said.get(name)) for name, field in _TOKENS.items()},
         **{field: number_of(said.get(name)) or 0 for name, field in _COUNTS.items()},
     }
-
-
-__all__ = ["FORMAT_LINE", "NotASummary", "from_markdown", "full_command", "to_markdown"]

@@ -219,9 +219,3 @@ def _renewed(old: Sequence[T], new: Sequence[T], text_of: Callable[[T], str]) ->
 
 def _bare(text: str) -> str:
     return fold_text(_LABEL.sub("", text))
-
-
-__all__ = [
-    "usable",
-    "worded",
-]

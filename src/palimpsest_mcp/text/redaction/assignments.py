@@ -9,17 +9,20 @@ from itertools import islice
 
 from .literals import is_secret, is_stand_in, looks_random
 from .names import Name, secret_name
-from .passwords import CALLED, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
+from .passwords import CALLED, CALLED_ALONE, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
 from .patterns import Find, Found, compiled
 from .scan import Ranges
 from .written import (
     COMMANDS,
+    Below,
+    password_below,
     password_in_string,
     password_in_url,
     password_of_command,
     password_unquoted,
     phrase_after,
     told_word,
+    value_below,
 )
 
 _RANK = 5000
@@ -34,22 +37,27 @@ def _any_of(words: tuple[str, ...]) -> str:
 _CORE = (
     r"pass(?:word|wd|phrase|code|wort)?s?|pwd|pw|psk|secrets?|tokens?|keys?|credentials?|creds|auth(?:orization)?|"
     r"jsessionid|phpsessid|sess(?:ion)?[_.-]?id|sid|csrf|xsrf|sig(?:nature)?|mnemonic|phrase|seed|otp|cv[vc]|jwt|pat|"
-    r"bearer|senha|contrase(?:n|ñ)a|kennwort|wachtwoord|密码|パスワード|пароль|비밀번호"
+    r"bearer|senha|contrase(?:n|ñ)a|kennwort|wachtwoord|密码|密碼|パスワード|пароль|비밀번호|"
+    r"hasło|şifre|lösenord|heslo|كلمة (?:المرور|السر)"
 )
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
 _BY_SIGN = (
     rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
-    r"(\s{0,12}[,;{]?\s{0,40}(?:\w{1,20}\s{0,8}=\s{0,3}[\w\"]{1,40}\n\s{0,20}){0,3}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
+    r"(\s{0,12}(?:[,;{]|:\s{0,12}\{?)?\s{0,40}"
+    r"(?:\\{0,15}[\"']?\w{1,20}\\{0,15}[\"']?\s?:\s?\\{0,15}[\"']?\w{1,20}\\{0,15}[\"']?,\s{0,40}){0,2}"
+    r"(?:\w{1,20}\s{0,8}=\s{0,3}[\w\"]{1,40}\n\s{0,20}){0,3}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
     r"\s{0,6}\\{0,15}[\"']?\s{0,6}[:=]|"
     rf"\s{{0,12}}(?::?={{1,3}}>?|:|：|<-|\||>|,)|\s{{1,3}}(?:{_any_of(SAYS)})\s{{0,3}}:?\s|\s?(?:{_any_of(SAYS_WITHOUT_SPACE)}))"
 )
 _BY_SPACE = (
-    rf"(?i)(?:--[\w-]{{0,40}}|\b(?:env|setx|setenv|define|set)[ \t]+[\w.]{{0,40}}|\blogin\s+\S{{1,64}}\s+)"
+    rf"(?i)(?:--[\w-]{{0,40}}|\B-\w{{0,20}}|"
+    r"\b(?:env|setx|setenv|define|set)[ \t]+[\w.]{0,40}|\blogin\s+\S{1,64}\s+)"
     rf"(?:{_CORE})([\w-]{{0,20}})()([ \t]+)|"
     r"\b(?:requirepass|masterauth)()()([ \t]+)"
 )
+_ALONE = tuple(rf"\b{word}" if word[0].isascii() else word for word in CALLED_ALONE)  # \b knows no other letters
 _IN_PROSE = (
-    rf"(?i)(?:{_any_of(CALLED)}|"
+    rf"(?i)(?:{_any_of(CALLED)}|{_any_of(_ALONE)}|"
     r"(?:auth|access|api|bot|bearer)[ _-]?token|(?:api|access|secret|private|signing)[ _-]?key)s?"
     r"(?:[ \t]*\([\w -]{1,20}\))?:?[ \t]"
 )
@@ -66,6 +74,7 @@ _WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
 _NO_WORD = re.compile(
     rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])"
 )  # what begins another field, or is code
+_ID = re.compile(rb"(?:\w{2,8}[:=])?[0-9A-Fa-f-]{6,}$")
 _AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
 _LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = re.compile(
@@ -107,7 +116,7 @@ class Assignments:
                 if match.start() < done:  # inside a value
                     continue
                 if gate == 2:
-                    find, told = _told(text, max(told, match.end()))
+                    find, told = _told(text, max(told, match.end()), phrases=not _is_alone(match.group()))
                 else:
                     find = _value(text, match, runs, by_space=gate == 1)
                 if find:
@@ -172,6 +181,8 @@ def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | 
         return None
     if name.proof == "signature" and separator != b"=":
         return None
+    if not by_space and (below := value_below(text, match.end(), name_start, name_end, separator)):
+        return _below(text, below, name)
     opened = _BEFORE.match(text, match.end(), match.end() + _REACH)
     assert opened  # every part is optional
     quote, left = opened.group("open") or b"", opened.end()
@@ -191,6 +202,14 @@ def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | 
     return Find(left, right, name.kind, _RANK) if is_secret(value, name.proof, quoted=bool(quote)) else None
 
 
+def _below(text: bytes, below: Below, name: Name) -> Find | None:
+    if name.proof == "literal":
+        written = password_below(text, below)
+        return Find(*written, "password", _RANK) if written else None
+    value = text[below.start : min(below.end, below.start + _JUDGED)].decode("utf-8", "replace").strip()
+    return Find(below.start, below.end, name.kind, _RANK) if is_secret(value, name.proof, quoted=False) else None
+
+
 def _password(
     text: bytes,
     left: int,
@@ -205,29 +224,39 @@ def _password(
     if quote:
         written = password_in_string(text, left, _closing(text, left, quote), quote)
     else:
-        written = password_unquoted(text, left, name_start, separator, by_space=by_space)
+        phrases = not _is_alone(text[name_start:name_end])
+        written = password_unquoted(text, left, name_start, separator, by_space=by_space, phrases=phrases)
     if written is None or text[name_start:name_end].endswith(text[written.start : written.end]):
         return None  # handed on under its own name
     return Find(written.start, written.end, "password", _RANK)
 
 
-def _told(text: bytes, place: int) -> tuple[Find | None, int]:
+def _is_alone(name: bytes) -> bool:
+    """Whether it is a name behind which no phrase is looked for."""
+    told = name.decode("utf-8", "replace").lower()
+    return told.startswith(CALLED_ALONE) and not told.startswith(CALLED)
+
+
+def _told(text: bytes, place: int, *, phrases: bool) -> tuple[Find | None, int]:
     """The password or key that the rest of a sentence tells (`the password for bob has been set to …`), and how far
     that was read."""
     sentence = _SENTENCE.match(text, place)
     limit = sentence.end() if sentence else place
-    if phrase := phrase_after(text, place, most_said=_SAID_BESIDE):
+    if phrases and (phrase := phrase_after(text, place, most_said=_SAID_BESIDE)):
         return Find(*phrase, "password", _RANK + 1), phrase.end
     at_its_place = True
     for word in islice(_WORD.finditer(text, place, limit), 7):
         if word.end() == place + _TOLD:  # cut
             break
-        if _NO_WORD.match(word.group()) and text[word.start() - 1 : word.start()] not in (b"'", b'"', b"`"):
-            break
         says = word.group() in _SAYS
-        if says and (phrase := phrase_after(text, word.end() + 1)):
+        quoted = text[word.start() - 1 : word.start()] in (b"'", b'"', b"`")
+        if not says and not quoted and _NO_WORD.match(word.group()):
+            break
+        if phrases and says and (phrase := phrase_after(text, word.end() + 1)):
             return Find(*phrase, "password", _RANK + 1), phrase.end
         left, right = told_word(text, *word.span())
+        if not phrases and _ID.match(text, left, right):  # of a `clave pública`, which opens nothing
+            break
         if is_conspicuous(text[left:right].decode("utf-8", "replace"), at_its_place=at_its_place):
             return Find(left, right, "password", _RANK + 1), right
         place, at_its_place = word.end(), says

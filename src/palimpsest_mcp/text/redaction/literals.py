@@ -5,11 +5,43 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import string
+import tomllib
 from functools import lru_cache
+from importlib import resources
 
-from .letters import bits
 from .names import Proof
 from .patterns import compiled
+
+# How unlikely letters, digits and signs follow one another, in bits.
+
+
+PAIRS = {
+    first + second: int(bits)
+    for first, row in zip(
+        string.ascii_lowercase,
+        tomllib.loads(resources.files(__package__ or "").joinpath("letters.toml").read_text("utf-8"))["pairs"],
+        strict=True,
+    )
+    for second, bits in zip(string.ascii_lowercase, row, strict=True)
+}
+"""What the second letter of a pair says behind the first one, in words."""
+_OF_ONE_KIND = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]+|\d+|[^A-Za-z0-9]")
+
+
+def bits(value: str) -> int:
+    """How much a value says; what a machine drew says more than five bits a character."""
+    said = 0
+    for piece in _OF_ONE_KIND.findall(value):
+        if piece.isdigit():
+            said += 5 + 2 * len(piece)
+        elif piece.isascii() and piece.isalpha():
+            low = piece.lower()
+            said += 7 + sum(PAIRS[low[i : i + 2]] for i in range(len(low) - 1))
+        else:
+            said += 4
+    return said
+
 
 # Short words count at a word's beginning only.
 _STAND_IN = re.compile(

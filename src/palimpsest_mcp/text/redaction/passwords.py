@@ -9,8 +9,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
-from .letters import PAIRS, bits
-from .literals import looks_random, stands_in
+from .literals import PAIRS, bits, looks_random, stands_in
 from .names import COMMON_PASSWORDS
 
 Form: TypeAlias = Literal["string", "plain", "inline"]
@@ -24,6 +23,8 @@ _SENTENCE, _ABOUT, _CODE = frozenset(_DATA["sentence"]), frozenset(_DATA["about"
 _SAID = _ABOUT | frozenset(_DATA["said"])
 CALLED = tuple(_DATA["called"])
 """What a password is called in a sentence."""
+CALLED_ALONE = tuple(_DATA["called_alone"])
+"""The same where no phrase is looked for behind it."""
 SETS = tuple(_DATA["sets"])
 """What stands before it in a sentence besides."""
 SAYS, SAYS_WITHOUT_SPACE = tuple(_DATA["says"]), tuple(_DATA["says_without_space"])
@@ -124,6 +125,16 @@ def is_userinfo(value: str) -> bool:
     if len(value) < 3 or _NOTHING.match(value) or is_reference(value, "string") or value.lower() in _ABOUT:
         return False
     return is_password(value, "string") or not _is_stand_in(value)
+
+
+def is_odd_userinfo(value: str) -> bool:
+    """Whether what stands before the @ of an address is a password though it has signs of paths and queries."""
+    if not is_userinfo(value) or any(is_reference(part, "string") for part in re.split(r"[/?#]", value)):
+        return False
+    if "/" not in value and "=" not in value:  # no path and no query
+        return True
+    odd = any(c in "!$^*~+%" for c in value) or "#" in value.split("/")[0] or looks_random(value)
+    return odd and any(map(str.isdigit, value)) and not re.search(r"[?&]\w+=", value)
 
 
 def is_phrase(value: str, form: Form) -> bool:

@@ -257,8 +257,3 @@ def fits_everything(pattern: Pattern, *, whole: bool) -> bool:
     return fits(b"") is not None or any(
         sum(fits(shape[:length]) is not None for shape in _SHAPES) > _MOST for length in _LENGTHS
     )
-
-
-__all__ = [
-    "fits_everything",
-]

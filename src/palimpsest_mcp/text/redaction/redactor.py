@@ -86,11 +86,6 @@ class RuleRedactor:
             finds = self._found_near(raw, places)
         return Redacted(text=raw.decode("utf-8", "surrogatepass") if counts else text, counts=dict(counts))
 
-    def final_check(self, data: bytes | str) -> dict[str, int]:
-        """Spans of bytes about to be written that would still be masked, counted by kind; empty: write them."""
-        text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-        return dict(Counter(find.kind for find in self._finds(text.encode("utf-8", "surrogatepass"))))
-
     def _finds(self, raw: bytes) -> list[Find]:
         """Finds in order of place, disjoint, without what is allowed or a mark already."""
         if not raw:
@@ -359,9 +354,3 @@ def _allowed(source: str, number: int) -> Pattern:
             next="Write the exact text that may stay, or what it begins and ends with.",
         )
     return pattern
-
-
-__all__ = [
-    "RuleRedactor",
-    "open_redactor",
-]

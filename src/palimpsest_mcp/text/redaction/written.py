@@ -7,7 +7,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from .passwords import ENDS, MOST_SAID, QUOTES, Form, is_password, is_reference, is_userinfo, told_phrase
+from .passwords import (
+    ENDS,
+    MOST_SAID,
+    QUOTES,
+    Form,
+    is_conspicuous,
+    is_drawn,
+    is_odd_userinfo,
+    is_password,
+    is_reference,
+    is_userinfo,
+    told_phrase,
+)
 
 _JUDGED = 128  # bytes of a value that are enough to tell what it is
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
@@ -31,9 +43,42 @@ _STRING_ENDS = re.compile(rb"""\\+["'`]|["'`](?=[\])},:;>\s\\]|$)""")
 _AFTER_QUOTE = re.compile(rb"""(?:'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"`,;)\]}]){1,200}""")
 _HIDDEN = re.compile(rb"(?:\xff+|\[[\w .-]{3,40}\]|\([a-z][a-z ]{2,40}\)|<[\w -]{3,40}>|\*{3,})[ \t]+(?=\S)")
 _USERINFO = re.compile(rb"""([^\s/?#"'<>|`\\]{1,300})@(?=[A-Za-z0-9\[{$%_.-])""")
+# The same with `/`, `?` or `#` in the password, which an address must spell out, and people do not: up to its first @,
+# and on to a further one where no host ends the first.
+_WIDE_USERINFO = re.compile(
+    rb"""((?:[^\s"'<>|`\\@/?#]|@(?![A-Za-z0-9\[{$%_.-])){0,100}[/?#][^\s"'<>|`\\@]{0,200}(?:@[^\s"'<>|`\\@/?#]{1,100}){0,3})@(?=[A-Za-z0-9\[{$%_.-])"""
+)
+_HOST_AND_MORE = re.compile(rb"""[^\s"'<>|`\\@/?#]{1,100}[?#][^\s"'<>|`\\@/]{0,200}@(?=[A-Za-z0-9\[{$%_.-])""")
+# A port, or its place, behind a host; and a drive.
+_PORT = re.compile(rb"(?:\d{1,5}|[$%{]\S*|(?i:\w{0,20}port\w{0,20}))/")
+_PORT_OF_HOST = re.compile(rb"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}[?#]|[A-Za-z]:/")
+_LONGEST_HEREDOC = 600  # bytes in which its end is looked for
+_HEREDOC = re.compile(
+    rb"""[ \t]{0,20}\\{0,7}["']?(?:\$\([ \t]{0,4}cat[ \t]{1,4})?<{2,3}[~-]?[ \t]?"""
+    rb"""\\{0,7}["']?(?P<tag>[A-Za-z_]\w{0,30})"""
+    rb"""\\{0,7}["']?[ \t]{0,8}\r?\n[ \t]{0,60}"""
+)
+_NEXT_LINE = re.compile(
+    rb"""[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]*\d{1,6}[\t:|]|[+>-](?=[ \t]{2}))?(?P<indent>[ \t]{0,60})"""
+    rb"""(?P<value>[^\s"'`|>\[{&*@-][^\s"'`]{3,200})[ \t]*(?:#[^\n]{0,80})?(?=\r|\n|$)"""
+)
+_NAME_BEGINS = re.compile(
+    rb"""(?:^|[\n\r"'])(?:[ \t]*\d{1,6}[\t:|]|[+>-](?=[ \t]{2}))?(?P<indent>[ \t]*)(?:-[ \t]+)?"""
+    rb"""(?:[A-Za-z]{2,12} ){0,3}$"""
+)
+_IS = tuple(word.encode() for word in ("是", "为", "為"))
+_NOT_TOLD = re.compile(rb"[ \t]?\d*[\x80-\xff]")  # these say much else in front of a word of their own script
 _SHELL_WORD = re.compile(rb"""(?:\\{0,3}'[^'\n]{0,400}'|\\{0,3}"(?:[^"\\\n]|\\.){0,400}"|\\.|[^\s'"\\]){1,400}""")
 _GLUED, _SPACED = re.compile(rb"\s-p(?=[^\s-])"), re.compile(rb"\s(?:-p[ =]?|--pass[ =])(?=[^\s-])")
 _AFTER_LOGIN = re.compile(rb"\b(?:login|upload)\b[^\n]{0,200}?\s-p[ =]?(?=[^\s-])")
+_CAPITAL_P, _MONGO = (
+    re.compile(rb"\s-P ?(?=[^\s-])"),
+    re.compile(rb"\s-p ?(?!\S*:\d+(?:\s|$)|\d+(?:\s|$)|\S*PORT)(?=[^\s-])"),
+)
+_HTPASSWD = re.compile(  # flags, the file, which -n does without, and the user
+    rb"\s(?:-[A-Za-z]+\s+(?:\d+\s+)?){0,4}(?:-\w*n\w*b\w*|-\w*b\w*n\w*|-\w*b\w*(?P<file>))\s+"
+    rb"(?:-[A-Za-z]+\s+(?:\d+\s+)?){0,4}(?(file)[^\s-]\S*\s+)[^\s-]\S*\s+(?=\S)"
+)
 _SHORT_OPTIONS = {
     **dict.fromkeys((b"mysql", b"mysqldump", b"mysqladmin", b"mariadb"), _GLUED),
     b"sshpass": _SPACED,
@@ -43,6 +88,11 @@ _SHORT_OPTIONS = {
     **dict.fromkeys(
         (b"ldapsearch", b"ldapmodify", b"ldapadd", b"ldappasswd", b"ldapwhoami"), re.compile(rb"\s-w ?(?=[^\s-])")
     ),
+    **dict.fromkeys((b"sqlcmd", b"bcp", b"osql", b"unzip", b"zip", b"mosquitto_pub", b"mosquitto_sub"), _CAPITAL_P),
+    **dict.fromkeys((b"mongo", b"mongosh", b"mongodump", b"mongorestore", b"mongoexport", b"mongoimport"), _MONGO),
+    **dict.fromkeys((b"7z", b"7za", b"7zz"), _GLUED),
+    b"htpasswd": _HTPASSWD,
+    b"ConvertTo-SecureString": re.compile(rb"\s(?:-(?:String|AsPlainText|Force)\s+){0,3}(?=[^\s(-])"),
     b"redis-cli": re.compile(rb"\s-a ?(?=[^\s-])"),
 }  # fmt: skip
 COMMANDS = tuple(name.decode() for name in _SHORT_OPTIONS)
@@ -75,7 +125,9 @@ def password_in_string(text: bytes, left: int, right: int, quote: bytes) -> Writ
     return Written(left, right) if is_password(value, "string") else None
 
 
-def password_unquoted(text: bytes, left: int, name_start: int, separator: bytes, *, by_space: bool) -> Written | None:
+def password_unquoted(
+    text: bytes, left: int, name_start: int, separator: bytes, *, by_space: bool, phrases: bool
+) -> Written | None:
     """The password that begins at `left`, where the format of the place around its name says that it ends."""
     line_start = max(text.rfind(b"\n", max(0, name_start - 200), name_start) + 1, name_start - 200, 0)
     before = text[line_start:name_start]
@@ -100,7 +152,9 @@ def password_unquoted(text: bytes, left: int, name_start: int, separator: bytes,
     if _NAME_AGAIN.match(text, left, run.end()):  # which is read by itself
         return None
     said = separator[:1] not in b"=:,<>|"
-    if not by_space and (begins or separator != b"="):
+    if separator in _IS and _NOT_TOLD.match(text, left):
+        return None
+    if phrases and not by_space and (begins or separator != b"="):
         whole = _whole_line(text, left)
         if whole > run.end() and (found := _first_or_rest(text, left, whole, said=said)):
             return found
@@ -120,11 +174,48 @@ def password_unquoted(text: bytes, left: int, name_start: int, separator: bytes,
     return written
 
 
+class Below(NamedTuple):
+    """A value that stands in the lines under its name."""
+
+    start: int
+    end: int
+    form: Form
+
+
+def value_below(text: bytes, left: int, name_start: int, name_end: int, separator: bytes) -> Below | None:
+    """The value of a heredoc that opens at `left`, or the word that is all of the next line under `name:`."""
+    if heredoc := _HEREDOC.match(text, left, left + _REACH):
+        end = re.compile(rb"\n[ \t]*" + heredoc.group("tag") + rb"\b").search(
+            text, heredoc.end() - 1, left + _LONGEST_HEREDOC
+        )
+        return Below(heredoc.end(), max(heredoc.end(), end.start()), "string") if end else None
+    if separator != b":" or not (line := _NEXT_LINE.match(text, left, left + _JUDGED * 4)):
+        return None
+    before = _NAME_BEGINS.search(text, max(0, name_start - 80), name_start)
+    if before is None or _FIELD.match(line.group("value")):
+        return None
+    of_one = len(line.group("indent")) > len(before.group("indent")) and text[name_end - 1 : name_end] not in b"sS"
+    return Below(*line.span("value"), "plain" if of_one else "inline")
+
+
+def password_below(text: bytes, below: Below) -> Written | None:
+    """The password in the lines under its name."""
+    value = text[below.start : below.end].strip()
+    start = below.start + text[below.start : below.end].find(value)
+    told = _text(text, start, start + len(value))
+    odd = is_conspicuous(told) if below.form == "inline" else b" " not in value and is_password(told, below.form)
+    if not odd or (below.form != "string" and value[-1:] in b",;({:" and not is_drawn(told)):
+        return None
+    return Written(start, start + len(value))
+
+
 def password_in_url(text: bytes, left: int) -> Written | None:
     """The password of an address whose user ends before `left`."""
     found = _USERINFO.match(text, left)
     if not found:
-        return None
+        return _wide_password(text, left)
+    if (more := _HOST_AND_MORE.match(text, found.end())) and _is_wide(text[left : more.end() - 1]):
+        return Written(left, more.end() - 1)
     value = found.group(1).replace(b"\xff", b"")
     if not is_userinfo(value.decode("utf-8", "replace")) or not is_userinfo(
         unquote_to_bytes(value).decode("utf-8", "replace")
@@ -133,9 +224,27 @@ def password_in_url(text: bytes, left: int) -> Written | None:
     return Written(*found.span(1))
 
 
+def _wide_password(text: bytes, left: int) -> Written | None:
+    """The same where the password has signs that end the part of an address with users and hosts."""
+    user = text.rfind(b"/", max(0, left - _JUDGED), left) + 1
+    if _PORT.match(text, left, left + _JUDGED) or _PORT_OF_HOST.match(text, user, left + _JUDGED):
+        return None
+    found = _WIDE_USERINFO.match(text, left)
+    return Written(*found.span(1)) if found and _is_wide(found.group(1)) else None
+
+
+def _is_wide(value: bytes) -> bool:
+    """Whether it is no path or fragment behind a host: it must be conspicuous, and no address itself."""
+    value = value.replace(b"\xff", b"")
+    return b"://" not in value and is_odd_userinfo(value.decode("utf-8", "replace"))
+
+
 def password_of_command(text: bytes, command: bytes, left: int, right: int) -> Iterator[Written]:
     """Passwords after the short options of a command; its line goes from `left` to `right`."""
     option = _SHORT_OPTIONS[command]
+    begins = left - len(command)
+    if text[max(0, begins - 1) : begins] in (b".", b"-"):  # the end of another name: `backup.zip`
+        return
     for found in option.finditer(text, left, right):
         word = _SHELL_WORD.match(text, found.end(), right)
         if word is None:

@@ -203,11 +203,3 @@ def _line_at(text: str, place: int) -> str:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-__all__ = [
-    "Outcome",
-    "READ_CHARS",
-    "conclusion",
-    "outcome_of",
-]

@@ -272,9 +272,3 @@ def _bracketed(found: re.Match[str]) -> str:
     if not _COMMA_OF_LIST.search(inner) or any(_ATOM.fullmatch(one) is None for one in inner.split(",")):
         return found[0]
     return text[start] + inner.replace(",", "\t") + text[end - 1]
-
-
-__all__ = [
-    "fields_apart",
-    "view",
-]

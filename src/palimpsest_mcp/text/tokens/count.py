@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import msgspec
@@ -195,10 +195,6 @@ class ModelCounter:
     def count(self, text: str) -> int:
         """Tokens of one text. Special-token spellings are plain text; a lone surrogate counts as U+FFFD."""
         return (self._raw.count(text) * self._percent + 50) // 100 if text else 0
-
-    def count_many(self, texts: Sequence[str]) -> list[int]:
-        """One count a text, in order. A plain loop: threads were measured to be slower at these sizes."""
-        return [self.count(text) for text in texts]
 
     def count_content(self, content: Content | None) -> int:
         """Tokens of an item's content, without the per-result overhead.
