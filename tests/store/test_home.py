@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest_mcp.errors import StoreNewer, StoreUnusable, WriteFailed
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.disk import RealDisk
+from palimpsest_mcp.store.disk import Found, RealDisk
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, record
 
 pytestmark = pytest.mark.anyio
@@ -202,3 +202,20 @@ async def test_a_home_that_a_newer_program_makes_after_we_looked_is_refused(tmp_
     (tmp_path / "home" / "VERSION").write_text("2\n")
     with pytest.raises(StoreNewer):
         await store.ledger.observe(S1, [applied(1)])
+
+
+async def test_a_store_that_another_process_makes_while_we_look_is_one(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+
+    class MadeMeanwhile(RealDisk):
+        def scan(self, folder: str) -> list[tuple[str, Found]]:
+            if folder == str(home) and not (home / "VERSION").exists():
+                (home / "VERSION").write_text("1\n")
+                (home / "new-in-the-next-version").mkdir()
+                return [one for one in super().scan(folder) if one[0] != "VERSION"]
+            return super().scan(folder)
+
+    store = DiskStore(home, disk=MadeMeanwhile())
+    await store.ledger.create(S1, info_of(S1))
+    await store.aclose()

@@ -206,13 +206,17 @@ def is_of_something_else(disk: Disk, root: str) -> bool:
     Raises:
         OSError: it cannot be read.
     """
-    if disk.look(os.path.join(root, VERSION)) is not None:
+    version = os.path.join(root, VERSION)
+    if disk.look(version) is not None:
         return False
     here = dict(disk.scan(root))
     session, secret = here.get(SESSIONS), here.get(SECRET)
     if (session and session.kind == "folder") or (secret and secret.size == SECRET_BYTES):
         return False
-    return any(name not in _BEFORE_A_STORE and not name.startswith(_SPARE) for name in here)
+    others = any(name not in _BEFORE_A_STORE and not name.startswith(_SPARE) for name in here)
+    return (
+        others and disk.look(version) is None
+    )  # `VERSION` is written first: the store may be younger than our first look
 
 
 def _refuse_unfit(found: Found) -> None:
