@@ -199,3 +199,17 @@ async def test_a_purge_needs_something_that_can_be_meant(p: Palimpsest, session:
     for matching, regex in (("", ""), ("", "("), ("", "x*"), ("a", "b")):
         with pytest.raises(InvalidArgument):
             await p.purge(matching=matching, regex=regex)
+
+
+async def test_a_result_that_was_purged_alone_gets_its_mark_and_its_neighbours_their_digests(
+    p: Palimpsest, session: MakeSession
+) -> None:
+    messages = session(20)
+    await p.compact_messages(messages, session_id="s", target=0.4, force=True)
+    batches = [await p.restore_batch("s", one.batch_id, noted=False) for one in await p.list_offloaded("s")]
+    several = next(originals for originals in batches if len(originals) > 1)
+    await p.purge(matching=max(several[0].data.decode().splitlines(), key=len), dry_run=False)
+    again = await p.compact_messages(messages, session_id="s", target=0.4, force=True)
+    text = json.dumps(again.messages)
+    assert "[purged]" in text and not any("no whole record" in note for note in again.report.notes)
+    assert not any(json.dumps(one.data.decode())[1:-1] in text for one in several)

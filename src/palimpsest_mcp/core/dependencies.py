@@ -1,4 +1,4 @@
-"""What every use case is given: the store, the pure engines' partners, clock and chance. Built once, by the app."""
+"""What every use case is given: the store, the pure engines' partners, clock and chance. Built once, in `wiring`."""
 
 from __future__ import annotations
 

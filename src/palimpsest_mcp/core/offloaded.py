@@ -14,6 +14,7 @@ import msgspec
 
 from ..context.fold import Fold
 from ..context.identity import names_of
+from ..context.tombstones import PURGED
 from ..context.view import Sizes, inherited_holders, present_items, settle_holders, sizes, standing_holders, view
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
@@ -163,8 +164,8 @@ class Offloaded:
             standing: by a name of the caller's, the batch and what its commit says of the item.
 
         Returns:
-            By the same names. One is missing where no copy of its text is whole: a record that was put together again
-            from the originals alone has no digest.
+            By the same names, `PURGED` for what was removed since. One is missing where no copy of its text is whole: a
+            record that was put together again from the originals alone has no digest.
         """
         records: dict[str, OffloadRecord | None] = {}
         found: dict[str, str] = {}
@@ -179,7 +180,7 @@ class Offloaded:
                     records[batch_id] = None
             record = records[batch_id]
             part = next((record.part(one) for one in record.items if one.id == item.id), None) if record else None
-            if part is not None and content_sha256(part) == item.part_sha256:
+            if part is not None and (content_sha256(part) == item.part_sha256 or part == PURGED):
                 found[name] = part
         return found
 
