@@ -1,0 +1,7 @@
+"""How texts are read: each reader claims the lines that it understands, in this order; prose takes what is left."""
+
+from __future__ import annotations
+
+from ..records import Reader
+
+READERS: tuple[Reader, ...] = ()
