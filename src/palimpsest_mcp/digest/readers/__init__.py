@@ -3,5 +3,8 @@
 from __future__ import annotations
 
 from ..records import Reader
+from .prose import PROSE
+
+__all__ = ["PROSE", "READERS"]
 
 READERS: tuple[Reader, ...] = ()
