@@ -22,7 +22,9 @@ _CUT_LINE, _CUT_CELL = 240, 160
 CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
-_POSES = re.compile(r"\s|» |…|\[(?:item |names\]|\d[\d,]* of |all |columns |=|[^\]]*restore_batch |summary by |\d+ results?\b)")
+_POSES = re.compile(
+    r"\s|» |…|\[(?:item |names\]|\d[\d,]* of |all |columns |=|[^\]]*restore_batch |summary by |\d+ results?\b)"
+)
 _GAP = re.compile(r"(?<=[\s,;|)\]}>])|(?=\s)")
 
 
@@ -67,12 +69,13 @@ class Block(msgspec.Struct):
 
 
 def encoded(
-    reading: Reading, free: Sequence[int], narrow: dict[int, tuple[int, ...]] | None = None
+    reading: Reading, free: Sequence[int], alike: Sequence[int], narrow: dict[int, tuple[int, ...]] | None = None
 ) -> tuple[list[Unit], list[Block]]:
     """Everything that can be chosen, in source order.
 
     Args:
         free: the records that may be.
+        alike: those of them that may be rows of a template.
         narrow: table -> its columns that are shown, where not all of them are.
     """
     units: list[Unit] = []
@@ -84,7 +87,7 @@ def encoded(
     for table, members in rows.items():
         _add_table(reading, table, members, (narrow or {}).get(table), units, blocks)
     free = [n for n in free if reading.records[n].table < 0 and reading.records[n].text]
-    templates = mined(reading.records, free)
+    templates = mined(reading.records, [n for n in alike if reading.records[n].table < 0 and reading.records[n].text])
     covered = {n for template in templates for one, _ in template.rows for n in one}
     for template in templates:
         _add_template(template, units, blocks)
@@ -106,7 +109,9 @@ def _add_table(
     names = (*table.columns, *[""] * (width - len(table.columns)))
     shown = list(range(width)) if narrow is None else list(narrow)
     separator = _separator([*names, *(cell for row in cells for cell in row)])
-    same = [c for c in shown if len(members) >= _CONSTANT and len({row[c] if c < len(row) else "" for row in cells}) == 1]
+    same = [
+        c for c in shown if len(members) >= _CONSTANT and len({row[c] if c < len(row) else "" for row in cells}) == 1
+    ]
     same = same if len(same) < len(shown) else same[1:]
     vary = [c for c in shown if c not in same]
     lines: list[str] = []
@@ -142,9 +147,10 @@ def _cell(text: str) -> str:
 
 def _line(record: Record, number: int) -> Unit:
     text = record.text
-    if len(text) <= _LONG or record.kind == "claim":
+    most, kept = (_CUT_CELL, _CUT_CELL) if record.kind == "outcome" else (_LONG, _CUT_LINE)
+    if len(text) <= most or record.kind == "claim":
         return Unit((number,), text)
-    return Unit((number,), f"{_piece(text, _CUT_LINE)} {CUT}", cut=True)
+    return Unit((number,), f"{_piece(text, kept)} {CUT}", cut=True)
 
 
 def _piece(text: str, width: int) -> str:

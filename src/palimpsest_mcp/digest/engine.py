@@ -6,18 +6,19 @@ can show nothing but how it went, a pointer with its outcome and its shape; refu
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from ..errors import DigestRefused
-from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Verification
+from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, RecordCount, SpecificCounts, Verification
+from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
-from .blocks import encoded, escaped
 from .fill import Filling, Item, printed
-from .manifest import header, item_note
+from .manifest import BRIEF_ITEM, header, item_note
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
 from .rank import Need
 from .source import Source
@@ -34,6 +35,8 @@ _OUTCOME = 160
 """Characters of an outcome line that are shown at every budget: 15 to 25 tokens for most (D17)."""
 _SHAPE = 100
 """Characters of what a pointer says that it held."""
+_NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
+"""Kinds of records that are counted as others."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _FULL, _COLUMNS = 0.6, 4
@@ -141,7 +144,7 @@ class Attempt:
             names=() if twin >= 0 else need.names(source.lines),
             twin=twin,
         )
-        item.encode(source.reading)
+        item.encode(source)
         return item
 
     def _specs_in(
@@ -190,7 +193,9 @@ class Attempt:
                     break
                 left -= cost
                 kept.discard(column)
-            found[block.table] = tuple(sorted(kept | {c for c in range(len(item.records[rows[0]].cells)) if c in block.same}))
+            found[block.table] = tuple(
+                sorted(kept | {c for c in range(len(item.records[rows[0]].cells)) if c in block.same})
+            )
         return found
 
     # -- selection ---------------------------------------------------------------------------------------------------
@@ -212,14 +217,26 @@ class Attempt:
         draft = self._fitted(filling, request.budget_tokens, fixed)
         draft = self._with_fewer_columns(filling, draft, fixed)
         missing = self._first - filling.seen
-        if request.ceiling_tokens > request.budget_tokens and missing:
-            grown = self._fitted(filling, request.ceiling_tokens, fixed, wanted=missing)
+        poor = self._in_view(draft) < request.min_shown
+        if request.ceiling_tokens > request.budget_tokens and (missing or poor):
+            grown = self._fitted(filling, request.ceiling_tokens, fixed, None if poor else missing)
             if grown.tokens > draft.tokens:
                 grown.notes.append(f"budget grew from {request.budget_tokens} to {grown.tokens} tokens")
             draft = grown
         if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
             return None
         return draft
+
+    def _in_view(self, draft: Draft) -> float:
+        """Share of the batch's specifics in view, each by what showing it is worth."""
+        values = [item.values for item in self._items]
+        every = sum(sum(one.values()) for one in values)
+        seen = sum(
+            value[numbers[n]]
+            for value, numbers, check in zip(values, self._shared.numbers, draft.checks, strict=True)
+            for n in (*check.shown, *check.elsewhere)
+        )
+        return seen / every if every else 1.0
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
         """The same with fewer columns of wide tables, where that shows more of what is likely to be needed."""
@@ -230,7 +247,7 @@ class Attempt:
         kept = [(item.units, item.blocks, item.taken, item.listed, item.forced) for item in self._items]
         for item, source, columns in zip(self._items, self._sources, narrow, strict=True):
             if columns:
-                item.encode(source.reading, columns)
+                item.encode(source, columns)
         other = self._fitted(filling, self._request.budget_tokens, fixed)
         if filling.gained() > before and other.tokens <= self._request.budget_tokens:
             return other
@@ -238,9 +255,7 @@ class Attempt:
             item.units, item.blocks, item.taken, item.listed, item.forced = units, blocks, taken, listed, forced
         return draft
 
-    def _fitted(
-        self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None
-    ) -> Draft:
+    def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
         room = budget - fixed
         available = room
@@ -278,13 +293,16 @@ class Attempt:
             lines = [DigestLine(kind, text) for kind, text in printed(item)]  # pyright: ignore[reportArgumentType]
             check = check_part(facts, lines)
             if check.bad_lines:
-                notes += [f"item {number + 1}: a line was taken out ({rule})" for rule in sorted(set(check.bad_lines.values()))]
+                notes += [
+                    f"item {number + 1}: a line was taken out ({rule})"
+                    for rule in sorted(set(check.bad_lines.values()))
+                ]
                 lines = [line for n, line in enumerate(lines) if n not in check.bad_lines]
                 check = check_part(facts, lines)
             bodies.append(lines)
             checks.append(check)
         settle(self._shared, checks, self._request.batch_id)
-        counts = counted(self._facts, checks, self._redacted)
+        counts = msgspec.structs.replace(counted(self._facts, checks, self._redacted), records=self._records())
         parts, tokens = self._headed(bodies, counts)
         return Draft(bodies, checks, counts, parts, tokens, notes)
 
@@ -296,7 +314,7 @@ class Attempt:
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = tokens = 0
         for guess in range(4):
-            head = DigestLine("note", header(request, counts, self._shown(), said if guess < 3 else 0))
+            head = DigestLine("note", header(request, counts, said if guess < 3 else 0))
             tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
             if tokens == said:
                 break
@@ -309,38 +327,35 @@ class Attempt:
         )
         return made, tokens
 
-    def _shown(self) -> dict[str, tuple[int, int]]:
+    def _records(self) -> dict[str, RecordCount]:
         """Records of the batch by kind: how many are shown, of how many."""
-        found: dict[str, tuple[int, int]] = {}
+        shown, total = Counter[str](), Counter[str]()
         for item in self._items:
-            shown = {n for number in item.taken for n in item.units[number].records}
+            taken = {n for number in item.taken for n in item.units[number].records}
             for n, record in enumerate(item.records):
-                noun = "rows" if record.table >= 0 else "errors" if record.kind == "error" else "lines"
-                if record.kind != "noise":
-                    one = found.get(noun, (0, 0))
-                    found[noun] = (one[0] + (n in shown), one[1] + 1)
-        return found
+                noun = _NOUNS.get(record.kind, record.kind) if record.text else "noise"
+                total[noun] += 1
+                shown[noun] += n in taken
+        return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
 
     def _note(self, number: int) -> list[DigestLine]:
         item, source = self._items[number], self._request.sources[number]
-        bare = item.taken <= set(item.forced) and not item.listed
+        bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
         if len(self._items) == 1 and not bare:
             return []
-        return [
-            DigestLine(
-                "note",
-                item_note(source, number + 1, len(self._sources[number].lines), self._shape(number) if bare else ""),
-            )
-        ]
+        brief = self._request.budget_tokens < BRIEF_ITEM * len(self._items)
+        lines = sum(bool(line.strip()) for line in self._sources[number].lines)
+        note = item_note(source, number + 1, lines, brief=brief, shape=self._shape(item) if bare else "")
+        return [DigestLine("note", note)]
 
-    def _shape(self, number: int) -> str:
-        """What an item held, for a pointer: its largest block."""
-        blocks = self._items[number].blocks
-        if not blocks:
-            return "nothing else shown"
-        block = max(blocks, key=lambda one: one.total)
-        head = block.head[:_SHAPE]
-        return f"{block.total:,} {block.noun} {head}".replace("[", "(").replace("]", ")").strip()
+    def _shape(self, item: Item) -> str:
+        """What a result held of which nothing but its outcome is shown: its largest table, or how many of what."""
+        tables = [block for block in item.blocks if block.table >= 0]
+        if tables:
+            block = max(tables, key=lambda one: one.total)
+            return f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+        kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
+        return ", ".join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or "nothing more"
 
     def _violations(self, draft: Draft) -> tuple[str, ...]:
         request = self._request
@@ -380,11 +395,13 @@ class Attempt:
 
 def mark_outcomes(records):
     import re
-    O=re.compile(r"(?i)passed|failed|error|exit code|success|not found|created|edited|updated|refused")
-    n=0
+
+    O = re.compile(r"(?i)passed|failed|error|exit code|success|not found|created|edited|updated|refused")
+    n = 0
     for r in records:
-        if r.table<0 and r.kind=="line" and len(r.text)<200 and O.search(r.text) and n<2:
-            r.kind="outcome"; n+=1
+        if r.table < 0 and r.kind == "line" and len(r.text) < 200 and O.search(r.text) and n < 2:
+            r.kind = "outcome"
+            n += 1
 
 
 def _limited(request: DigestRequest) -> DigestRequest:

@@ -7,14 +7,17 @@ above it. Deterministic: ties go to the earlier item, then to the earlier place.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 from .blocks import Block, Unit, encoded, escaped
 from .rank import Need
-from .records import Reading, Record, Table
+from .records import Record, Table
+from .source import Source
 
 _SHARED = 8
 """Rows that a block, or a heading, is expected to have below it: each is charged its share of what stands above."""
@@ -22,6 +25,12 @@ _HEAD = 8
 """Tokens of the count before the columns of a block, about."""
 _NAMES = 4
 """Tokens of `[names]` with its line break."""
+OUTCOMES = 2
+"""Records of how a result went that are shown at every budget."""
+_NO_TEMPLATES = frozenset({"code"})
+"""Forms in which lines that are alike are an accident."""
+_SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
+"""A line without a word of two letters, or one of another script, says nothing."""
 _WORTH = 0.004
 """Gain a token from which a line is worth its place where there is room."""
 
@@ -62,7 +71,9 @@ class Item:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = reading.tables
         self.units, self.blocks = encoded(reading, self.free, narrow)
-        self.forced = tuple(n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")[:2]
+        self.forced = tuple(n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")[
+            :2
+        ]
         self.clear()
 
     def specs_of(self, unit: Unit) -> set[int]:
@@ -188,6 +199,8 @@ class Filling:
     def _rate(self, item: Item, number: int) -> float:
         """Gain a token, with a share of what stands above."""
         unit = item.units[number]
+        if not any(_SAYS.search(item.records[n].text) for n in unit.records):
+            return 0.0
         fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
         times = item.alike[unit.block] if unit.block >= 0 else 0
         gain = self._gain(item, unit, fresh, times)
@@ -318,9 +331,15 @@ def _runs(texts: Sequence[str]) -> list[str]:
     found: list[list[str]] = []
     for text in texts:
         last = found[-1][-1] if found else ""
-        if last and len(last) == len(text) and int(text) == int(last) + 1:
-            found[-1].append(text)
-        elif last and len(last) < len(text) and last[0] != "0" and int(text) == int(last) + 1:
+        if (
+            last
+            and len(last) == len(text)
+            and int(text) == int(last) + 1
+            or last
+            and len(last) < len(text)
+            and last[0] != "0"
+            and int(text) == int(last) + 1
+        ):
             found[-1].append(text)
         else:
             found.append([text])

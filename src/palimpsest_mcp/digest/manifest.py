@@ -1,16 +1,15 @@
 """Our own lines in a digest: its header, and what names an item. Everything else in it is the source's.
 
-    [3 results, 9,412 → 655 tokens · shows 12 of 70 rows, 41 of 130 specifics · all of it: restore_batch s7f3k offload_0007]
-    [12 of 70 rows shown · all of it: restore_batch s7f3k offload_0007]                     (one small result)
-    [item 2 Bash git log --stat: 340 lines]
-    [item 2 Bash ls: 340 lines; pointer: 70 rows code|name|pct]
-    [summary by MODEL, wording not verified: 3 lines]      (the next three lines are its own wording)
+[3 results, 9,412 → 655 tokens · shows 12 of 70 rows, 41 of 130 specifics · all of it: restore_batch s7f3k offload_0007]
+[12 of 70 rows shown · all of it: restore_batch s7f3k offload_0007]                     (one small result)
+[item 2 Bash git log --stat: 340 lines]
+[item 2 Bash ls: 340 lines; pointer: 70 rows code|name|pct]
+[summary by MODEL, wording not verified: 3 lines]      (the next three lines are its own wording)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from ..models.records import DigestRequest, DigestSource, SpecificCounts
 from ..models.text import counted
@@ -21,29 +20,26 @@ _TARGET = 32
 """Characters of an item's target in its note."""
 _BRIEF = 400
 """Tokens of a digest below which its header says only what it shows, and how the rest comes back."""
+BRIEF_ITEM = 110
+"""Tokens of a digest an item below which the call above its part says what it was."""
 _NOUNS = 2
 """Kinds of records that the header counts one by one."""
 _SPACE = re.compile(r"\s+")
-Shown = Mapping[str, tuple[int, int]]
-"""Kind of record -> how many are shown, and of how many."""
 
 
-def header(request: DigestRequest, counts: SpecificCounts, shown: Shown, tokens: int) -> str:
-    """The first line of a batch's first part.
-
-    Args:
-        shown: rows, hits and other records that are counted.
-        tokens: of the whole digest; 0 where it is not said.
-    """
+def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
+    """The first line of a batch's first part. `tokens`: of the whole digest; 0 where it is not said."""
     results = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     brief = request.budget_tokens < _BRIEF
     if not brief and tokens:
-        said.append(f"{counted(results, 'result')}, {sum(s.tokens for s in request.sources):,} → {counted(tokens, 'token')}")
+        said.append(
+            f"{counted(results, 'result')}, {sum(s.tokens for s in request.sources):,} → {counted(tokens, 'token')}"
+        )
     elif results > 1:
         said.append(counted(results, "result"))
-    some = sorted(shown.items(), key=lambda one: (-one[1][1], one[0]))[: 1 if brief else _NOUNS]
-    parts = [f"{n:,} of {total:,} {noun}" for noun, (n, total) in some]
+    some = sorted(counts.records.items(), key=lambda one: (-one[1].total, one[0]))[: 1 if brief else _NOUNS]
+    parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
     if not brief or not parts:
         parts.append(f"{counts.shown:,} of {counts.total:,} specifics")
     said.append(f"shows {', '.join(parts)}")
@@ -56,19 +52,22 @@ def header(request: DigestRequest, counts: SpecificCounts, shown: Shown, tokens:
     return f"[{' · '.join(said)}]"
 
 
-def item_note(source: DigestSource, number: int, lines: int, shape: str = "") -> str:
+def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = False, shape: str = "") -> str:
     """The first line of an item's part (after the header, in the first part): what it was, and how big.
 
     Args:
-        shape: what it held, where it is a pointer.
+        brief: leave out what the call above the part says.
+        shape: what it held, where nothing of that is shown.
     """
-    target = source.action.target if source.action else ""
-    target = _clean(target or source.title or source.url, _TARGET)
-    name = " ".join(part for part in (f"item {number}", _clean(source.tool_name or source.kind, 40), target) if part)
+    name = f"item {number}"
+    if not brief:
+        target = source.action.target if source.action else ""
+        target = _clean(target or source.title or source.url, _TARGET)
+        name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [counted(lines, "line") if lines > 1 else counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted else []
-    return f"[{name}: {', '.join(facts)}{f'; pointer: {shape}' if shape else ''}]"
+    return f"[{name}: {', '.join(facts)}{f'; not shown: {shape}' if shape else ''}]"
 
 
 def prose_note(author: str, lines: int, *, about: str = "") -> str:

@@ -1,43 +1,67 @@
 """Stand-in until the independent verification is there."""
+
 from __future__ import annotations
-import json
+
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from ..models import text as nouns
 from ..models.items import Specific
-from ..models.records import ClassCount, DigestLine, DigestPart, SpecificCounts, DigestSource
-from ..ports.text import Registry
+from ..models.records import ClassCount, DigestPart, SpecificCounts
 from .records import plain
-CHECKS=("counts",)
-PROSE_SHARE=0.4
-SLACK=1.05
+
+CHECKS = ("counts",)
+PROSE_SHARE = 0.4
+SLACK = 1.05
+
+
 class Facts:
     def __init__(self, source, registry):
-        self.source=source; self.registry=registry
-        text=plain(source.text)
-        spans=registry.spans(text)
-        known={}
-        for s in spans: known.setdefault((s.cls,s.text),Specific(s.cls,s.text,s.key))
-        self.specs=list(known.values())
-def facts_of(source, registry): return Facts(source, registry)
+        self.source = source
+        self.registry = registry
+        text = plain(source.text)
+        spans = registry.spans(text)
+        known = {}
+        for s in spans:
+            known.setdefault((s.cls, s.text), Specific(s.cls, s.text, s.key))
+        self.specs = list(known.values())
+
+
+def facts_of(source, registry):
+    return Facts(source, registry)
+
+
 @dataclass
 class PartCheck:
-    shown:set=field(default_factory=set); elsewhere:dict=field(default_factory=dict); bad_lines:dict=field(default_factory=dict); total:int=0; rows:dict=field(default_factory=dict)
+    shown: set = field(default_factory=set)
+    elsewhere: dict = field(default_factory=dict)
+    bad_lines: dict = field(default_factory=dict)
+    total: int = 0
+    rows: dict = field(default_factory=dict)
+
+
 def check_part(facts, lines, others=()):
-    c=PartCheck(total=len(facts.specs))
-    text="\n".join(l.text for l in lines if l.kind!="note").replace("|","\n")
-    found={(s.cls,s.text) for s in facts.registry.spans(text)}; texts={t for _,t in found}
-    c.shown={n for n,s in enumerate(facts.specs) if (s.cls,s.text) in found or s.text in texts}
+    c = PartCheck(total=len(facts.specs))
+    text = "\n".join(l.text for l in lines if l.kind != "note").replace("|", "\n")
+    found = {(s.cls, s.text) for s in facts.registry.spans(text)}
+    texts = {t for _, t in found}
+    c.shown = {n for n, s in enumerate(facts.specs) if (s.cls, s.text) in found or s.text in texts}
     return c
+
+
 class Shared(NamedTuple):
     numbers: list[list[int]]
     holders: dict[int, str]
+
+
 def shared(facts, visible):
-    known={}
-    numbers=[[known.setdefault(spec,len(known)) for spec in f.specs] for f in facts]
-    return Shared(numbers,{n:visible[s] for s,n in known.items() if s in visible})
+    known = {}
+    numbers = [[known.setdefault(spec, len(known)) for spec in f.specs] for f in facts]
+    return Shared(numbers, {n: visible[s] for s, n in known.items() if s in visible})
+
+
 def settle(batch: Shared, checks: Sequence[PartCheck], batch_id: str) -> None:
     """Fill `elsewhere`: what an earlier digest or a kept item holds, else another part of this batch (D8)."""
     holders = batch.holders
@@ -112,4 +136,6 @@ def shown_specifics(survey, check: PartCheck) -> tuple[Specific, ...]:
     """What a part shows, sorted, each under the key it has in the survey."""
     return tuple(sorted(survey.specs[number] for number in check.shown))
 
-def prose_violation(facts, lines, registry): return ""
+
+def prose_violation(facts, lines, registry):
+    return ""

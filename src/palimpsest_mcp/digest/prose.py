@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
+from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
 from .excuses import NO_SUMMARY, PLACEHOLDERS, WENT_WRONG
-from .blocks import escaped
 from .manifest import prose_note
 from .proof import PROSE_SHARE, prose_violation
 from .records import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .readers import PROSE, READERS
-from .records import Reader, Reading, Record, plain
+from .records import Reader, Reading, plain
 
 _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""

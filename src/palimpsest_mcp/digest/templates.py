@@ -182,7 +182,9 @@ def _template(rows: Sequence[tuple[tuple[int, ...], _Parts]], records: Sequence[
     after = len(text) + 16 + sum(sum(map(len, value)) + len(value) + 1 for value in values)
     if not values[0] or (after > _SAVES * before and lone is None):
         return None
-    return Template(text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None)
+    return Template(
+        text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None
+    )
 
 
 def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:

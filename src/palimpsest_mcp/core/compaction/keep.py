@@ -136,11 +136,11 @@ class Keeper:
             batch_id=batch_id,
         )
         parts = [
-            item_note(source, number, source.text.count("\n") + 1, "kept, nothing shown")
+            item_note(source, number, source.text.count("\n") + 1, shape="everything")
             for number, source in enumerate(request.sources, 1)
         ]
         whole = _counts([one for specs in surveyed for one in specs])
-        parts[0] = f"{header(request, whole, {}, 0)}\n{parts[0]}"
+        parts[0] = f"{header(request, whole, 0)}\n{parts[0]}"
         return Kept(
             record=self._record(info, batch_id, items, masked, parts, whole, counter, reason),
             texts=tuple(one.text for one in masked),
