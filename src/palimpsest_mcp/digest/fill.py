@@ -67,13 +67,13 @@ class Item:
     alike: Counter[int] = field(default_factory=Counter[int])
     """Block -> its rows that are shown."""
 
-    def encode(self, reading: Reading, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
+    def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
         """Make units of the records; of the tables in `narrow` with these columns only."""
-        self.tables = reading.tables
-        self.units, self.blocks = encoded(reading, self.free, narrow)
-        self.forced = tuple(n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")[
-            :2
-        ]
+        self.tables = source.reading.tables
+        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
+        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
+        outcomes = (n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")
+        self.forced = tuple(islice(outcomes, OUTCOMES))
         self.clear()
 
     def specs_of(self, unit: Unit) -> set[int]:
