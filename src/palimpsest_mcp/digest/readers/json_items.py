@@ -12,7 +12,12 @@ import msgspec
 
 from .json_tree import LONG, Node, Tree, all_trees, compact, is_map, last, one_line, says, unescaped
 
+_SHAPES = 8
+"""Tables that the objects at one path may make at most; what is like none of the last ones starts another."""
 
+
+class Item(msgspec.Struct, gc=False):
+    """An object, a tuple or a text: what gets a record."""
 
     path: str
     owner: int
@@ -116,8 +121,8 @@ class Walk:
                     later.append((name, Tree(None, [value], tree.at), tree.at))
                 else:
                     leaves[name] = one_line(said)
-            elif (compact := compact(value)) and name not in leaves:
-                leaves[name] = compact
+            elif (short := compact(value)) and name not in leaves:
+                leaves[name] = short
             elif row and value.keys and not is_map(value):
                 self.fill(leaves, value, name + ".", row, later)
             else:

@@ -15,10 +15,6 @@ _SHORT = 120
 """Characters of an array that still fits in a cell."""
 
 
-class Item(msgspec.Struct, gc=False):
-    """An object, a tuple or a text: what gets a record."""
-
-
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|(.))")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}
 
