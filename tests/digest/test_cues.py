@@ -80,8 +80,8 @@ def test_an_exit_code_of_nothing_stands_with_the_last_line() -> None:
 
 @pytest.mark.parametrize("verb", ["Read src/a.py", "Bash cd /a && cat src/a.py | head -50"])
 def test_a_file_that_was_read_did_not_fail_because_its_code_speaks_of_errors(verb: str) -> None:
-    code = "import os\n\ndef run():\n    try:\n        go()\n    except OSError as error:\n        log.error('failed: denied')"
-    source = reading(f"{code}\n    # Errors are told to nobody\n    status = 'failed'\n    return None")
+    code = "def run():\n    try:\n        go()\n    except OSError as error:\n        log.error('failed: denied')"
+    source = reading(f"import os\n\n{code}\n    # Errors are told to nobody\n    status = 'failed'\n    return None")
     assert mark(source, verb=verb) == []
     assert {one.kind for one in source.records} <= {"line", "claim"}
     assert source.records[5].worth > source.records[3].worth, "a message is asked for more than its neighbours"
@@ -106,7 +106,8 @@ def test_a_conclusion_is_worth_most_and_names_the_outcome() -> None:
 
 
 def test_what_stands_under_a_heading_of_conclusions_is_one() -> None:
-    assert claims("Notes\nall fine\n# Conclusion\nThe pool is large enough.")["The pool is large enough."] == 4
+    notes = "Notes\nof a day\nat the pool\n# Conclusion\nThe pool is large enough.\nGood bye\nand good luck"
+    assert claims(notes)["The pool is large enough."] == 4
 
 
 def test_of_sentences_that_a_text_repeats_the_first_is_a_claim() -> None:
@@ -116,7 +117,7 @@ def test_of_sentences_that_a_text_repeats_the_first_is_a_claim() -> None:
 
 def test_where_everything_is_denied_a_plain_negation_is_no_claim() -> None:
     towns = "\n".join(
-        f"{name} was not found in the old register" for name in "Ulm Bonn Kiel Trier Hof Jena".split() * 3
+        f"{name} was not found in the old register" for name in ["Ulm", "Bonn", "Kiel", "Trier", "Hof", "Jena"] * 3
     )
     assert claims(towns + "\nIt is never Bremen that is missing") == {"It is never Bremen that is missing": 3}
 
@@ -146,8 +147,8 @@ def test_clauses_are_found_in_many_languages(sentence: str, worth: float) -> Non
 
 
 def test_in_code_only_comments_make_claims() -> None:
-    code = "if not ready:\nreturn x is not None\nassert a not in b, 'never'\nconst never = not(this);\n# Never call it twice"
-    assert claims(code) == {"# Never call it twice": 3}
+    code = "if not ready:\nreturn x is not None\nassert a not in b, 'never'\nconst never = not(this);"
+    assert claims(f"{code}\n# Never call it twice") == {"# Never call it twice": 3}
     assert claims("-    if not ready:\n+    # never before the lock is held", "change") == {
         "+    # never before the lock is held": 3
     }
@@ -155,13 +156,11 @@ def test_in_code_only_comments_make_claims() -> None:
 
 
 def test_errors_are_marked_and_the_first_of_a_kind_is_worth_more() -> None:
-    log = reading(
-        "\n".join(["INFO all is well here"] * 9 + [f"ERROR: disk {n} denied" for n in range(20)] + ["INFO bye now"] * 9)
-    )
+    failed = [f"ERROR: disk {n} denied" for n in range(20)]
+    log = reading("\n".join(["INFO all is well here", *failed, "INFO bye now"]))
     mark(log)
     errors = [one.worth for one in log.records if one.kind == "error"]
-    assert errors[0] == 3
-    assert set(errors[1:]) == {2}
+    assert errors == [3, *[2] * 18], "the first of all is the outcome"
 
 
 @given(

@@ -314,7 +314,8 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str) -> list[int]
     best: dict[str, int] = {}
     for _, number in rated:
         if len(best) < _MOST_OUTCOMES:
-            best.setdefault(_shape(lines[number].seen), number)
+            seen = lines[number].seen
+            best.setdefault("at a place" if _NUMBERED.match(seen.low) else _shape(seen), number)
     told = list(best.values())
     if told and not (len(told) == 1 and _EXIT.search(lines[told[0]].seen.low)):  # `exit code 0` says little alone
         return told
@@ -386,14 +387,14 @@ def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> 
     if _RAISED.match(text):
         return 93
     if _EXIT.search(low):
-        return 84 if words <= _SHORT else 60
+        return 84 if words <= _SHORT and not is_error else 60
     if line.failed and (_FATAL.search(low) or _SAID.search(low) or line.record.kind == "error"):
         return 90.5 if edge and is_error else 86 if edge else 78
     if edge and (line.failed or line.went_well) and _HOST.search(low):
         return 90
-    if _DECISION.found(line.seen):
+    if words > _LABEL and _DECISION.found(line.seen):
         return 91 if _ANNOUNCED.match(low) else 58
-    if line.failed and words <= _LONG and not _ITEM.match(text):
+    if line.failed and words <= _LONG and not _ITEM.match(text) and (" " in text or line.seen.gapless):
         return 60 if edge else 50
     return 45 if line.went_well and edge else 15 if line.went_well else 0
 
