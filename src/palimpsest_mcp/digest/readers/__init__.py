@@ -3,5 +3,10 @@
 from __future__ import annotations
 
 from ..records import Reader
+from . import delimited, fixed, html, ruled
+from .prose import PROSE
 
-READERS: tuple[Reader, ...] = ()
+__all__ = ["PROSE", "READERS"]
+
+READERS: tuple[Reader, ...] = (html.READER, ruled.READER, delimited.READER, fixed.READER)
+"""Asked in this order: the more exact a form is, the earlier."""
