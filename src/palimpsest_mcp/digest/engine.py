@@ -17,7 +17,8 @@ from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Reco
 from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
-from .fill import Filling, Item, printed
+from .cues import mark
+from .fill import OUTCOMES, Filling, Item, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
 from .rank import Need
@@ -127,8 +128,9 @@ class Attempt:
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
+        one = request.sources[number]
         records = source.reading.records
-        mark_outcomes(records)
+        outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
         need = Need(source.form, request.focus)
         facts, numbers = self._facts[number], self._shared.numbers[number]
         values = {
@@ -146,6 +148,7 @@ class Attempt:
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             names=() if twin >= 0 else need.names(source.lines),
             twin=twin,
+            outcomes=frozenset(outcomes[:OUTCOMES]),
         )
         item.encode(source)
         return item
@@ -389,17 +392,6 @@ class Attempt:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
-
-
-def mark_outcomes(records):
-    import re
-
-    O = re.compile(r"(?i)passed|failed|error|exit code|success|not found|created|edited|updated|refused")
-    n = 0
-    for r in records:
-        if r.table < 0 and r.kind == "line" and len(r.text) < 200 and O.search(r.text) and n < 2:
-            r.kind = "outcome"
-            n += 1
 
 
 def _limited(request: DigestRequest) -> DigestRequest:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from itertools import islice
 
 from .blocks import Block, Unit, encoded, escaped
 from .rank import Need
@@ -49,6 +48,8 @@ class Item:
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
     names: Sequence[tuple[str, float]]
     """What may stand alone, best first, with its gain."""
+    outcomes: frozenset[int] = frozenset()
+    """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
     """The earlier result of the batch that this one nearly equals; -1: none."""
     tables: Sequence[Table] = ()
@@ -72,8 +73,9 @@ class Item:
         self.tables = source.reading.tables
         alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
-        outcomes = (n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")
-        self.forced = tuple(islice(outcomes, OUTCOMES))
+        self.forced = tuple(
+            n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records)
+        )
         self.clear()
 
     def specs_of(self, unit: Unit) -> set[int]:
