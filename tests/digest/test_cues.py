@@ -64,6 +64,14 @@ def test_the_verdict_of_a_failed_edit_comes_first_and_is_an_outcome() -> None:
     assert {one.kind for one in edit.records[1:41]} == {"line"}
 
 
+def test_the_verdict_of_an_edit_stands_beside_the_code_that_it_shows() -> None:
+    shown = "The file /a/b.py has been edited. Here it is:\n10\tdef run():\n11\t    fail('x')\n12\t    return 1"
+    edit = reading(f"{shown}\n13\tdef stop():\n14\t    raise ValueError('denied')\n15\t    # never reached")
+    for number in (1, 4):
+        edit.records[number].kind = "definition"
+    assert mark(edit, verb="edit /a/b.py") == [0]
+
+
 def test_what_the_host_calls_a_failure_is_told_by_the_line_that_says_why() -> None:
     assert told("Exit code 128\nfatal: The current branch has no upstream branch.", is_error=True)[0].startswith(
         "fatal"

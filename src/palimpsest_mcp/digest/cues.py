@@ -110,7 +110,7 @@ _CODE_SIGN = re.compile(r"[(){}=;<>\[\]\"]")
 _NUMBERED = re.compile(r"(?:[\w./-]{0,200}[:-])?\d{1,7}(?:→|\t|[:|-])[ \t]?|[\w./-]{1,200}\(\d{1,7},\d{1,5}\): ")
 _COMMENT = re.compile(r"(?:^|[ \t])(?:#+!?|///?|/\*+|\*+/?|--+|;;+|%+|<!--|\"\"\"|''')[ \t]+(?=[^\W\d])")
 _CODE = _any(
-    r"[;{}\[(]$|[\"')\]}],$|^[})\]<>&|.@$]|^\{:|==|!=|=>|&&|\|\||\)\s*[:;{]",
+    r"[;{}\[(]$|[\"')\]}],$|^[})\]<>&|.@$]|^\{:|^(?://|/\*|<!--)|==|!=|=>|&&|\|\||\)\s*[:;{]",
     r"\w\((?!s\))\w*\)[.;,)]|^[\w.]+\(.*\)$|</?\w+[ >]|/>$|\bself\.",
     r"^[\w.\[\]\"' :]{1,80}[-+*:]?=\s|^\"[^\"]*\": |^\w+: \S+,$",
     r"^(?:if|elif|else|while|for|try|except|with|case|match|def|class)\b.*:$",
@@ -220,7 +220,8 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
         reading: finished. What is an outcome or an error already stays so; headings, rows, fields, definitions and
             changes keep their kind and only become worth more.
         is_error: the host said that the call failed.
-        verb: the tool and, of a shell, its command (`Bash git log --stat`); empty: not known.
+        verb: the tool, or the verb of its action, and its target (`Bash git log --stat`, `run git log`, `read a.py`);
+            empty: not known.
 
     Returns:
         Numbers of the records that say how it went, the best first, at most three; none of a file that was read.
@@ -283,6 +284,8 @@ def _is_code(text: str) -> bool:
 
 # How it went.
 
+_PLAINLY = 78
+"""From here on a line tells an outcome also where it stands beside code."""
 _FIRST_OF_EQUALS = 91
 """A score below: of verdicts and errors the first counts; from there on, and of exit codes, the last."""
 
@@ -368,13 +371,14 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
         return field + 5 * edge
     if _CASE.search(low):
         return 76 if line.failed and low.startswith(("fail", "error")) else 0
-    if is_file or is_source:  # of a file only what stands in no prose and no code
+    if is_file or (is_source and not edge):  # of a file only what stands in no prose and no code
         return 95 if total and not is_source and len(seen.tokens) <= _SHORT else 0
     if total and len(seen.tokens) <= _LONG:
         if any(map(str.isdigit, text)):
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
-    return _spoken(line, text, low, edge=edge, is_error=is_error)
+    spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
+    return 0 if is_source and spoken < _PLAINLY else spoken
 
 
 def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> float:
