@@ -66,7 +66,7 @@ class Attempt:
     """Taken by somebody else's wording (`prose.py`)."""
 
     def __init__(
-        self, request: DigestRequest, registry: Registry, counter: TokenCounter, first: frozenset[str], name: str
+        self, request: DigestRequest, registry: Registry, counter: TokenCounter, classes: Sequence[SpecificClass], name: str
     ) -> None:
         self._request = _limited(request)
         self._registry = registry
@@ -75,6 +75,9 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
+        self._named = {spec.text for spec in request.visible.holders}
+        self._user = {one.name: one.weight for one in classes if one not in CLASSES}
+        first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._redacted = sum(source.redacted for source in request.sources)
         self._sources = [Source(source.text) for source in request.sources]
@@ -131,8 +134,8 @@ class Attempt:
         one = request.sources[number]
         records = source.reading.records
         outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
-        need = Need(source.form, request.focus)
         facts, numbers = self._facts[number], self._shared.numbers[number]
+        need = Need(source.form, request.focus, self._user, in_view=self._named)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
@@ -146,7 +149,7 @@ class Attempt:
             need=need,
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
-            names=() if twin >= 0 else need.names(source.lines),
+            names=() if twin >= 0 else need.names(source.lines, facts.specs),
             twin=twin,
             outcomes=frozenset(outcomes[:OUTCOMES]),
         )
@@ -410,7 +413,7 @@ class ExtractiveDigester:
         """`classes`: ranks of what the registry finds; pass the registry's own where users added some."""
         self._registry = registry
         self._counter = counter
-        self._first = frozenset(one.name for one in classes if one.first_rank)
+        self._classes = tuple(classes)
 
     @property
     def name(self) -> str:
@@ -427,4 +430,4 @@ class ExtractiveDigester:
         Raises:
             DigestRefused: no form of it is smaller than its source.
         """
-        return Attempt(request, self._registry, self._counter, self._first, self.name).run()
+        return Attempt(request, self._registry, self._counter, self._classes, self.name).run()

@@ -156,6 +156,7 @@ class Filling:
                 if name not in item.listed
             ]
         heapify(heap)
+        listed = {name for item in self._items for name in item.listed}
         shown = [item.shown_text() for item in self._items]
         while heap:
             was, n, number = heappop(heap)
@@ -163,7 +164,8 @@ class Filling:
             if number < 0:
                 name = item.names[-1 - number][0]
                 cost = self._name_cost(item, name)
-                if self.spent + cost <= room and name not in shown[n]:
+                if self.spent + cost <= room and name not in listed and name not in shown[n]:
+                    listed.add(name)
                     item.listed.append(name)
                     self.spent += cost
                 continue
@@ -204,7 +206,7 @@ class Filling:
         if not any(_SAYS.search(item.records[n].text) for n in unit.records):
             return 0.0
         fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
-        times = item.alike[unit.block] if unit.block >= 0 else 0
+        times = 1 + (item.1 + alike[unit.block] if unit.block >= 0 else 1)
         gain = self._gain(item, unit, fresh, times)
         cost = self._own(item, number)
         if unit.block >= 0 and unit.block not in item.open:
@@ -215,8 +217,9 @@ class Filling:
 
     @staticmethod
     def _gain(item: Item, unit: Unit, fresh: float, times: int) -> float:
+        size = len(unit.text) // len(unit.records)
         first, *rest = (item.records[n] for n in unit.records)
-        return item.need.gain(first, fresh, times) + sum(item.need.gain(one, 0.0, times) for one in rest)
+        return item.need.gain(first, fresh, times, size) + sum(item.need.gain(one, 0.0, times, size) for one in rest)
 
     def gained(self) -> float:
         """What all that is shown is worth."""
@@ -225,7 +228,7 @@ class Filling:
             alike = Counter[int]()
             for number in sorted(item.taken):
                 unit = item.units[number]
-                total += self._gain(item, unit, 0.0, alike[unit.block] if unit.block >= 0 else 0)
+                total += self._gain(item, unit, 0.0, 1 + alike[unit.block] if unit.block >= 0 else 1)
                 alike[unit.block] += 1
             total += sum(gain for name, gain in item.names if name in item.listed)
         shown = {spec for item in self._items for number in item.taken for spec in item.specs_of(item.units[number])}

@@ -35,6 +35,8 @@ KIND: Final[Mapping[Kind, float]] = {
     "noise": 0.02,
 }
 """What a record tells beside its specifics: how it went, then what went wrong and what was concluded (design §4)."""
+WHOLE: Final = 48
+"""Characters of a record from which it tells as much as its kind does: a shorter one tells less."""
 COMMON: Final = 0.3
 """How fast a record falls with each further one of its shape: rare before common."""
 FOCUS: Final = 0.5
@@ -130,15 +132,16 @@ class Need:
         ]
         return sorted(found, key=lambda one: (-times[one[0]], -one[1]))
 
-    def gain(self, record: Record, unseen: float, times: int) -> float:
+    def gain(self, record: Record, unseen: float, times: int, size: int = WHOLE) -> float:
         """Gain of showing a record.
 
         Args:
             record: with its kind, and its worth among its like.
+            size: characters that are printed of it.
             unseen: worth of its specifics that nothing shows yet.
             times: how many records have its shape, itself among them.
         """
-        own = KIND[record.kind] * record.worth / (1 + COMMON * max(0, times - 1))
+        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE) / (1 + COMMON * max(0, times - 1))
         if not self._focus:
             return own + unseen
         asked = self._focus.intersection(word.lower() for word in _WORD.findall(record.text))
