@@ -66,7 +66,12 @@ class Attempt:
     """Taken by somebody else's wording (`prose.py`)."""
 
     def __init__(
-        self, request: DigestRequest, registry: Registry, counter: TokenCounter, classes: Sequence[SpecificClass], name: str
+        self,
+        request: DigestRequest,
+        registry: Registry,
+        counter: TokenCounter,
+        classes: Sequence[SpecificClass],
+        name: str,
     ) -> None:
         self._request = _limited(request)
         self._registry = registry

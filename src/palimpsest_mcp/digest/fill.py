@@ -73,9 +73,7 @@ class Item:
         self.tables = source.reading.tables
         alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
-        self.forced = tuple(
-            n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records)
-        )
+        self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         self.clear()
 
     def specs_of(self, unit: Unit) -> set[int]:
@@ -206,7 +204,7 @@ class Filling:
         if not any(_SAYS.search(item.records[n].text) for n in unit.records):
             return 0.0
         fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
-        times = 1 + (item.1 + alike[unit.block] if unit.block >= 0 else 1)
+        times = 1 + (item.alike[unit.block] if unit.block >= 0 else 0)
         gain = self._gain(item, unit, fresh, times)
         cost = self._own(item, number)
         if unit.block >= 0 and unit.block not in item.open:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from ..records import Reader
-from . import code, delimited, diff, fixed, html, json, notebook, ruled
-from .log import LOG
-from .prose import PROSE
-from .tests import TESTS
-from .trace import TRACE
+from . import code, delimited, diff, fixed, html, json, log, notebook, prose, ruled, tests, trace
 
-__all__ = ["PROSE", "READERS"]
-
+PROSE = Reader("prose", prose.claims, prose.read)
+"""Reads what nobody claims."""
 READERS: tuple[Reader, ...] = (
-    notebook.READER,
-    json.READER,
-    html.READER,
-    diff.READER,
-    TESTS,
-    TRACE,
-    LOG,
-    ruled.READER,
-    delimited.READER,
-    fixed.READER,
-    code.READER,
+    Reader("notebook", notebook.claims, notebook.read),
+    Reader("json", json.claims, json.read),
+    Reader("html", html.claims, html.read),
+    Reader("diff", diff.claims, diff.read),
+    Reader("tests", tests.claims, tests.read),
+    Reader("trace", trace.claims, trace.read),
+    Reader("log", log.claims, log.read),
+    Reader("ruled", ruled.claims, ruled.read),
+    Reader("delimited", delimited.claims, delimited.read),
+    Reader("fixed", fixed.claims, fixed.read),
+    Reader("code", code.claims, code.read),
 )
 """Asked in this order: the more exact a form is, the earlier."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .grid import is_value, tabulate
 
 _LEAST = 3
@@ -160,6 +160,3 @@ def read(lines: Sequence[str]) -> Reading:
     records += [Record(text, at=at) for at, text in shape.odd]
     records.sort(key=lambda record: record.at)
     return Reading(records, [table])
-
-
-READER = Reader("delimited", claims, read)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .grid import is_value, tabulate
 
 _WORD = re.compile(r"\S+")
@@ -203,6 +203,3 @@ def read(lines: Sequence[str]) -> Reading:
         else:
             record.under = heading
     return Reading(records, [table])
-
-
-READER = Reader("fixed", claims, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading
+from ..records import Reading
 from .page import Page
 
 _PAGE = re.compile(r"\s*(?:<!doctype\s+html|<html[\s>]|<head>|<body[\s>])", re.I)
@@ -86,6 +86,3 @@ def _uncommented(text: str) -> str:
         kept += (text[at:begin], "\n" * text.count("\n", begin, end))
         at = end
     return "".join([*kept, text[at:]])
-
-
-READER = Reader("html", claims, read)

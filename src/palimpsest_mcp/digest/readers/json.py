@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .json_tables import tell
 from .json_tree import LONG, Node, Tree, unescaped
 
@@ -190,6 +190,3 @@ def read(lines: Sequence[str]) -> Reading:
         for record in reading.records:
             record.under = place.get(record.under, -1)
     return reading
-
-
-READER = Reader("json", claims, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from . import tests, trace
 
 LEVEL_CHARS = 160
@@ -159,6 +159,3 @@ def read(lines: Sequence[str]) -> Reading:
             head, margin = len(out), indent
         out.append(record)
     return Reading(out)
-
-
-LOG = Reader("log", claims, read)

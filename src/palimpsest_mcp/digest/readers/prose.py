@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from . import log
 
 LONG_LINE = 200
@@ -177,6 +177,3 @@ def read(lines: Sequence[str]) -> Reading:
                 here.enter(LEAD + 2 * indent + item, len(out) - 1)
         apart = False
     return Reading(out)
-
-
-PROSE = Reader("prose", claims, read)

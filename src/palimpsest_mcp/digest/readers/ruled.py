@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .grid import tabulate
 
 _RULE = re.compile(r"[-=+|:\s\u2500-\u257f]+")
@@ -147,6 +147,3 @@ def read(lines: Sequence[str]) -> Reading:
         return Reading([Record(line.strip(), at=n) for n, line in enumerate(lines) if line.strip()])
     table, records = tabulate(grid.columns, grid.rows)
     return Reading(sorted(records + grid.others, key=lambda record: record.at), [table])
-
-
-READER = Reader("ruled", claims, read)

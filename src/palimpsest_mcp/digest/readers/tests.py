@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Kind, Reader, Reading, Record
+from ..records import Kind, Reading, Record
 from . import trace
 
 REACH = 400
@@ -181,6 +181,3 @@ def read(lines: Sequence[str]) -> Reading:
         if kind == "heading":
             head, facts = len(out) - 1, 0
     return Reading(out)
-
-
-TESTS = Reader("tests", claims, read)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 
 HEAD_CHARS = 300
 """An exception is named at the beginning of its line: what follows is message."""
@@ -192,6 +192,3 @@ def read(lines: Sequence[str]) -> Reading:
             out.append(Record(text, at=i))
         i += 1
     return Reading(out)
-
-
-TRACE = Reader("trace", claims, read)
