@@ -25,8 +25,8 @@ _HEADS = re.compile(
 """Words of which a line of names without any number below it has one."""
 _NAME = re.compile(r"[^\W\d][\w .()%/#$\u20ac:-]{0,59}")
 _CODE = re.compile(
-    r"[{};\\]|=>|->|::|\(\)|\w\(|^\s*(?:#|//|/\*|\*|<|>|\[|\(|- |@|import |from |def |return |const |let |var )"
-    r"|^\S{8,20}[T ]\d\d?:\d\d.{0,40}[a-z] [a-z]|[^,]\.$"
+    r"[{}\\]|;$|\s=\s|=>|->|::|\(\)|\w\(|^\s*(?:#|//|/\*|\*|<|>|\[|\(|- |@|import |from |def |return |const |let |var )"
+    r"|^.{0,14}\d\d:\d\d:\d\d(?:[.,]\d{1,9})?[\]Z+:\d-]{0,7} +\S|[^,]\.$"
 )
 """In a first line: source, a log with its time, a list or a sentence."""
 

@@ -84,6 +84,7 @@ def _layout(lines: Sequence[str], start: int) -> _Layout | None:
     used = _places(lines[start])
     regular: list[int] = []
     ragged: list[tuple[int, list[str]]] = []
+    labels: list[tuple[int, list[str]]] = []
     odd: list[tuple[int, str]] = []
     at = end = first
     while at < len(lines) and at <= end + 1 + nameless:
@@ -92,32 +93,32 @@ def _layout(lines: Sequence[str], start: int) -> _Layout | None:
             if nameless or line.strip():
                 continue
             break
+        wide = _WIDE.search(line.strip()) is not None
         merged = used | _places(line)
-        if "\t" not in line and all(mask & ~merged for mask in masks):
-            alone = len(line.rstrip()) <= gaps[0][1]
-            apart = alone or _WIDE.search(line.strip()) is not None or is_value(line.split()[-1])
-            again = nameless and end > first and at - 1 > end and line[: gaps[0][1] // 2 + 1].isspace()
-            if not apart or again:
-                break  # prose that happens to have blanks there, or the head of the next table
-            if not nameless and (alone or line[: gaps[0][0]].isspace()):
+        if len(line.rstrip()) <= gaps[0][1] and not wide:
+            if not nameless:
                 break
+            labels.append((at - 1, [line.strip()]))
+        elif "\t" not in line and all(mask & ~merged for mask in masks):
+            again = nameless and end > first and at - 1 > end and line[: gaps[0][1] // 2 + 1].isspace()
+            if not (wide or is_value(line.split()[-1])) or again or (not nameless and line[: gaps[0][0]].isspace()):
+                break  # prose that happens to have blanks there, or the head of the next table
             used = merged
             regular.append(at - 1)
-            end = end if alone else at
+            end = at
         elif len(line) <= _LONGEST_HEAD and (cells := _pieces(line, len(firm) + 1, nameless)) is not None:
             ragged.append((at - 1, cells))
             end = at
-        elif len(regular) > 1 and end == at - 1 and not nameless and _WIDE.search(line.strip()):
+        elif len(regular) > 1 and end == at - 1 and not nameless and wide:
             odd.append((at - 1, line.strip()))
         else:
             break
-    regular = [n for n in regular if n < end]
     if len(regular) + len(ragged) < 2 or (len(ragged) > len(regular) and not nameless):
         return None
     cuts = _cuts([lines[n] for n in regular], gaps, firm, used, exact=bool(ragged))
     if cuts is None:
         return None
-    rows = sorted([(n, _cut(lines[n], cuts)) for n in regular] + ragged)
+    rows = sorted([(n, _cut(lines[n], cuts)) for n in regular] + ragged + [label for label in labels if label[0] < end])
     return _Layout(lines[start], nameless, cuts, rows, [line for line in odd if line[0] < end], ruled, end)
 
 
