@@ -32,15 +32,17 @@ def written(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
 
 def found(text: str) -> list[tuple[str, int, int, Reading]]:
     """What the readers claim in a text, as the router asks them: at each line that nobody has."""
-    lines, taken, at = text.split("\n"), list[tuple[str, int, int, Reading]](), 0
+    lines = text.split("\n")
+    taken: list[tuple[str, int, int, Reading]] = []
+    at = 0
     while at < len(lines):
-        claim = next(((reader, end) for reader in READERS if (end := reader.claims(lines, at)) > at), None)
+        ends = [reader.claims(lines, at) for reader in READERS]
+        claim = next((n for n, end in enumerate(ends) if end > at), None)
         if claim is None:
             at += 1
-            continue
-        reader, end = claim
-        taken.append((reader.name, at, end, reader.read(lines[at:end])))
-        at = end
+        else:
+            taken.append((READERS[claim].name, at, ends[claim], READERS[claim].read(lines[at : ends[claim]])))
+            at = ends[claim]
     return taken
 
 
@@ -225,6 +227,8 @@ def test_the_key_is_the_first_column_with_a_value_of_its_own_in_each_row() -> No
         " a.py | 12 ++--\n b.py |  3 +\n c.py |  1 -",
         "-rw-r--r--  1 app  app   11 a.py\n-rw-r--r--  1 app  app  211 b.py\n-rw-r--r--  1 app  app    3 c.py",
         "INFO   worker  started\nINFO   worker  stopped\nWARN   worker  missing",
+        "bench a: 13,178,002.11\nbench b: 11,585,435.71\nbench c: 13,342,884.70",
+        "     64      utf8   1731.5\n    256     ascii   5033.1\n    256    base64   1447.2",
         "Title\n-----\nA paragraph, and more.\n\nNext\n----\nAnother one.",
     ],
 )

@@ -31,6 +31,7 @@ _CODE = re.compile(
 """In a first line: source, a log with its time, a list or a sentence."""
 
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _QUOTED = re.compile('"[^"]*"')
 _PLACE = re.compile(r"\W+|.*:|\d+-")
 """A first field that says where the source behind it stands: `-`, `a.py:12:`."""
@@ -107,7 +108,9 @@ def _plausible(lines: Sequence[str], rows: Sequence[tuple[int, list[str]]], deli
         or any(not row[0] for _, row in rows)
     ):
         return False
-    if any(text.rstrip().endswith((",", "{", "(", "[")) and delimiter == "," for text in texts):
+    if delimiter == "," and sum(text.rstrip().endswith((",", "{", "(", "[")) for text in texts) > 1:
+        return False
+    if delimiter == "," and all(len(_THOUSANDS.findall(text)) == text.count(",") for text in texts):
         return False
     if len(rows[0][1]) == 2 and _counting(rows):
         return False
