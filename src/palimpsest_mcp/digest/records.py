@@ -27,9 +27,9 @@ Kind: TypeAlias = Literal[
     "line",
     "noise",
 ]
-"""`outcome`: how it went; `claim`: a clause with a negation, an exception or a conclusion (D16); `heading`: others stand
-under it; `row`: of a table, parsed; `field`: the scalar leaves of one object; `change`: a line of a diff; `hit`: of a
-search; `entry`: of a listing; `noise`: nobody asks for it."""
+"""`outcome`: how it went; `claim`: a clause with a negation, an exception or a conclusion (D16); `heading`: others
+stand under it; `row`: of a table, parsed; `field`: the scalar leaves of one object; `change`: a line of a diff; `hit`:
+of a search; `entry`: of a listing; `noise`: nobody asks for it."""
 
 
 class Record(msgspec.Struct, gc=False):

@@ -103,6 +103,14 @@ def counts_to_json(counts: SpecificCounts) -> dict[str, Any]:
     return {name: msgspec.to_builtins(getattr(counts, name)) for name in counts.__struct_fields__}
 
 
+def in_counts(counts: SpecificCounts) -> str:
+    """`12 of 70 rows, 5 of 9 errors`: what of the records of all kinds is shown; empty where none were counted."""
+    return ", ".join(
+        f"{one.shown:,} of {one.total:,} {kind}{'' if kind.endswith('s') else 's'}"
+        for kind, one in sorted(counts.records.items(), key=lambda kind: (-kind[1].total, kind[0]))
+    )
+
+
 class BatchReport(msgspec.Struct, frozen=True, kw_only=True):
     """One batch of a pass."""
 

@@ -164,7 +164,6 @@ class Batches:
 
     async def make(self, first: Plan) -> None:
         """Digest what the plan says, until the real counts meet the target."""
-        self._digesting.lone = first.lone
         await self._fill(first, first.slots)
         await self._raise_level(first)
 

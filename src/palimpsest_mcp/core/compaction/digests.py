@@ -129,8 +129,6 @@ class BatchDigests:
         """What the digests are made of."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
-        self.lone = False
-        """One result is all there is to digest: what it holds comes before what it says."""
 
     @property
     def digester(self) -> str:
@@ -246,7 +244,6 @@ class BatchDigests:
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
             focus=self._focus_of(items),
-            values_first=self.lone and above is None,
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),

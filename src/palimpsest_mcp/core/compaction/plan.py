@@ -12,7 +12,7 @@ from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
-from ...digest.drafts import need_of_spans, share_out, wanted
+from ...digest.shares import need_of_spans, share_out, wanted
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
 from ...models.pass_options import PassOptions
