@@ -25,12 +25,13 @@ _HEADS = re.compile(
 """Words of which a line of names without any number below it has one."""
 _NAME = re.compile(r"[^\W\d][\w .()%/#$\u20ac:-]{0,59}")
 _CODE = re.compile(
-    r"[{};\\]|=>|->|::|\(\)|\w\(|^\s*(?:#|//|/\*|\*|<|>|\[|\(|- |@|import |from |def |return |const |let |var )"
-    r"|^\S{8,20}[T ]\d\d?:\d\d.{0,40}[a-z] [a-z]|[^,]\.$"
+    r"[{}\\]|;$|\s=\s|=>|->|::|\(\)|\w\(|^\s*(?:#|//|/\*|\*|<|>|\[|\(|- |@|import |from |def |return |const |let |var )"
+    r"|^.{0,14}\d\d:\d\d:\d\d(?:[.,]\d{1,9})?[\]Z+:\d-]{0,7} +\S|[^,]\.$"
 )
 """In a first line: source, a log with its time, a list or a sentence."""
 
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _QUOTED = re.compile('"[^"]*"')
 _PLACE = re.compile(r"\W+|.*:|\d+-")
 """A first field that says where the source behind it stands: `-`, `a.py:12:`."""
@@ -107,7 +108,9 @@ def _plausible(lines: Sequence[str], rows: Sequence[tuple[int, list[str]]], deli
         or any(not row[0] for _, row in rows)
     ):
         return False
-    if any(text.rstrip().endswith((",", "{", "(", "[")) and delimiter == "," for text in texts):
+    if delimiter == "," and sum(text.rstrip().endswith((",", "{", "(", "[")) for text in texts) > 1:
+        return False
+    if delimiter == "," and all(len(_THOUSANDS.findall(text)) == text.count(",") for text in texts):
         return False
     if len(rows[0][1]) == 2 and _counting(rows):
         return False

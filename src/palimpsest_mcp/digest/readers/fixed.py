@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..records import Reading, Record
+from .columns import WIDEST, WORD, column_starts, cut, places
 from .grid import is_value, tabulate
 
-_WORD = re.compile(r"\S+")
 _WIDE = re.compile(r"\s{2,}")
-_FREE = re.compile("0+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+"""Numbers at the head of a column belong to a date; else the line is one of the rows."""
 _RULE = re.compile(r"\s*[-=\u2500\u2501\u2550]{3,}\s*")
 _NAME = re.compile(r"[\w%#(+][\w%#()/.\u00b0$\u20ac+*'-]*")
-_LONGEST_HEAD = 500
 _LONGEST_NAME = 40
 _SAMPLE = 20
 """Rows by which the head is told from a row."""
@@ -33,26 +33,20 @@ class _Layout(NamedTuple):
     end: int
 
 
-def _places(line: str) -> int:
-    """One bit a place: a word stands there."""
-    used = 0
-    for word in _WORD.finditer(line[:_LONGEST_HEAD]):
-        used |= ((1 << (word.end() - word.start())) - 1) << word.start()
-    return used
-
-
 def _gaps(line: str, below: str) -> list[tuple[int, int]] | None:
     """The gaps between words of a possible head, from and to; the first begins at 0 over labels without a name."""
-    if len(line) > _LONGEST_HEAD or "\t" in line or _WIDE.search(line.strip()) is None:
+    if len(line) > WIDEST or "\t" in line or _WIDE.search(line.strip()) is None:
         return None
-    words = list(_WORD.finditer(line))
+    words = list(WORD.finditer(line))
     if not all(_NAME.fullmatch(word.group()) for word in words) or line.rstrip()[-1] in ".,;":
         return None
     if any(len(name) > _LONGEST_NAME for name in _WIDE.split(line.strip())):
         return None
     indent = words[0].start()
     gaps = [(left.end(), right.start()) for left, right in zip(words, words[1:], strict=False)]
-    if indent > 1 and below.strip() and len(below) - len(below.lstrip()) < indent:
+    numbers = [word.group() for word in words if is_value(word.group())]
+    dated = not numbers or any(map(_YEAR.search, numbers)) and all(len(n) < 3 or _YEAR.search(n) for n in numbers)
+    if dated and indent > 1 and below.strip() and len(below) - len(below.lstrip()) < indent:
         return [(0, indent), *gaps]
     return None if any(word.group()[0].isdigit() for word in words) else gaps
 
@@ -81,9 +75,10 @@ def _layout(lines: Sequence[str], start: int) -> _Layout | None:
         return None
     firm = [gap for n, gap in enumerate(gaps) if gap[1] - gap[0] > 1 or (nameless and n == 0)]
     masks = [((1 << (right - left)) - 1) << left for left, right in firm]
-    used = _places(lines[start])
+    used = places(lines[start])
     regular: list[int] = []
     ragged: list[tuple[int, list[str]]] = []
+    labels: list[tuple[int, list[str]]] = []
     odd: list[tuple[int, str]] = []
     at = end = first
     while at < len(lines) and at <= end + 1 + nameless:
@@ -92,67 +87,39 @@ def _layout(lines: Sequence[str], start: int) -> _Layout | None:
             if nameless or line.strip():
                 continue
             break
-        merged = used | _places(line)
-        if "\t" not in line and all(mask & ~merged for mask in masks):
-            alone = len(line.rstrip()) <= gaps[0][1]
-            apart = alone or _WIDE.search(line.strip()) is not None or is_value(line.split()[-1])
-            again = nameless and end > first and at - 1 > end and line[: gaps[0][1] // 2 + 1].isspace()
-            if not apart or again:
-                break  # prose that happens to have blanks there, or the head of the next table
-            if not nameless and (alone or line[: gaps[0][0]].isspace()):
+        wide = _WIDE.search(line.strip()) is not None
+        merged = used | places(line)
+        if len(line.rstrip()) <= gaps[0][1] and not wide:
+            if not nameless:
                 break
+            labels.append((at - 1, [line.strip()]))
+        elif "\t" not in line and all(mask & ~merged for mask in masks):
+            again = nameless and end > first and at - 1 > end and line[: gaps[0][1] // 2 + 1].isspace()
+            if not (wide or is_value(line.split()[-1])) or again or (not nameless and line[: gaps[0][0]].isspace()):
+                break  # prose that happens to have blanks there, or the head of the next table
             used = merged
             regular.append(at - 1)
-            end = end if alone else at
-        elif len(line) <= _LONGEST_HEAD and (cells := _pieces(line, len(firm) + 1, nameless)) is not None:
+            end = at
+        elif len(line) <= WIDEST and (cells := _pieces(line, len(firm) + 1, nameless)) is not None:
             ragged.append((at - 1, cells))
             end = at
-        elif len(regular) > 1 and end == at - 1 and not nameless and _WIDE.search(line.strip()):
+        elif len(regular) > 1 and end == at - 1 and not nameless and wide:
             odd.append((at - 1, line.strip()))
         else:
             break
-    regular = [n for n in regular if n < end]
     if len(regular) + len(ragged) < 2 or (len(ragged) > len(regular) and not nameless):
         return None
-    cuts = _cuts([lines[n] for n in regular], gaps, firm, used, exact=bool(ragged))
+    cuts = column_starts([lines[n] for n in regular], gaps, firm, used, exact=bool(ragged))
     if cuts is None:
         return None
-    rows = sorted([(n, _cut(lines[n], cuts)) for n in regular] + ragged)
+    rows = sorted([(n, cut(lines[n], cuts)) for n in regular] + ragged + [label for label in labels if label[0] < end])
     return _Layout(lines[start], nameless, cuts, rows, [line for line in odd if line[0] < end], ruled, end)
-
-
-def _cuts(
-    rows: Sequence[str], gaps: Sequence[tuple[int, int]], firm: Sequence[tuple[int, int]], used: int, *, exact: bool
-) -> list[int] | None:
-    """Where the columns begin: in the widest run of places, within a gap of the head, that no row uses.
-
-    A single blank between two words of the head parts columns only if all rows have something on both sides.
-    A single free place inside a wide gap could be a blank of a value: then values follow it, or there is no table.
-    """
-    found: list[tuple[int, bool, bool]] = []
-    widest = 0
-    for left, right in gaps:
-        bits = format((used >> left) & ((1 << (right - left)) - 1), f"0{right - left}b")[::-1]
-        runs = [(run.end() - run.start(), run.start() + left) for run in _FREE.finditer(bits)]
-        if runs and ((left, right) in firm or not exact):
-            width, cut = runs[-1] if left == 0 else max(runs)
-            widest = max(widest, width)
-            found.append((cut, (left, right) in firm, width > 1 or cut in (left, right - 1) or left == 0))
-    cells = [_cut(row, [cut for cut, _, _ in found]) for row in rows]
-    if not all(sure or all(is_value(row[n + 1]) for row in cells) for n, (_, _, sure) in enumerate(found)):
-        return None
-    kept = [cut for n, (cut, wide, _) in enumerate(found) if wide or all(row[n] and row[n + 1] for row in cells)]
-    return kept if widest > 1 or gaps[0][0] == 0 else None
-
-
-def _cut(line: str, cuts: Sequence[int]) -> list[str]:
-    return [line[left:right].strip() for left, right in zip([0, *cuts], [*cuts, None], strict=True)]
 
 
 def _columns(layout: _Layout) -> list[str] | None:
     """The names, if the first line has names and is not the first of the rows."""
     sample = [cells for _, cells in layout.rows[:_SAMPLE]]
-    names = _cut(layout.head, layout.cuts) if layout.cuts else ["", *_WIDE.split(layout.head.strip())]
+    names = cut(layout.head, layout.cuts) if layout.cuts else ["", *_WIDE.split(layout.head.strip())]
     if len(names) < 2 + layout.nameless or any(len(cells) > len(names) for cells in sample):
         return None
     if not layout.nameless and (layout.ruled or layout.head.isupper()):

@@ -16,6 +16,8 @@ _SOURCE = re.compile(r"className=|\{\{|\{%|<\?php|<%|v-(?:if|for)=|\son[A-Z]\w+=
 _END = re.compile(r"</html\s*>", re.I)
 _OPENS = re.compile(r"<table[\s>]", re.I)
 _CLOSES = re.compile(r"</table\s*>", re.I)
+_QUOTES = ('"', "'", "`", "\\", "(", "=")
+"""Before a page that is a string in a program."""
 _SAMPLE = 50
 """Lines by which a fragment is told from a template."""
 _HOSTILE = re.compile(r"<(?!/?[A-Za-z][^<>]{0,4000}>)")
@@ -41,14 +43,15 @@ def claims(lines: Sequence[str], start: int) -> int:
     line = lines[start][:400]
     if "<" not in line[:80]:
         return start
-    if _PAGE.match(line):
+    if _PAGE.match(line) and start < _SAMPLE and not (start and lines[start - 1].endswith(_QUOTES)):
         return next((n + 1 for n in range(start, len(lines)) if _END.search(lines[n])), len(lines))
     part = start == 0 and _PART.match(line) is not None
-    table = _TABLE.match(line) is not None and (
-        start == 0 or not (line[0].isspace() or lines[start - 1].lstrip().startswith("<"))
-    )
+    outside = start == 0 or not (line[0].isspace() or lines[start - 1].lstrip().startswith("<"))
+    table = outside and _TABLE.match(line) is not None
+    if not (part or table):
+        return start
     first = "\n".join(text[:2000] for text in lines[start : start + _SAMPLE])
-    if not (part or table) or _SOURCE.search(first):
+    if _SOURCE.search(first):
         return start
     if table:
         return _end(lines, start)

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from ..records import Record, Table
+from .cells import Grid
 from .grid import tabulate
 
 _BLANKS = re.compile(r"\s+")
@@ -21,53 +22,6 @@ _BREAK = re.compile(
 """Tags between which a text ends."""
 _SENTENCES_FROM = 240
 """Characters from which a paragraph is shown sentence by sentence."""
-_WIDEST_SPAN = 50
-"""Columns or rows that a cell is believed to reach over."""
-
-
-class _Grid:
-    """A table being read."""
-
-    def __init__(self, under: int) -> None:
-        self.under = under
-        self.rows: list[tuple[int, list[str]]] = []
-        self.headed = True
-        """The first row has nothing but heads."""
-        self.down: dict[int, tuple[int, str]] = {}
-        """Column -> rows that a cell still reaches down, and its text."""
-        self.spans = (1, 1)
-        self.in_cell = False
-        self.layout = False
-        """It holds a table or a heading: a frame for the page, not rows."""
-
-    def begin_row(self, at: int) -> None:
-        if not self.rows or self.rows[-1][1]:
-            self.rows.append((at, []))
-
-    def begin_cell(self, at: int, tag: str, attributes: dict[str, str | None]) -> None:
-        if not self.rows:
-            self.rows.append((at, []))
-        self.headed = self.headed and (len(self.rows) > 1 or tag == "th")
-        self.spans = (_span(attributes.get("colspan")), _span(attributes.get("rowspan")))
-        self.in_cell = True
-
-    def end_cell(self, text: str) -> None:
-        """One more cell, after those that reach down into this row from above."""
-        row = self.rows[-1][1]
-        while self.down.get(len(row), (0, ""))[0]:
-            left, above = self.down[len(row)]
-            self.down[len(row)] = (left - 1, above)
-            row.append(above)
-        wide, deep = self.spans
-        for n in range(wide):
-            if deep > 1:
-                self.down[len(row)] = (deep - 1, "" if n else text)
-            row.append("" if n else text)
-        self.in_cell = False
-
-
-def _span(text: str | None) -> int:
-    return max(1, min(_WIDEST_SPAN, int(text))) if text and re.fullmatch("[0-9]{1,4}", text) else 1
 
 
 class Page(HTMLParser):
@@ -78,7 +32,7 @@ class Page(HTMLParser):
         self.dropped = dropped
         self.records: list[Record] = []
         self.tables: list[Table] = []
-        self.grids: list[_Grid] = []
+        self.grids: list[Grid] = []
         self.skipped: list[str] = []
         self.text: list[str] = []
         self.at = 0
@@ -109,7 +63,7 @@ class Page(HTMLParser):
             at = self.getpos()[0] - 1
             if tag == "table":
                 self._unframe()
-                self.grids.append(_Grid(self._above()))
+                self.grids.append(Grid())
             elif grid and tag == "tr":
                 grid.begin_row(at)
             elif grid and tag in _CELLS:
@@ -158,12 +112,13 @@ class Page(HTMLParser):
 
     def _unframe(self) -> None:
         """What the open tables hold so far are lines: they only frame the page."""
-        for grid in self.grids:
-            grid.layout = True
-            rows, grid.rows = grid.rows, [(0, [])]
-            for at, cells in rows:
+        for grid in reversed(self.grids):
+            if grid.layout:
+                break  # and so are those around it
+            for at, cells in grid.take()[0]:
                 for cell in cells:
                     self._lines(cell, at)
+            grid.layout = True
 
     def _break(self, tag: str) -> None:
         """The text so far is a cell, a heading, or lines."""
@@ -172,6 +127,8 @@ class Page(HTMLParser):
             if self.text:
                 self.text.append(" ")
             return
+        if self.level is not None and not self.text and tag not in _HEADINGS:
+            return  # a block inside the heading
         self._end_link()
         raw, self.text = "".join(self.text), []
         text = _BLANKS.sub(" ", raw).strip()
@@ -194,9 +151,9 @@ class Page(HTMLParser):
         sentences = _SENTENCE.split(text) if len(text) > _SENTENCES_FROM else [text]
         self.records += [Record(sentence, under=self._above(), at=at) for sentence in sentences if sentence]
 
-    def _end_table(self, grid: _Grid) -> None:
-        rows = [(at, cells) for at, cells in grid.rows if any(cells)]
-        if sum(len(cells) > 1 for _, cells in rows) < 2:
+    def _end_table(self, grid: Grid) -> None:
+        rows, tabular = grid.take()
+        if not tabular:
             for at, cells in rows:
                 for cell in cells:
                     self._lines(cell, at)

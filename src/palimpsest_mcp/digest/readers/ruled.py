@@ -56,7 +56,8 @@ def _outcome(lines: Sequence[str], at: int) -> list[Record]:
 
 def _barred(lines: Sequence[str], start: int) -> _Grid | None:
     """A table whose cells stand between bars."""
-    bordered = _is_rule(lines[start]) and _JOINTS.match(lines[start].strip()) is not None
+    border = lines[start].strip()
+    bordered = _is_rule(border) and " " not in border and _JOINTS.match(border) is not None
     head = start + bordered
     if head >= len(lines) or _BARS.search(lines[head]) is None or _is_rule(lines[head]):
         return None
@@ -79,7 +80,7 @@ def _barred(lines: Sequence[str], start: int) -> _Grid | None:
             break  # the head of the next table
         if _is_rule(line) and (_JOINTS.search(line) or at == head + 1):
             pass
-        elif len(cells) == len(columns) or (ruled and _framed(line) and len(cells) < len(columns)):
+        elif len(cells) == len(columns) or (ruled and _framed(line) and len(columns) // 2 < len(cells) < len(columns)):
             rows.append((at, cells))
         elif ruled and rows and _framed(line):
             others.append(Record(line.strip(), at=at))
