@@ -27,8 +27,8 @@ _HEAD = re.compile(
 _BETWEEN = re.compile(
     r"diff |index [0-9a-f]+\.\.|--- |\+\+\+ |(?:old|new|deleted file|new file) mode |"
     r"(?:similarity|dissimilarity) index |(?:rename|copy) (?:from|to) |Binary files |GIT binary patch|={20,}$|"
-    r"\\ No newline| \S.{0,300}? \| +(?:\d+ [-+]*$|Bin )| (?:create|delete) mode \d| rename .{1,300}\(\d+%\)$| mode change |"
-    r"(?:Author|Date|Merge|AuthorDate|Commit|CommitDate|From|Subject|Index): |---$|[AMDTRC]\d{0,3}\t\S"
+    r"\\ No newline| \S.{0,300}? \| +(?:\d+ [-+]*$|Bin )| (?:create|delete) mode \d| rename .{1,300}\(\d+%\)$|"
+    r" mode change |(?:Author|Date|Merge|AuthorDate|Commit|CommitDate|From|Subject|Index): |---$|[AMDTRC]\d{0,3}\t\S"
 )
 """Lines of a diff or log that are in no hunk."""
 _STATUS = re.compile(r" (?:create|delete|mode change|rename) |[AMDTRC]\d{0,3}\t")
@@ -59,14 +59,13 @@ def claims(lines: Sequence[str], start: int) -> int:
         elif _PATCH.match(text):
             patch = not text.startswith("*** End")
             end = at = at + 1
-        elif (patch and text[:1] in ("+", "-", " ", "@", "")) or (text.strip() and (mail or _opens(lines, at))):
-            end = at = at + 1
-        elif _BETWEEN.match(text) or (commit and text.startswith("    ")) or (short and _SHORT.match(text)):
-            end = at = at + 1
-        elif not text.strip():
+        elif not text.strip() and not patch:
             at += 1
         else:
-            break
+            inside = mail or (patch and text[:1] in "+- @") or (commit and text.startswith("    "))
+            if not (inside or _BETWEEN.match(text) or (short and _SHORT.match(text)) or _opens(lines, at)):
+                break
+            end = at = at + 1
     return end
 
 
@@ -100,8 +99,7 @@ def _hunk_end(lines: Sequence[str], at: int, hunk: re.Match[str]) -> int:
     old, new = int(hunk[1] or 1), int(hunk[2] or 1)
     i = at + 1
     while i < len(lines) and (old > 0 or new > 0):
-        sign = lines[i][:1] or " "
-        if sign not in " +-\\":
+        if (sign := lines[i][:1] or " ") not in " +-\\":
             break  # cut, or edited by hand
         old -= sign in " -"
         new -= sign in " +"
@@ -175,10 +173,8 @@ def read(lines: Sequence[str]) -> Reading:
 
 def _changed(line: str) -> tuple[Kind, float]:
     """What a line of a hunk is worth: what it changes, before what stands around it."""
-    if line[0] not in "+-":
-        return "line", 0.2
-    if len(line.strip()) == 1:
-        return "noise", 0.0
+    if line[0] not in "+-" or len(line.strip()) == 1:
+        return ("line", 0.2) if line[0] not in "+-" else ("noise", 0.0)
     if _LITTLE.match(line):
         return "change", 0.5
     return "change", 2.4 if defines(line[1:].strip()) else 2.0
