@@ -54,8 +54,9 @@ IMPORT = re.compile(
 )
 CONSTANT = re.compile(
     r"(?:(?:export|pub|public|private|static|final|readonly|protected|constexpr) ){0,4}"
-    r"(?:const|let|var|val|static|final)?\b[ \t]?[\w<>\[\]]{0,20}[ \t]?\b[A-Z][A-Z0-9_]{2,60}[ \t]?(?::[^=]{1,60})?=[ \t]?\S|@[a-z]\w* [^\s({]|#define \w+ |"
-    r"(?:export |pub )?(?:const|static) \w+[^=(]{0,60}= ?(?:[\"'\d\[{-]|true|false|new )"
+    r"(?:const|let|var|val|static|final)?\b[ \t]?[\w<>\[\]]{0,20}"
+    r"[ \t]?\b[A-Z][A-Z0-9_]{2,60}[ \t]?(?::[^=]{1,60})?=[ \t]?\S|"
+    r"@[a-z]\w* [^\s({]|#define \w+ |(?:export |pub )?(?:const|static) \w+[^=(]{0,60}= ?(?:[\"'\d\[{-]|true|false|new )"
 )
 COMMENT = re.compile(r"//|/\*|\*(?:[ /*]|$)|#(?:[ !#-]|$)|--[ -]|<!--|%%? |\"\"\"|'''|;; |@doc\b|@moduledoc\b")
 BRACKETS = re.compile(r"[\[\](){}<>,;:/|&?=>]{1,12}$|(?:end|fi|done|esac|else|do|begin|then)[,;)]{0,3}$")

@@ -18,13 +18,17 @@ _STAT = re.compile(r" \S.{0,300}? \| +(?:\d+ [-+]*$|\d+ ?$|Bin\b)")
 _BARS = re.compile(r" \S.{0,300}? \| +(?:\d+ [-+]+$|Bin )")
 """Of these, what no two-column table shows."""
 _TOTALS = re.compile(r" ?\d+ files? changed(?:, \d|$)")
-_HUNK = re.compile(r"@@@? -\d+(?:,(\d+))? (?:-\d+(?:,\d+)? )?\+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@@? -\d{1,9}(?:,(\d{1,9}))? (?:-\d{1,9}(?:,\d{1,9})? )?\+\d{1,9}(?:,(\d{1,9}))? @@")
 _PATCH = re.compile(r"\*\*\* (?:Begin|End) Patch|\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: ")
+_HEAD = re.compile(
+    rf"diff --git |{_MAIL.pattern}|{_HUNK.pattern}|{_PATCH.pattern}|{_MADE.pattern}|"
+    r" ?\d+ files? changed, \d+ (?:insertion|deletion)"
+)
 _BETWEEN = re.compile(
     r"diff |index [0-9a-f]+\.\.|--- |\+\+\+ |(?:old|new|deleted file|new file) mode |"
-    r"(?:similarity|dissimilarity) index |(?:rename|copy) (?:from|to) |Binary files |GIT binary patch|Index: |={20,}$|\\ No newline|"
-    r" (?:create|delete) mode \d| rename .{1,300}\(\d+%\)$| mode change |"
-    r"Author: |Date: |Merge: |AuthorDate: |Commit: |CommitDate: |From: |Subject: |From [0-9a-f]{40} |---$|[AMDTRC]\d{0,3}\t\S"
+    r"(?:similarity|dissimilarity) index |(?:rename|copy) (?:from|to) |Binary files |GIT binary patch|={20,}$|"
+    r"\\ No newline| \S.{0,300}? \| +(?:\d+ [-+]*$|Bin )| (?:create|delete) mode \d| rename .{1,300}\(\d+%\)$|"
+    r" mode change |(?:Author|Date|Merge|AuthorDate|Commit|CommitDate|From|Subject|Index): |---$|[AMDTRC]\d{0,3}\t\S"
 )
 """Lines of a diff or log that are in no hunk."""
 _STATUS = re.compile(r" (?:create|delete|mode change|rename) |[AMDTRC]\d{0,3}\t")
@@ -40,12 +44,11 @@ _LARGE = 30
 
 def claims(lines: Sequence[str], start: int) -> int:
     """From the head of a commit, a file or a hunk to the last line that belongs to one."""
-    text = lines[start]
     if not _opens(lines, start):
         return start
     end = at = start
     patch = mail = commit = False
-    short = _SHORT.match(text) is not None
+    short = _SHORT.match(lines[start]) is not None
     while at < len(lines):
         text = lines[at]
         commit = commit or _COMMIT.match(text) is not None
@@ -56,22 +59,13 @@ def claims(lines: Sequence[str], start: int) -> int:
         elif _PATCH.match(text):
             patch = not text.startswith("*** End")
             end = at = at + 1
-        elif (
-            patch
-            and text[:1] in ("+", "-", " ", "@", "")
-            or text.strip()
-            and (
-                mail
-                or (commit and text.startswith("    "))
-                or (short and _SHORT.match(text))
-                or (_BETWEEN.match(text) or _STAT.match(text) or _opens(lines, at))
-            )
-        ):
-            end = at = at + 1
-        elif not text.strip():
+        elif not text.strip() and not patch:
             at += 1
         else:
-            break
+            inside = mail or (patch and text[:1] in "+- @") or (commit and text.startswith("    "))
+            if not (inside or _BETWEEN.match(text) or (short and _SHORT.match(text)) or _opens(lines, at)):
+                break
+            end = at = at + 1
     return end
 
 
@@ -87,16 +81,11 @@ def _opens(lines: Sequence[str], at: int) -> bool:
         return (bool(_SHORT.match(after)) or bool(_STAT.match(after))) and _hashes(lines, at)
     if text.startswith("Index: "):
         return after.startswith("=====")
-    return bool(
-        text.startswith("diff --git ")
-        or (_COMMIT.match(text) and re.match(r"Author: |Merge: |AuthorDate: |tree |$", after))
-        or _MAIL.match(text)
-        or _HUNK.match(text)
-        or _PATCH.match(text)
-        or _MADE.match(text)
-        or (_BARS.match(text) and (_BARS.match(after) or _TOTALS.match(after)))
-        or (_TOTALS.match(text) and ("insertion" in text or "deletion" in text))
-    )
+    if text[0] == " " and not _TOTALS.match(text):
+        return _BARS.match(text) is not None and (_BARS.match(after) or _TOTALS.match(after)) is not None
+    if _COMMIT.match(text):
+        return re.match(r"Author: |Merge: |AuthorDate: |tree |$", after) is not None
+    return _HEAD.match(text) is not None
 
 
 def _hashes(lines: Sequence[str], at: int) -> bool:
@@ -110,8 +99,7 @@ def _hunk_end(lines: Sequence[str], at: int, hunk: re.Match[str]) -> int:
     old, new = int(hunk[1] or 1), int(hunk[2] or 1)
     i = at + 1
     while i < len(lines) and (old > 0 or new > 0):
-        sign = lines[i][:1] or " "
-        if sign not in " +-\\":
+        if (sign := lines[i][:1] or " ") not in " +-\\":
             break  # cut, or edited by hand
         old -= sign in " -"
         new -= sign in " +"
@@ -142,8 +130,7 @@ def read(lines: Sequence[str]) -> Reading:
         if not text:
             continue
         kind: Kind = "line"
-        worth, under = 1.0, commit
-        head = _HUNK.match(line)
+        worth, under, head = 1.0, commit, _HUNK.match(line)
         if i < until or (patch and line[0] in " +-"):
             kind, worth = _changed(line)
             worth, under = worth * scale, hunk if hunk >= 0 else file
@@ -168,13 +155,12 @@ def read(lines: Sequence[str]) -> Reading:
             kind, under = "change", file
         elif _STAT.match(line) or _STATUS.match(line):
             kind = "entry"
-        elif line.startswith("    ") or line.startswith("Subject: "):
+        elif line.startswith(("    ", "Subject: ")):
             worth, subject = (3.0 if subject else 1.2), False
         elif _PERSON.match(line):
             worth = 0.7
         elif _SHORT.match(line):
-            kind, worth, under = "entry", 2.0, -1
-            commit = -1
+            kind, worth, under, commit = "entry", 2.0, -1, -1
             if i + 1 < len(lines) and not _SHORT.match(lines[i + 1]):
                 kind, commit, file = "heading", len(records), -1
         elif _BETWEEN.match(line):
@@ -187,10 +173,8 @@ def read(lines: Sequence[str]) -> Reading:
 
 def _changed(line: str) -> tuple[Kind, float]:
     """What a line of a hunk is worth: what it changes, before what stands around it."""
-    if line[0] not in "+-":
-        return "line", 0.2
-    if len(line.strip()) == 1:
-        return "noise", 0.0
+    if line[0] not in "+-" or len(line.strip()) == 1:
+        return ("line", 0.2) if line[0] not in "+-" else ("noise", 0.0)
     if _LITTLE.match(line):
         return "change", 0.5
     return "change", 2.4 if defines(line[1:].strip()) else 2.0

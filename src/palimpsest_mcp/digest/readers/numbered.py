@@ -16,8 +16,9 @@ _FOLLOWING = 6
 _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,6})(?:(\t|→)|([|:│])| ([|:│]))(?: (?=\S)|)")
 """`cat -n`, the viewers of agents: a number and a separator before each line."""
 _TALK = re.compile(
-    r"\(\d+ more lines (?:above|below)\)|\[File: |-{5,}$|={5,}$|\.{3}$|⋮|ERRORS?:|- [EFW]\d+|/[\w./-]+:\d+$|"
-    r"\[?(?:Your|This is|DO NOT|Please|Review|The file|I've|Here's|File |Successfully|Edit|NOTE|\(Open|\(Current|bash-\$)",
+    r"\(\d+ more lines (?:above|below)\)|\[File: |-{5,}$|={5,}$|\.{3}$|⋮|ERRORS?:|- [EFW]\d+|"
+    r"/[\w./-]+:\d+$|\[?(?:Your|This is|DO NOT|Please|Review|The file|"
+    r"I've|Here's|File |Successfully|Edit|\(Open|\(Current|bash-\$)",
 )
 """What a viewer says before, between and after the lines of a file."""
 _VERDICT = re.compile(
