@@ -52,6 +52,8 @@ class Item:
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
     """The earlier result of the batch that this one nearly equals; -1: none."""
+    parents: frozenset[int] = frozenset()
+    """Records that others stand under."""
     tables: Sequence[Table] = ()
     units: list[Unit] = field(default_factory=list[Unit])
     blocks: list[Block] = field(default_factory=list[Block])
@@ -71,6 +73,7 @@ class Item:
     def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
+        self.parents = frozenset(record.under for record in self.records)
         alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
@@ -300,12 +303,12 @@ def printed(item: Item) -> list[tuple[str, str]]:
         unit = item.units[number]
         if unit.block < 0:
             record = item.records[unit.records[0]]
-            if record.kind == "heading" and unit.records[0] in shown:
+            if unit.records[0] in shown:
                 continue
             headed(record.under, "")
             lines.append(("quote", escaped(unit.text)))
-            if record.kind == "heading":
-                shown.add(unit.records[0])
+            shown.add(unit.records[0])
+            if unit.records[0] in item.parents:
                 current = unit.records[0]
         elif unit.block not in done:
             done.add(unit.block)
