@@ -76,7 +76,7 @@ def compact(tree: Tree) -> str:
 
 def says(node: Node, key: str) -> bool:
     """Whether an object has its own name among its leaves."""
-    return isinstance(node, Tree) and any(isinstance(value, str) and value[1:-1] == key for value in node.values)
+    return isinstance(node, Tree) and any(value[1:-1] == key for value in node.values if isinstance(value, str))
 
 
 def is_map(tree: Tree) -> bool:
