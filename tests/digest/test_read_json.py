@@ -66,15 +66,13 @@ def test_every_value_stands_with_the_other_values_of_its_object_under_its_own_na
     tree = [numbered(shape, itertools.count(1000)), {"padding": "p" * 60}]
     reading = told(repr(tree) if python else json.dumps(tree, indent=indent))
     records: list[dict[str, str]] = []
-    start = ""  # an object with many leaves has several records that begin alike
     for record in reading.records:
         found = said(reading, record)
-        goes_on = record.kind == "field" and records and len(found.keys() & records[-1].keys()) == 1
-        if goes_on and record.text.split("|")[0] == start:
-            records[-1] |= found
+        common = found.keys() & records[-1].keys() if records and record.kind == "field" else set[str]()
+        if common and all(found[name] == records[-1][name] for name in common):
+            records[-1] |= found  # an object with many leaves has several records, which name it each
         else:
             records.append(found)
-        start = record.text.split("|")[0]
     for mine in owners(tree[0]):
         holders = [r for r in records if all(any(n.endswith(k) and r[n] == v for n in r) for k, v in mine.items())]
         assert holders
