@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -43,20 +43,21 @@ def objects(depth: int) -> st.SearchStrategy[Tree]:
 def numbered(tree: Any, count: Any) -> Any:
     """The tree with a value of its own in the place of each None."""
     if isinstance(tree, dict):
-        return {key: numbered(value, count) for key, value in tree.items()}
+        return {key: numbered(value, count) for key, value in cast(Tree, tree).items()}
     if isinstance(tree, list):
-        return [numbered(value, count) for value in tree]
+        return [numbered(value, count) for value in cast(list[Any], tree)]
     return f"v{next(count)}"
 
 
 def owners(tree: Any) -> list[dict[str, str]]:
     """The scalar leaves of each object."""
     if isinstance(tree, list):
-        return [found for value in tree for found in owners(value)]
+        return [found for value in cast(list[Any], tree) for found in owners(value)]
     if not isinstance(tree, dict):
         return []
-    mine = {key: value for key, value in tree.items() if isinstance(value, str)}
-    return [mine] * bool(mine) + [found for value in tree.values() for found in owners(value)]
+    leaves = cast(Tree, tree)
+    mine = {key: value for key, value in leaves.items() if isinstance(value, str)}
+    return [mine] * bool(mine) + [found for value in leaves.values() for found in owners(value)]
 
 
 @given(st.one_of(objects(3), st.lists(objects(2), min_size=1, max_size=6)), st.sampled_from([None, 1]), st.booleans())
@@ -84,7 +85,7 @@ def test_every_value_stands_with_the_other_values_of_its_object_under_its_own_na
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=2, max_size=6))
 def test_nested_rows_begin_with_the_key_of_the_row_that_they_belong_to(shape: list[list[int]]) -> None:
-    orders = [
+    orders: list[Tree] = [
         {"order_id": f"#W{n:04}", "total": 10, "items": [{"sku": f"s{n}-{m}", "qty": q} for m, q in enumerate(items)]}
         for n, items in enumerate(shape)
     ]

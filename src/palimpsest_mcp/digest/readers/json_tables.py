@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..records import Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
@@ -121,10 +121,17 @@ class _Told:
         # In a list of lists the first of an inner list stands for it; brackets say that it is no parent.
         return above + [(f"({name})" if row.path == item.path else name, value) for name, value in mine]
 
-    def labels(self, item: Item, names: Iterable[str]) -> list[str]:
+    def labels(self, item: Item, names: Collection[str]) -> list[str]:
         """Names of an item's own columns, with their parent where its owner has such a one too."""
         taken = {name for name, _ in self.owner(item)}
-        return [f"{last(item.path)}.{name}" if name in taken else name for name in names]
+        own = set(names) | taken
+        labels: list[str] = []
+        for name in names:
+            label = name
+            while label in taken or (label != name and label in own):
+                label = f"{last(item.path)}.{label}"
+            labels.append(label)
+        return labels
 
     def lines(self, item: Item) -> None:
         """A text under the record that says where it stood."""
