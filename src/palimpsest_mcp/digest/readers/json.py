@@ -183,10 +183,9 @@ def read(lines: Sequence[str]) -> Reading:
         if tree.rest:
             reading.records.append(Record(tree.rest, at=tree.end - 1))
         at = tree.end
-    if any(tree.broken for tree in found):
-        order = sorted(range(len(reading.records)), key=lambda number: reading.records[number].at)
-        place = {old: new for new, old in enumerate(order)}
-        reading.records = [reading.records[old] for old in order]
-        for record in reading.records:
-            record.under = place.get(record.under, -1)
+    order = sorted(range(len(reading.records)), key=lambda number: reading.records[number].at)
+    place = {old: new for new, old in enumerate(order)}
+    reading.records = [reading.records[old] for old in order]
+    for record in reading.records:
+        record.under = place.get(record.under, -1)
     return reading

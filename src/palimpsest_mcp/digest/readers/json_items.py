@@ -26,6 +26,8 @@ class Item(msgspec.Struct, gc=False):
     leaves: dict[str, str]
     bare: bool = False
     """A tuple: its columns have numbers, no names."""
+    row: bool = False
+    """Whether its path is that of others too."""
     text: str | None = None
     group: int = -1
 
@@ -83,7 +85,11 @@ class Walk:
                 first = len(self.items)
                 head = Tree(None, value.values[:1], value.at)
                 self.array(head, path, owner)
-                self.array(Tree(None, value.values[1:], value.at), path, first if len(self.items) > first else owner)
+                self.array(
+                    Tree(None, value.values[1:], value.at),
+                    path,
+                    first if any(item.leaves for item in self.items[first : first + 1]) else owner,
+                )
 
     def leaf(self, value: str, path: str, owner: int, at: int, name: str) -> None:
         said = unescaped(value)
@@ -99,13 +105,13 @@ class Walk:
         if isinstance(node, str):
             return
         row = row or leaves is not None
-        item = Item(path, owner, node.at, leaves or {})
+        item = Item(path, owner, node.at, leaves or {}, row=row)
         number = len(self.items)
         self.items.append(item)
         later: list[tuple[str, Node, int]] = []
         self.fill(item.leaves, node, "", row, later)
         for name, value, at in later:
-            self.visit(value, f"{path}.{name}" if path else name, number if row else owner, at)
+            self.visit(value, f"{path}.{name}" if path else name, number if row and item.leaves else owner, at)
 
     def fill(
         self, leaves: dict[str, str], tree: Tree, prefix: str, row: bool, later: list[tuple[str, Node, int]]
@@ -148,7 +154,7 @@ def gathered(items: list[Item]) -> list[Group]:
     known: dict[tuple[str, int, bool], list[int]] = {}
     seen: dict[tuple[str, int, bool, tuple[str, ...]], int] = {}
     for number, item in enumerate(items):
-        if item.text is not None:
+        if not item.leaves:
             continue
         place = (item.path, items[item.owner].group if item.owner >= 0 else -1, item.bare)
         shape = (*place, tuple(item.leaves))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..records import Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
@@ -74,6 +74,9 @@ class _Told:
     def judge(self, group: Group) -> None:
         """Whether a group is a table, what names its rows, and which of them are exceptions."""
         rows = [self.items[number].leaves for number in group.members]
+        if len(rows) < 2:
+            group.key, group.alone = [name for name in rows[0] if _NAMES.search(name)][:1] or list(rows[0])[:1], True
+            return
         if len(group.columns) * len(rows) > _SPARSE * sum(map(len, rows)) + LONG:
             group.key = [min(rows[0], key=lambda name: _rank(name, Counter(row.get(name, "") for row in rows)))]
             return
@@ -82,8 +85,6 @@ class _Told:
         unique = [name for name in order if len(counts[name]) == len(rows) and "" not in counts[name]]
         best = unique[0] if unique and _rank(unique[0], counts[unique[0]]) < 9 else None
         group.key, group.alone = self.told_apart(rows, [best] if best else order)
-        if len(rows) < 2:
-            return
         for name, count in counts.items():
             value, often = count.most_common(1)[0]
             if _REGULAR * len(rows) <= often < len(rows):
@@ -117,13 +118,20 @@ class _Told:
         key = group.key if group else list(row.leaves)[:1]
         mine = [(name, row.leaves.get(name, "")) for name in key]
         above = [] if group and group.alone and mine else self.owner(row)
-        # Lists in a list have no name that could tell the owner's key from their own.
-        return above + [(name if item.path or name not in item.leaves else f"({name})", value) for name, value in mine]
+        # In a list of lists the first of an inner list stands for it; brackets say that it is no parent.
+        return above + [(f"({name})" if row.path == item.path else name, value) for name, value in mine]
 
-    def labels(self, item: Item, names: Iterable[str]) -> list[str]:
+    def labels(self, item: Item, names: Collection[str]) -> list[str]:
         """Names of an item's own columns, with their parent where its owner has such a one too."""
         taken = {name for name, _ in self.owner(item)}
-        return [f"{last(item.path)}.{name}" if name in taken else name for name in names]
+        own = set(names) | taken
+        labels: list[str] = []
+        for name in names:
+            label = name
+            while label in taken or (label != name and label in own):
+                label = f"{last(item.path)}.{label}"
+            labels.append(label)
+        return labels
 
     def lines(self, item: Item) -> None:
         """A text under the record that says where it stood."""
@@ -144,9 +152,9 @@ class _Told:
         ]
         named = [f"{name}={value}" for name, value in self.owner(item)]
         line = list(named)
-        key = group.key[:1] if len(group.members) > 1 else [name for name in names if _NAMES.search(name)][:1]
-        if not item.bare and key and key[0] in names:
-            named.append(pieces[names.index(key[0])])
+        first = group.key[0] if group.key and not item.bare else ""
+        if first in names and (item.row or _NAMES.search(first)):
+            named.append(pieces[names.index(first)])
         head = f"{item.path}: " if item.path else ""
         failed = (
             any(_ERROR.search(name) and value not in _FINE for name, value in item.leaves.items())

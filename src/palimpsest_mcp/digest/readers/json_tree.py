@@ -68,15 +68,15 @@ def compact(tree: Tree) -> str:
         return "[]" if tree.keys is None else "{}"
     if tree.keys is not None or len(tree.values) > _SHORT or not all(isinstance(value, str) for value in tree.values):
         return ""
-    cells = [unescaped(value) for value in tree.values if isinstance(value, str)]
-    quoted = [f'"{cell}"' if value[-1:] in ("'", '"') else cell for cell, value in zip(cells, tree.values, strict=True)]
+    tokens = [value for value in tree.values if isinstance(value, str)]
+    quoted = [f'"{unescaped(token)}"' if token[-1:] in ("'", '"') else unescaped(token) for token in tokens]
     text = "[" + ",".join(quoted) + "]"
     return text if len(text) <= _SHORT and "\n" not in text else ""
 
 
 def says(node: Node, key: str) -> bool:
     """Whether an object has its own name among its leaves."""
-    return isinstance(node, Tree) and any(isinstance(value, str) and value[1:-1] == key for value in node.values)
+    return isinstance(node, Tree) and any(value[1:-1] == key for value in node.values if isinstance(value, str))
 
 
 def is_map(tree: Tree) -> bool:
