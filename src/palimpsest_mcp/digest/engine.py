@@ -17,7 +17,8 @@ from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Reco
 from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
-from .fill import Filling, Item, printed
+from .cues import mark
+from .fill import OUTCOMES, Filling, Item, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
 from .rank import Need
@@ -39,8 +40,11 @@ _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
-_FULL, _COLUMNS = 0.6, 4
-"""Share of a table's rows that are shown, below which columns may be left out; and columns of which some may be."""
+_BETTER = 1.15
+"""Times as much must be shown as with all columns: a row that is whole tells more than its values."""
+_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
+"""Share of a table's rows that are shown, below which columns may be left out; columns of which one
+may be; and rows that are looked at for which."""
 
 
 @dataclass(slots=True)
@@ -62,7 +66,12 @@ class Attempt:
     """Taken by somebody else's wording (`prose.py`)."""
 
     def __init__(
-        self, request: DigestRequest, registry: Registry, counter: TokenCounter, first: frozenset[str], name: str
+        self,
+        request: DigestRequest,
+        registry: Registry,
+        counter: TokenCounter,
+        classes: Sequence[SpecificClass],
+        name: str,
     ) -> None:
         self._request = _limited(request)
         self._registry = registry
@@ -71,6 +80,9 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
+        self._named = {spec.text for spec in request.visible.holders}
+        self._user = {one.name: one.weight for one in classes if one not in CLASSES}
+        first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._redacted = sum(source.redacted for source in request.sources)
         self._sources = [Source(source.text) for source in request.sources]
@@ -124,10 +136,11 @@ class Attempt:
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
+        one = request.sources[number]
         records = source.reading.records
-        mark_outcomes(records)
-        need = Need(source.form, request.focus)
+        outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
         facts, numbers = self._facts[number], self._shared.numbers[number]
+        need = Need(source.form, request.focus, self._user, in_view=self._named)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
@@ -141,8 +154,9 @@ class Attempt:
             need=need,
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
-            names=() if twin >= 0 else need.names(source.lines),
+            names=() if twin >= 0 else need.names(source.lines, facts.specs),
             twin=twin,
+            outcomes=frozenset(outcomes[:OUTCOMES]),
         )
         item.encode(source)
         return item
@@ -170,32 +184,23 @@ class Attempt:
         return found
 
     def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
-        """Tables of which so few rows are shown that some columns had better go: the ones that are worth least a token,
-        until half of what a row costs is left."""
+        """Of tables of which so few rows are shown that a column had better go: all that are shown now but the one that
+        is worth least a token."""
         found: dict[int, tuple[int, ...]] = {}
         for number, block in enumerate(item.blocks):
-            if block.table < 0 or len(block.columns) < _COLUMNS or item.alike[number] >= _FULL * block.total:
+            if block.table < 0:
                 continue
-            rows = [n for n in item.free if item.records[n].table == block.table][:50]
-            key = item.tables[block.table].key
-            worth: list[tuple[float, int, int]] = []
+            if len(block.columns) < _COLUMNS or item.alike[number] >= _FULL * block.total:
+                found[block.table] = tuple(sorted(block.shown))
+                continue
+            rows = [n for n in item.free if item.records[n].table == block.table][:_SAMPLED]
+            worth: list[tuple[float, int]] = []
             for column in block.columns:
-                cells = [item.records[n].cells[column] for n in rows if column < len(item.records[n].cells)]
-                cost = sum(self._count(cell) + 1 for cell in cells)
-                gain = sum(
-                    item.values[spec] for n in rows if column < len(item.specs[n]) for spec in item.specs[n][column]
-                )
-                worth.append((gain / max(1, cost) if column != key else 1e9, cost, column))
-            total = left = sum(cost for _, cost, _ in worth)
-            kept = {column for _, _, column in worth}
-            for _, cost, column in sorted(worth)[: len(worth) - 2]:
-                if left <= total / 2:
-                    break
-                left -= cost
-                kept.discard(column)
-            found[block.table] = tuple(
-                sorted(kept | {c for c in range(len(item.records[rows[0]].cells)) if c in block.same})
-            )
+                cells = [n for n in rows if column < len(item.specs[n])]
+                cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
+                gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
+                worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
+            found[block.table] = tuple(sorted(block.shown - {min(worth)[1]}))
         return found
 
     # -- selection ---------------------------------------------------------------------------------------------------
@@ -239,20 +244,24 @@ class Attempt:
         return seen / every if every else 1.0
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
-        """The same with fewer columns of wide tables, where that shows more of what is likely to be needed."""
-        narrow = [self._narrowed(item) for item in self._items]
-        if not any(narrow):
-            return draft
-        before = filling.gained()
-        kept = [(item.units, item.blocks, item.taken, item.listed, item.forced) for item in self._items]
-        for item, source, columns in zip(self._items, self._sources, narrow, strict=True):
-            if columns:
-                item.encode(source, columns)
-        other = self._fitted(filling, self._request.budget_tokens, fixed)
-        if filling.gained() > before and other.tokens <= self._request.budget_tokens:
-            return other
-        for item, (units, blocks, taken, listed, forced) in zip(self._items, kept, strict=True):
-            item.units, item.blocks, item.taken, item.listed, item.forced = units, blocks, taken, listed, forced
+        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
+        best = filling.gained()
+        while any(
+            block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
+            for item in self._items
+            for n, block in enumerate(item.blocks)
+        ):
+            kept = [(item.units, item.blocks, item.taken, item.listed, item.forced) for item in self._items]
+            for item, source in zip(self._items, self._sources, strict=True):
+                if columns := self._narrowed(item):
+                    item.encode(source, columns)
+            other = self._fitted(filling, self._request.budget_tokens, fixed)
+            gained = filling.gained()
+            if gained < _BETTER * best or other.tokens > self._request.budget_tokens:
+                for item, (units, blocks, taken, listed, forced) in zip(self._items, kept, strict=True):
+                    item.units, item.blocks, item.taken, item.listed, item.forced = units, blocks, taken, listed, forced
+                break
+            best, draft = gained, other
         return draft
 
     def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
@@ -393,17 +402,6 @@ class Attempt:
         return known
 
 
-def mark_outcomes(records):
-    import re
-
-    O = re.compile(r"(?i)passed|failed|error|exit code|success|not found|created|edited|updated|refused")
-    n = 0
-    for r in records:
-        if r.table < 0 and r.kind == "line" and len(r.text) < 200 and O.search(r.text) and n < 2:
-            r.kind = "outcome"
-            n += 1
-
-
 def _limited(request: DigestRequest) -> DigestRequest:
     """The request with no more tokens than any digest may have (D20)."""
     budget, ceiling = (min(one, request.most_tokens) for one in (request.budget_tokens, request.ceiling_tokens))
@@ -420,7 +418,7 @@ class ExtractiveDigester:
         """`classes`: ranks of what the registry finds; pass the registry's own where users added some."""
         self._registry = registry
         self._counter = counter
-        self._first = frozenset(one.name for one in classes if one.first_rank)
+        self._classes = tuple(classes)
 
     @property
     def name(self) -> str:
@@ -437,4 +435,4 @@ class ExtractiveDigester:
         Raises:
             DigestRefused: no form of it is smaller than its source.
         """
-        return Attempt(request, self._registry, self._counter, self._first, self.name).run()
+        return Attempt(request, self._registry, self._counter, self._classes, self.name).run()

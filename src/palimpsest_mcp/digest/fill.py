@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from itertools import islice
 
 from .blocks import Block, Unit, encoded, escaped
 from .rank import Need
@@ -49,8 +48,12 @@ class Item:
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
     names: Sequence[tuple[str, float]]
     """What may stand alone, best first, with its gain."""
+    outcomes: frozenset[int] = frozenset()
+    """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
     """The earlier result of the batch that this one nearly equals; -1: none."""
+    parents: frozenset[int] = frozenset()
+    """Records that others stand under."""
     tables: Sequence[Table] = ()
     units: list[Unit] = field(default_factory=list[Unit])
     blocks: list[Block] = field(default_factory=list[Block])
@@ -67,13 +70,13 @@ class Item:
     alike: Counter[int] = field(default_factory=Counter[int])
     """Block -> its rows that are shown."""
 
-    def encode(self, reading: Reading, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
+    def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
         """Make units of the records; of the tables in `narrow` with these columns only."""
-        self.tables = reading.tables
-        self.units, self.blocks = encoded(reading, self.free, narrow)
-        self.forced = tuple(n for n, unit in enumerate(self.units) if self.records[unit.records[0]].kind == "outcome")[
-            :2
-        ]
+        self.tables = source.reading.tables
+        self.parents = frozenset(record.under for record in self.records)
+        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
+        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
+        self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         self.clear()
 
     def specs_of(self, unit: Unit) -> set[int]:
@@ -154,6 +157,7 @@ class Filling:
                 if name not in item.listed
             ]
         heapify(heap)
+        listed = {name for item in self._items for name in item.listed}
         shown = [item.shown_text() for item in self._items]
         while heap:
             was, n, number = heappop(heap)
@@ -161,7 +165,8 @@ class Filling:
             if number < 0:
                 name = item.names[-1 - number][0]
                 cost = self._name_cost(item, name)
-                if self.spent + cost <= room and name not in shown[n]:
+                if self.spent + cost <= room and name not in listed and name not in shown[n]:
+                    listed.add(name)
                     item.listed.append(name)
                     self.spent += cost
                 continue
@@ -202,7 +207,7 @@ class Filling:
         if not any(_SAYS.search(item.records[n].text) for n in unit.records):
             return 0.0
         fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
-        times = item.alike[unit.block] if unit.block >= 0 else 0
+        times = 1 + (item.alike[unit.block] if unit.block >= 0 else 0)
         gain = self._gain(item, unit, fresh, times)
         cost = self._own(item, number)
         if unit.block >= 0 and unit.block not in item.open:
@@ -213,8 +218,9 @@ class Filling:
 
     @staticmethod
     def _gain(item: Item, unit: Unit, fresh: float, times: int) -> float:
+        size = len(unit.text) // len(unit.records)
         first, *rest = (item.records[n] for n in unit.records)
-        return item.need.gain(first, fresh, times) + sum(item.need.gain(one, 0.0, times) for one in rest)
+        return item.need.gain(first, fresh, times, size) + sum(item.need.gain(one, 0.0, times, size) for one in rest)
 
     def gained(self) -> float:
         """What all that is shown is worth."""
@@ -223,7 +229,7 @@ class Filling:
             alike = Counter[int]()
             for number in sorted(item.taken):
                 unit = item.units[number]
-                total += self._gain(item, unit, 0.0, alike[unit.block] if unit.block >= 0 else 0)
+                total += self._gain(item, unit, 0.0, 1 + alike[unit.block] if unit.block >= 0 else 1)
                 alike[unit.block] += 1
             total += sum(gain for name, gain in item.names if name in item.listed)
         shown = {spec for item in self._items for number in item.taken for spec in item.specs_of(item.units[number])}
@@ -297,12 +303,12 @@ def printed(item: Item) -> list[tuple[str, str]]:
         unit = item.units[number]
         if unit.block < 0:
             record = item.records[unit.records[0]]
-            if record.kind == "heading" and unit.records[0] in shown:
+            if unit.records[0] in shown:
                 continue
             headed(record.under, "")
             lines.append(("quote", escaped(unit.text)))
-            if record.kind == "heading":
-                shown.add(unit.records[0])
+            shown.add(unit.records[0])
+            if unit.records[0] in item.parents:
                 current = unit.records[0]
         elif unit.block not in done:
             done.add(unit.block)

@@ -123,7 +123,7 @@ class HandedDigester(ExtractiveDigester):
         """
         if not request.prose:
             return super().compute(request)
-        attempt = _Composing(request, self._registry, self._counter, self._first, self.name)
+        attempt = _Composing(request, self._registry, self._counter, self._classes, self.name)
         digest = attempt.composed() or attempt.run()
         return msgspec.structs.replace(digest, notes=(*digest.notes, *attempt.unused()))
 

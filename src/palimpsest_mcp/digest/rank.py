@@ -1,66 +1,174 @@
-"""Stand-in until the learned prior is there."""
+"""What showing something is worth: by what agents were seen to need later, by what it is, by what is asked for now.
+
+Three worths of one unit, so that filling can weigh them against each other: of a specific (`value`), of a bare name
+(`names`), of a record (`gain`). How often agents typed a specific again is counted from sessions (`prior.toml`, made by
+`make prior`); the rest is the table of constants below.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final, cast
 
-from .records import Record
+from ..models.items import Specific
+from .records import Kind, Record
 
-_PRIOR = {
-    "error": 0.4,
-    "status": 0.4,
-    "url": 0.2,
-    "path": 0.2,
-    "issue": 0.27,
-    "uuid": 0.05,
-    "hash": 0.05,
-    "date": 0.05,
-    "host": 0.2,
-    "version": 0.08,
-    "money": 0.2,
-    "score": 0.15,
-    "quantity": 0.08,
-    "number": 0.19,
-    "integer": 0.09,
-    "id": 0.27,
-    "constant": 0.16,
-    "name": 0.31,
-    "handle": 0.26,
-    "email": 0.2,
-    "command": 0.2,
-}
-_KIND = {
+# The constants. The unit: 1 is a specific that every reader of the digest will type again.
+
+KIND: Final[Mapping[Kind, float]] = {
     "outcome": 4,
     "error": 2.5,
     "claim": 2.0,
-    "heading": 0.5,
-    "row": 0.6,
-    "field": 0.8,
     "definition": 1.0,
+    "field": 0.8,
     "change": 0.8,
+    "row": 0.6,
+    "heading": 0.5,
     "hit": 0.5,
-    "entry": 0.3,
     "frame": 0.4,
     "line": 0.4,
+    "entry": 0.3,
     "noise": 0.02,
 }
-_NAME = re.compile(
-    r"(?<![\w/.-])/?(?:[\w.@-]+/)+[\w.@-]+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\b[a-z]\w*_\w+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|\b[A-Z]{2,}[A-Z0-9_]*\d\w*\b|\b[\w-]+\.(?:py|ts|tsx|js|ex|go|rs|java|md|json|toml|yaml|yml|sh|css|html|sql)\b"
+"""What a record tells beside its specifics: how it went, then what went wrong and what was concluded (design §4)."""
+WHOLE: Final = 48
+"""Characters of a record from which it tells as much as its kind does: a shorter one tells less."""
+COMMON: Final = 0.3
+"""How fast a record falls with each further one of its shape: rare before common."""
+FOCUS: Final = 0.5
+"""More for a record by each word of the focus in it: somebody asked for it."""
+FOCUS_MOST: Final = 3
+"""Words of the focus that count in one record: a line that repeats the whole request is not the answer to it."""
+ASKED: Final = 2.0
+"""Times the worth of a specific that the focus names itself."""
+USER: Final = 0.1
+"""Worth of a specific of a user's own class, for each 1 of its weight: at 3, which is usual, that of a name."""
+UNKNOWN: Final = 0.1
+"""Worth of a class that neither the prior nor the user knows."""
+NAME: Final = 0.25
+"""Worth of a bare name on the line of names, without a line that says what it does."""
+NAME_AGAIN: Final = 0.05
+"""More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
+NAME_MOST: Final = 4
+"""Times that count: what stands everywhere is no longer worth more."""
+SHORTEST: Final = 4
+"""Characters of a name: shorter ones are typed from memory."""
+LONGEST: Final = 160
+"""Characters of a name: longer ones are minified code and keys."""
+
+FORMS: Final[Mapping[str, str]] = {
+    "config": "json",
+    "delimited": "table",
+    "fixed": "table",
+    "ruled": "table",
+    "page": "html",
+    "tests": "test",
+    "build": "log",
+    "trace": "log",
+    "notebook": "code",
+}
+"""Name of a reader -> the kind of content that the prior was counted on, where that has another name."""
+
+_NO_NAMES: Final = frozenset({"date", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"})
+_TOKEN: Final = re.compile(
+    r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
+_WORD: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w*")
+_HUMP: Final = re.compile(r"[a-z][A-Z]")
+_HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
+_LONG_ENOUGH_FOR_HEX: Final = 7
+_VERSION: Final = re.compile(r"[vV]\d[\d.]*(?:-\w+)?")
 
 
 class Need:
-    def __init__(self, form: str, focus: Sequence[str] = ()) -> None:
-        self._focus = frozenset(focus)
+    """What is worth showing of one item."""
+
+    def __init__(
+        self,
+        form: str,
+        focus: Sequence[str] = (),
+        classes: Mapping[str, float] | None = None,
+        in_view: Collection[str] = (),
+    ) -> None:
+        """Take what is known before the first record.
+
+        Args:
+            form: name of the reader.
+            focus: words, or whole sentences, of what is asked for now.
+            classes: of the user's own classes the weight, by name.
+            in_view: names that the reader sees anyway: what was said, parts printed before. Best a set.
+        """
+        self._rates = _rates(FORMS.get(form, form))
+        self._user = {name: USER * weight for name, weight in (classes or {}).items()}
+        self._exact = frozenset(word for one in focus for word in one.split())
+        self._focus = frozenset(word.lower() for one in focus for word in _WORD.findall(one))
+        self._in_view = in_view
 
     def value(self, cls: str, text: str) -> float:
-        return _PRIOR.get(cls, 0.2)
+        """Gain of showing one specific."""
+        rate = self._rates.get(cls) or self._user.get(cls, UNKNOWN)
+        return rate * ASKED if text in self._exact else rate
 
-    def names(self, lines: Sequence[str]) -> list[tuple[str, float]]:
-        c = Counter(m.group().rstrip(".") for l in lines for m in _NAME.finditer(l) if 4 <= m.end() - m.start() <= 80)
-        return [(n, 0.25 + 0.05 * min(4, k)) for n, k in sorted(c.items(), key=lambda x: (-x[1], x[0]))[:400]]
+    def names(self, lines: Sequence[str], specs: Iterable[Specific] = ()) -> list[tuple[str, float]]:
+        """Names worth listing bare, each a whole token of the lines, and their gain: best first, else in source order.
 
-    def gain(self, record: Record, unseen: float, times: int) -> float:
-        return _KIND[record.kind] * record.worth / (1 + 0.3 * times) + unseen
+        Args:
+            lines: of the plain view.
+            specs: of these lines; what one of them calls a hash, a date, a number is no name.
+        """
+        refused = {one.text for one in specs if one.cls in _NO_NAMES}
+        times: dict[str, int] = {}
+        for line in lines:
+            for token in _TOKEN.findall(line):
+                times[token] = times.get(token, 0) + 1
+        found = [
+            (name, NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+            for name, count in times.items()
+            if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
+        ]
+        return sorted(found, key=lambda one: (-times[one[0]], -one[1]))
+
+    def gain(self, record: Record, unseen: float, times: int, size: int = WHOLE) -> float:
+        """Gain of showing a record.
+
+        Args:
+            record: with its kind, and its worth among its like.
+            size: characters that are printed of it.
+            unseen: worth of its specifics that nothing shows yet.
+            times: how many records have its shape, itself among them.
+        """
+        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE) / (1 + COMMON * max(0, times - 1))
+        if not self._focus:
+            return own + unseen
+        asked = self._focus.intersection(word.lower() for word in _WORD.findall(record.text))
+        return own + unseen + FOCUS * min(FOCUS_MOST, len(asked))
+
+
+def is_name(token: str) -> bool:
+    """Whether it names itself: a path, a file, a qualified, snake_case or camelCase name, a handle, an id with letters;
+    no plain word, number, date, hash, version."""
+    if _VERSION.fullmatch(token) or (len(token) >= _LONG_ENOUGH_FOR_HEX and _HEX.fullmatch(token)):
+        return False
+    if "/" in token or "." in token or "::" in token or token[0] == "@":
+        return True
+    digits = any(c.isdigit() for c in token)
+    if "-" in token:
+        return digits or "_" in token or _HUMP.search(token) is not None
+    return digits or "_" in token.strip("_") or _HUMP.search(token) is not None
+
+
+@cache
+def _prior() -> Mapping[str, Any]:
+    return tomllib.loads(resources.files(__package__ or "").joinpath("prior.toml").read_text("utf-8"))
+
+
+@cache
+def _rates(form: str) -> Mapping[str, float]:
+    """Class -> gain in one kind of content; what was hardly seen there has the gain of its class."""
+    prior = _prior()
+    cells = {**prior["class"], **prior["form"].get(form, {})}
+    return {name: float(cast("Mapping[str, Any]", cell)["gain"]) for name, cell in cells.items()}

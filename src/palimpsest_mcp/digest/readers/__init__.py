@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from ..records import Reader
-from .prose import PROSE
+from . import code, delimited, diff, fixed, html, json, log, notebook, prose, ruled, tests, trace
 
-__all__ = ["PROSE", "READERS"]
-
-READERS: tuple[Reader, ...] = ()
+PROSE = Reader("prose", prose.claims, prose.read)
+"""Reads what nobody claims."""
+READERS: tuple[Reader, ...] = (
+    Reader("notebook", notebook.claims, notebook.read),
+    Reader("json", json.claims, json.read),
+    Reader("html", html.claims, html.read),
+    Reader("diff", diff.claims, diff.read),
+    Reader("tests", tests.claims, tests.read),
+    Reader("trace", trace.claims, trace.read),
+    Reader("log", log.claims, log.read),
+    Reader("ruled", ruled.claims, ruled.read),
+    Reader("delimited", delimited.claims, delimited.read),
+    Reader("fixed", fixed.claims, fixed.read),
+    Reader("code", code.claims, code.read),
+)
+"""Asked in this order: the more exact a form is, the earlier."""
