@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.proof import (
-    Facts,
     PartCheck,
     check_part,
     counted,
@@ -22,6 +22,7 @@ from palimpsest_mcp.digest.proof import (
     shown_in,
     violations,
 )
+from palimpsest_mcp.digest.source_facts import Facts
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import DigestLine, DigestPart, DigestSource, SpecificCounts
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
@@ -55,10 +56,16 @@ JSON = json.dumps(
     ]
 )
 CSV = "item,qty,price\nbolt-100,10,900.20\nbolt-101,10,901.21\nbolt-102,12,902.22"
-MARKDOWN = "## GPU A\n\n| model | ms |\n|---|---|\n| net10 | 71 |\n| net11 | 72 |\n\n## GPU B\n\n| model | ms |\n|---|---|\n| net12 | 73 |"
+MARKDOWN = (
+    "## GPU A\n\n| model | ms |\n|---|---|\n| net10 | 71 |\n| net11 | 72 |\n\n##"
+    " GPU B\n\n| model | ms |\n|---|---|\n| net12 | 73 |"
+)
 FIXED = "NAME       READY   IP\nedge-011   1/1     10.0.3.11\nedge-012   0/1     10.0.3.12"
 TUPLES = str([("TownA", "AX", "Municipal"), ("TownB", "BX", "Municipal")])
-HTML = "<table><tr><th>name</th><th>ip</th></tr><tr><td>edge-1</td><td>10.0.3.1</td></tr><tr><td>edge-2</td><td>10.0.3.2</td></tr></table>"
+HTML = (
+    "<table><tr><th>name</th><th>ip</th></tr><tr><td>edge-1</td><td>10.0.3.1</td"
+    "></tr><tr><td>edge-2</td><td>10.0.3.2</td></tr></table>"
+)
 LOG = "\n".join(f"debug: probe host edge-{n} ok rtt={n * 3}ms" for n in range(11, 40))
 SECTIONS = "\n\n".join(f"## edge-{n}\n\nIt runs at 10.0.0.{n}.\nBuilt in {n}77 ms." for n in range(11, 15))
 LISTING = "\n\n".join(
@@ -226,24 +233,24 @@ def test_a_bad_line_shows_nothing() -> None:
 VALUE = st.text(alphabet="abcdefgh", min_size=2, max_size=6)
 NUMBER = st.one_of(st.integers(10, 10**7).map(str), st.decimals(1, 10**5, places=2).map(str))
 ROWS = st.lists(st.tuples(VALUE, NUMBER, NUMBER), min_size=2, max_size=9, unique_by=lambda row: row[0])
-FORMS = {
-    "json": lambda rows: json.dumps([dict(zip(("key", "size", "cost"), row, strict=True)) for row in rows], indent=1),
-    "ndjson": lambda rows: "\n".join(json.dumps(dict(zip(("key", "size", "cost"), row, strict=True))) for row in rows),
-    "csv": lambda rows: "\n".join(map(",".join, [("key", "size", "cost"), *rows])),
-    "tsv": lambda rows: "\n".join(map("\t".join, [("key", "size", "cost"), *rows])),
+COLUMNS = ("key", "size", "cost")
+Row = tuple[str, ...]
+FORMS: dict[str, Callable[[list[Row]], str]] = {
+    "json": lambda rows: json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=1),
+    "ndjson": lambda rows: "\n".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in rows),
+    "csv": lambda rows: "\n".join(map(",".join, [COLUMNS, *rows])),
+    "tsv": lambda rows: "\n".join(map("\t".join, [COLUMNS, *rows])),
     "markdown": lambda rows: "\n".join(
         f"| {' | '.join(row)} |" for row in [("key", "size", "cost"), ("---",) * 3, *rows]
     ),
-    "psql": lambda rows: "\n".join(" | ".join(f"{one:>10}" for one in row) for row in [("key", "size", "cost"), *rows]),
-    "fixed": lambda rows: "\n".join("  ".join(f"{one:<10}" for one in row) for row in [("key", "size", "cost"), *rows]),
+    "psql": lambda rows: "\n".join(" | ".join(f"{one:>10}" for one in row) for row in [COLUMNS, *rows]),
+    "fixed": lambda rows: "\n".join("  ".join(f"{one:<10}" for one in row) for row in [COLUMNS, *rows]),
 }
 
 
 @settings(max_examples=60, deadline=None)
 @given(rows=ROWS, form=st.sampled_from(sorted(FORMS)), data=st.data())
-def test_true_rows_pass_and_one_changed_character_is_caught(
-    rows: list[tuple[str, str, str]], form: str, data: st.DataObject
-) -> None:
+def test_true_rows_pass_and_one_changed_character_is_caught(rows: list[Row], form: str, data: st.DataObject) -> None:
     text = FORMS[form](rows)
     picked = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique=True))
     head = f"[{len(picked)} of {len(rows)} rows] key|size|cost"
@@ -306,7 +313,10 @@ def test_no_text_makes_it_raise(text: str, part: str, note: bool) -> None:
 )
 def test_a_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
     began = time.monotonic()
-    part = "[2 of 3 rows] a|b\n x|y\n z|…\n[2 of 9 like] a <1> ⏎ b <2>\n 1|2\n … a. a …\nx=1|y=2\n## h\n[1 of 9 like] <1>\n 1–99999999999"
+    part = (
+        "[2 of 3 rows] a|b\n x|y\n z|…\n[2 of 9 like] a <1> ⏎ b <2>\n 1|2\n … a. a …"
+        "\nx=1|y=2\n## h\n[1 of 9 like] <1>\n 1–99999999999"
+    )
     check_part(facts(text), [DigestLine("quote", line) for line in part.split("\n")])
     assert time.monotonic() - began < 10
 
@@ -371,3 +381,24 @@ def test_a_stored_digest_counts_the_same_again_and_a_changed_one_does_not() -> N
 def test_somebody_elses_wording_shows_nothing() -> None:
     part = "[item 1 Bash: 4 lines]\n[summary by m, wording not verified: 1 line]\norder 99999\nsee order=48213"
     assert list(shown_in(part, REGISTRY)) == [Specific("number", "48213", "order")]
+
+
+NESTED = json.dumps({"flights": [{"id": f"F{n}", "legs": [{"seat": f"{n}A", "gate": n * 11}]} for n in range(1, 4)]})
+
+
+def test_a_nested_row_stands_with_the_key_of_the_row_that_it_belongs_to() -> None:
+    assert rules(NESTED, "[2 of 3 legs] id|seat|gate\n F1|1A|11\n F3|3A|33") == set()
+    assert rules(NESTED, "[1 of 3 legs] id|seat|gate\n F1|3A|33") == {"rows"}
+
+
+def test_a_row_does_not_borrow_a_value_of_its_neighbour() -> None:
+    text = json.dumps([{"id": "a1", "brand": "visa"}, {"id": "b2", "points": 512}])
+    assert rules(text, "[2 of 2 rows] id|brand|points\n a1|visa|\n b2||512") == set()
+    assert rules(text, "[1 of 2 rows] id|brand|points\n b2|visa|512") == {"rows"}
+
+
+def test_what_is_left_of_a_tree_that_was_cut_is_read() -> None:
+    rows = json.dumps([{"id": f"a{n}", "size": n * 1111, "said": f"text {n}"} for n in range(1, 60)])
+    for text in (rows[: len(rows) // 2], json.dumps({"error": "", "response": rows})[: len(rows) // 2]):
+        assert rules(text, "[1 of 9 rows] id|size|said\n a3|3333|text 3") == set()
+        assert rules(text, "[1 of 9 rows] id|size|said\n a3|4444|text 3") == {"rows"}

@@ -18,7 +18,7 @@ from ..models import text as nouns
 from ..models.items import Span, Specific
 from ..models.records import ClassCount, DigestLine, DigestPart, DigestSource, SpecificCounts
 from ..ports.text import Registry
-from .source_facts import Facts, Place, Projection, cell, cut_at, is_cut, numbers, squeezed
+from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, is_cut, numbers, squeezed
 
 CHECKS = (
     "counts",
@@ -42,7 +42,7 @@ _SEPARATORS = "|¦‖"
 BEFORE = "extractive/1"
 """The digester of the notation of before."""
 _ESCAPE, _CUT, _BREAK = "» ", "…", " ⏎ "
-_HEAD = re.compile(r"\[([0-9,]{1,12}) of ([0-9,]{1,12}) ([^\W\d_]+(?: [^\W\d_]+){0,2})\](?: (.*))?")
+_HEAD = re.compile(r"\[([0-9,]{1,12}) of ([0-9,]{1,12}) ([^\]·\n]{1,60})\](?: (.*))?")
 _ALL = re.compile(r"\[all ([0-9,]{1,12}) [^\]]{1,60}\] (.*)")
 _LEFT = re.compile(r"\[columns left out: (.*)\]")
 _NUMBERED = re.compile(r"column ([0-9]{1,5})")
@@ -55,7 +55,7 @@ _NOTE = re.compile(
     r"\[(?:[^\n]* · )?all of it: restore_batch \S+ \S+\]|\[item \d[^\n]*\](?<!but:\])|" + _PROSE_NOTE.pattern
 )
 _NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
-_PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[\w.,:%-]*)?")
+_PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[A-Za-z%]{1,2})?")
 _ORDER = re.compile(r"(#{2,6}) |(diff --git )|(\S*/\S*:$|\.:$)")
 """Lines that are headings wherever they stand: a section, a file of a diff, a folder of `ls -R`."""
 _OFTEN = 64
@@ -225,6 +225,9 @@ class _Proof:
 
     def _fields(self, text: str) -> str:
         """`path: leaf=value|…`: all of them leaves of one object (D7)."""
+        if text.endswith(":") and self._facts.has_path(text[:-1]):
+            self._show(text[:-1])
+            return ""
         starts = [0, *(found.end() for found in re.finditer(": ", text))][:4]
         for start in starts:
             path = text[: max(0, start - 2)]
@@ -253,7 +256,7 @@ class _Proof:
             while shown and shown[-1][0] >= level:
                 shown.pop()
         rule = "" if self._stands(places, level if kind == "#" else 0) else "heading: under one that is not its own"
-        if kind and not rule:
+        if kind:
             self._above[kind].append((level, text))
         return rule
 
@@ -429,7 +432,7 @@ class _Proof:
             elif (left := _LEFT.fullmatch(text)) is not None:
                 mentioned.update(left[1].split(", "))
         split = {n: tuple(map(cell, row.split(separator))) for n, row in rows}
-        bare = [one for n, one in split.items() if len(one) > 1 or one[0] not in facts.whole]
+        bare = [one for one in split.values() if len(one) > 1 or "".join(one) not in facts.whole]
         known = facts.project((*columns, *constants)) if columns else facts.nameless(bare)
         fixed = tuple(constants.values()) if columns else ()
         mentioned = {one.partition(".")[0] for one in mentioned.union(constants)}
@@ -463,7 +466,7 @@ class _Proof:
 
     def _cut_row(self, values: tuple[str, ...], known: Projection) -> list[Place] | None:
         """The records of a row with cells that are marked as cut: by the others, and by how those begin (D16)."""
-        cut = tuple(n for n, value in enumerate(values) if value.endswith(_CUT))
+        cut = tuple(n for n, value in enumerate(values) if not value or value.endswith(_CUT))
         if not cut:
             return None
         key = id(known), cut
@@ -474,10 +477,7 @@ class _Proof:
                 self._uncut[key].setdefault(others, []).append(whole)
         for whole in self._uncut[key].get(tuple(one for n, one in enumerate(values) if n not in cut), [])[:_OFTEN]:
             heads = [(values[n].removesuffix(_CUT).rstrip(), whole[n].replace("⏎", "\n")) for n in cut]
-            if all(
-                is_cut(one.replace("⏎", "\n"), text) and not _TURNS.search(cut_at(text, len(one)))
-                for one, text in heads
-            ):
+            if all(_may_be_cut(one.replace("⏎", "\n"), text) for one, text in heads):
                 return known[whole]
         return None
 
@@ -494,6 +494,13 @@ class _Table:
     decoded: list[_Decoded]
     shown: list[str]
     records: int = 0
+
+
+def _may_be_cut(piece: str, text: str) -> bool:
+    """Whether a cell may be cut so: no sentence that denies, and between tokens; or told apart, since it is long."""
+    if not piece:
+        return not text or len(text) > LONG or "\n" in text
+    return is_cut(piece, text) and not _TURNS.search(cut_at(text, len(piece)))
 
 
 def _int(text: str) -> int:

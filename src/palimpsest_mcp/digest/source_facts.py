@@ -27,17 +27,22 @@ _DEEP = 24
 """Levels of a tree that have a path."""
 _LITERAL = 1_000_000
 """Characters of a Python literal, at most: its parser takes a hundred times the memory."""
-_LONG = 160
+LONG = 160
 """Characters of a cell from which it may be told apart from its row, as a text of its own."""
 _NEAR = 5_000
 """Characters around a piece in which its sentence is looked for."""
 _OFTEN = 64
 """Places of one line or piece that are looked at."""
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
+_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]')
+_HALF = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$")
 _RULE = re.compile(r"[-+|:=\s\u2500-\u257f]+")
 _FIELD = re.compile(r"\S+(?: \S+)*")
 _WORD = re.compile(r"\S+")
-_NAME = re.compile(r"[\w.$@/+~:#%-]+|[\w.$@/+~-]+|[\w./-]+|[\w-]+")
+_NAMES = [re.compile(rf"[\w.$@/+~{more}-]+") for more in ("", ":", "#:%")] + [
+    re.compile(r"[\w./-]+"),
+    re.compile(r"[\w.@-]+"),
+]
 _MARKS = "\"'`()[]{}<>,;:.=|!?*"
 _ENDS = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*_`]{0,3}(?=\s)|[\u3002\uff01\uff1f][\"\u300d\u300f\uff09]{0,2}")
 _BEGINS = re.compile(
@@ -76,6 +81,28 @@ class Grid(NamedTuple):
     """Number of the line in the text, cells."""
 
 
+class Node(NamedTuple):
+    """An object or a list of a tree."""
+
+    value: Any
+    path: str
+    at: int
+    """Number of the line before it, in `Facts.order`."""
+    above: Node | None
+    key: str
+
+    @property
+    def pairs(self) -> dict[str, Any] | None:
+        """Of an object."""
+        value: Any = self.value
+        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+    @property
+    def place(self) -> str:
+        """The path of what it is a member of, equal for all rows of a table."""
+        return _bare(self.above.path) if self.above else ""
+
+
 Projection = dict[tuple[str, ...], list[Place]]
 """Values under some columns -> the records that have them."""
 
@@ -91,7 +118,7 @@ def squeezed(text: str) -> str:
 
 
 def numbers(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each number, or word with a digit, as it stands whole; and what it is if it is several, empty if it can only be one.
+    """Each number, or word with a digit, as it stands whole; and what it is if it is several: empty if it is one.
 
     Knows digits and what joins them, and nothing of the registry's classes and patterns.
     """
@@ -125,7 +152,7 @@ class Facts:
         raw = text.split("\n")
         trees = _trees(text, raw)
         self.registry = registry
-        self._nodes: list[tuple[Any, str, int]] = []
+        self._nodes: list[Node] = []
         self.order: list[str] = []
         self.own: list[str] = [line.strip() for line in raw if line.strip()]
         self._raw = raw
@@ -197,7 +224,7 @@ class Facts:
         """What stands here as a whole token."""
         words = {word for line in self.order for word in line.split()}
         return words.union(word.strip(_MARKS) for word in words).union(
-            name.strip(".:-") for word in words for name in _NAME.findall(word)
+            name.strip(".:-") for word in words for form in _NAMES for name in form.findall(word)
         )
 
     # -- lines -------------------------------------------------------------------------------------------------------
@@ -252,15 +279,19 @@ class Facts:
 
     def project(self, columns: tuple[str, ...], path: str | None = None) -> Projection:
         """The records that have one of these columns, by their values under them; of a tree only those at a path."""
-        key = (columns, path)
-        if key in self._projections:
-            return self._projections[key]
+        if (columns, path) in self._projections:
+            return self._projections[columns, path]
         found: Projection = {}
-        for node, where, at in self._nodes:
-            if isinstance(node, dict) and (path is None or path in (where, _bare(where))):
-                values = [_value(cast("dict[str, Any]", node), column) for column in columns]
-                if any(value is not None for value in values):
-                    found.setdefault(tuple(cell(value or "") for value in values), []).append(Place(at, _missed(node)))
+        for node in self._nodes:
+            pairs = node.pairs
+            if pairs is not None and (path is None or _is_at(node, path)):
+                values = [_value(pairs, column) for column in columns]
+                if any(value is not None for value in values) or path is not None:
+                    for n, column in enumerate(columns):
+                        if values[n] is None and column not in self._own_keys[node.place]:
+                            values[n] = _owned(node, pairs, column)
+                    key = tuple(cell(value or "") for value in values)
+                    found.setdefault(key, []).append(Place(node.at, _missed(pairs)))
         if path is None:
             for grid in self._grids_of(columns):
                 index = _index(grid.header, columns)
@@ -268,14 +299,31 @@ class Facts:
                     values = tuple(row[n] if n < len(row) else "" for n in index or ())
                     names = tuple(name for name, one in zip(grid.header, row, strict=False) if one)
                     found.setdefault(values, []).append(Place(self._places.get(at, -1), names))
-        self._projections[key] = found
+        self._projections[columns, path] = found
+        return found
+
+    def has_path(self, path: str) -> bool:
+        """Whether a tree has a value there."""
+        return path in self._paths
+
+    @cached_property
+    def _paths(self) -> set[str]:
+        keys = {f"{_bare(node.path)}.{key}".lstrip(".") for node in self._nodes for key in node.pairs or ()}
+        return keys.union(node.path for node in self._nodes)
+
+    @cached_property
+    def _own_keys(self) -> dict[str, set[str]]:
+        """The keys of all objects that are members at one place."""
+        found: dict[str, set[str]] = {}
+        for node in self._nodes:
+            found.setdefault(node.place, set()).update(node.pairs or ())
         return found
 
     def _grids_of(self, columns: tuple[str, ...]) -> Iterator[Grid]:
         yield from self._grids
         yield from self.page.grids
         yield from self._fixed([column for column in columns if column], labelled="" in columns)
-        for node, _, at in self._nodes:
+        for node, _, at, _, _ in self._nodes:
             rows = cast("list[Any]", node) if isinstance(node, list) else []
             if len(rows) > 1 and all(isinstance(row, list) for row in rows) and _index(_row(rows[0]), columns):
                 yield Grid(tuple(_row(rows[0])), [(at, _row(row)) for row in rows[1:]])
@@ -306,7 +354,7 @@ class Facts:
             [*([(0, list(grid.header))] if grid.header else []), *grid.rows]
             for grid in (*self._grids, *self.page.grids)
         ]
-        lists = [(at, _row(node)) for node, _, at in self._nodes if isinstance(node, list)]
+        lists = [(at, _row(node)) for node, _, at, _, _ in self._nodes if isinstance(node, list)]
         lines = [
             (at, [found[0] for found in _FIELD.finditer(line)]) for at, line in enumerate(self._free) if line.strip()
         ]
@@ -426,6 +474,8 @@ def _leaf(value: Any) -> str | None:
     """A leaf as it is written."""
     if isinstance(value, str):
         return value
+    if value in ([], {}):
+        return "[]" if isinstance(value, list) else "{}"
     if isinstance(value, list) and not any(isinstance(one, dict | list) for one in cast("list[Any]", value)):
         return ", ".join(_leaf(one) or "" for one in cast("list[Any]", value))
     return None if isinstance(value, dict | list) else {True: "true", False: "false"}.get(value, "null")
@@ -450,9 +500,37 @@ def _value(node: dict[str, Any], column: str) -> str | None:
     return None
 
 
-def _missed(node: Any) -> tuple[str, ...]:
-    pairs = cast("dict[str, Any]", node).items()
-    return tuple(key for key, one in pairs if isinstance(one, str) and 0 < len(one) <= _LONG and "\n" not in one)
+def _owned(node: Node, pairs: dict[str, Any], column: str) -> str | None:
+    """A value that says whose a row is: of the nearest object around it, of the head of its list, or its key."""
+    head = column[:1] == "(" and column[-1:] == ")"
+    bare = column[1:-1] if head else column
+    first, dot, rest = column.partition(".")
+    if dot and node.path.split(".")[-1] == first and rest in pairs:
+        return _leaf(pairs[rest])
+    above = node.above
+    while above is not None:
+        around = above.pairs
+        heads: list[Any] = cast("list[Any]", above.value)[:1] if around is None and head else []
+        if heads and isinstance(heads[0], dict):
+            around = cast("dict[str, Any]", heads[0])
+        if around is not None and around is not pairs and bare in around:
+            return _leaf(around[bare])
+        above = above.above
+    named = (
+        node.above is not None and node.above.pairs is not None and column in ("key", node.above.path.split(".")[-1])
+    )
+    return node.key if named else None
+
+
+def _is_at(node: Node, path: str) -> bool:
+    """Whether an object, or one of its members, has a path, with the numbers of list members or without them."""
+    head, _, key = path.rpartition(".")
+    own = (node.path, _bare(node.path))
+    return path in own or (key in (node.pairs or ()) and head in own)
+
+
+def _missed(pairs: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(key for key, one in pairs.items() if isinstance(one, str) and 0 < len(one) <= LONG and "\n" not in one)
 
 
 def _bare(path: str) -> str:
@@ -481,6 +559,10 @@ def _trees(text: str, lines: Sequence[str]) -> dict[int, tuple[int, int, Any]]:
                     found[at] = (at, end, tree)
             except (ValueError, RecursionError):
                 failures += 1
+                if failures == 1 and (tree := _decoded(text[offset + begin :])) is not None:
+                    end = len(lines)
+                    found[at] = (at, end, tree)
+                    break
                 for literal, stop in ((text, len(lines)), (line, at + 1)) if whole else ():
                     if (not at or stop == at + 1) and (tree := _literal(literal)) is not None:
                         end = stop
@@ -489,6 +571,36 @@ def _trees(text: str, lines: Sequence[str]) -> dict[int, tuple[int, int, Any]]:
         offset += sum(len(one) + 1 for one in lines[at:end])
         at = end
     return found
+
+
+def _decoded(text: str) -> Any:
+    """The tree that a text is, cut or not; None for any other."""
+    for one in (text, *_mended(text)):
+        try:
+            tree, stop = _DECODER.raw_decode(one)
+            if not one[stop:].strip() and isinstance(tree, dict | list):
+                return cast("Any", tree)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _mended(text: str) -> Iterator[str]:
+    """What a JSON text that was cut may be: its last string closed, or up to the last comma that parts two values."""
+    waiting: list[str] = []
+    good = ""
+    at = 0
+    for found in _MARK.finditer(text):
+        if found[0] in "{[":
+            waiting.append("}" if found[0] == "{" else "]")
+        elif found[0] in "}]" and (not waiting or waiting.pop() != found[0]):
+            return
+        elif found[0] == '"':
+            yield _HALF.sub("", text) + '"' + "".join(reversed(waiting))
+            break
+        elif found[0] == "," and 0 < len(waiting) < _DEEP:
+            good, at = "".join(reversed(waiting)), found.start()
+    yield text[:at] + good
 
 
 def _literal(text: str) -> Any:
@@ -516,25 +628,29 @@ def _literal(text: str) -> Any:
         return None
 
 
-def _walk(tree: Any, nodes: list[tuple[Any, str, int]], at: int) -> Iterator[tuple[str, str]]:
+def _walk(tree: Any, nodes: list[Node], at: int) -> Iterator[tuple[str, str]]:
     """Keys and leaves of a tree in order, each line with its key; adds its objects and lists, with their paths."""
-    waiting: list[tuple[Any, str, str, int]] = [(tree, "", "", 0)]
+    waiting: list[tuple[Any, str, str, int, Node | None]] = [(tree, "", "", 0, None)]
     named: set[str] = set()
     while waiting:
-        one, path, key, deep = waiting.pop()
+        one, path, key, deep, above = waiting.pop()
         if isinstance(one, str) and one[:1] in ("{", "[") and deep < _DEEP:
-            try:
-                inner, stop = _DECODER.raw_decode(one)
-                one = inner if not one[stop:].strip() else one
-            except (ValueError, RecursionError):
-                pass
+            inner = _decoded(one)
+            one = one if inner is None else inner
         if isinstance(one, dict | list):
             pairs = list(
                 cast("dict[str, Any]", one).items() if isinstance(one, dict) else enumerate(cast("list[Any]", one))
             )
-            nodes.append((cast("Any", one), path, at))
+            node = Node(cast("Any", one), path, at, above, key)
+            nodes.append(node)
             below = [
-                (value, f"{path}.{name}" if path else str(name), str(name) if isinstance(one, dict) else key, deep + 1)
+                (
+                    value,
+                    f"{path}.{name}" if path else str(name),
+                    str(name) if isinstance(one, dict) else key,
+                    deep + 1,
+                    node,
+                )
                 for name, value in pairs
             ]
             if isinstance(one, dict):
@@ -542,7 +658,7 @@ def _walk(tree: Any, nodes: list[tuple[Any, str, int]], at: int) -> Iterator[tup
                 named.update(fresh)
                 yield from ((cell(name), "") for name in fresh)
             if deep >= _DEEP:
-                below = [(value, "", name, deep) for value, _, name, _ in below]
+                below = [(value, "", name, deep, node) for value, _, name, _, _ in below]
             waiting += reversed(below)
         else:
             yield from ((line, key) for line in plain(_leaf(one) or "").split("\n"))
@@ -569,7 +685,7 @@ def _delimited(lines: Sequence[str]) -> tuple[list[Grid], dict[int, str]]:
 
 
 def _is_delimited(run: Sequence[tuple[int, list[str]]]) -> bool:
-    """Whether names stand above the fields, or each row has a comma that no number holds; no field begins as in prose."""
+    """Whether names stand above the fields, or each row has a comma that no number holds."""
     if any(one[:1] == " " for _, row in run for one in row[1:]):
         return False
     if all(one.strip()[:1].isalpha() or one[:1] in ("_", '"') for one in run[0][1]):
