@@ -7,7 +7,7 @@ from collections import Counter
 
 from ..context.fold import Fold
 from ..context.view import lost_holders, present_items, savings, standing_holders
-from ..digest.recount import recount
+from ..digest.proof import recount
 from ..errors import StoreError
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256, content_text

@@ -49,7 +49,7 @@ USER: Final = 0.1
 """Worth of a specific of a user's own class, for each 1 of its weight: at 3, which is usual, that of a name."""
 UNKNOWN: Final = 0.1
 """Worth of a class that neither the prior nor the user knows."""
-NAME: Final = 0.25
+NAME: Final = 1.0
 """Worth of a bare name on the line of names, without a line that says what it does."""
 NAME_AGAIN: Final = 0.05
 """More by each further time that it stands in its text: of all that was tried only this held on other sessions."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ...digest.recount import shown_in
+from ...digest.proof import shown_in
 from ...models.events import SessionInfo
 from ...models.items import Action, Span, Specific, content_text
 from ...models.plans import ContextItem, Policy, Slot

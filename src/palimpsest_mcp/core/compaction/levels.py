@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ...context.budgets import Group
 from ...digest.proof import facts_of
-from ...digest.recount import shown_in
+from ...digest.proof import shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Slot

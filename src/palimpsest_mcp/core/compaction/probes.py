@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ...digest.recount import without_prose
+from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
 from ...models.items import Item, content_text

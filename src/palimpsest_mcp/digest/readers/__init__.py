@@ -3,7 +3,25 @@
 from __future__ import annotations
 
 from ..records import Reader
-from . import code, delimited, diff, fixed, html, json, log, notebook, prose, ruled, tests, trace
+from . import (
+    code,
+    config,
+    delimited,
+    diff,
+    fixed,
+    html,
+    json,
+    listing,
+    log,
+    notebook,
+    prose,
+    ruled,
+    search,
+    tests,
+    trace,
+    web_results,
+    yaml,
+)
 
 PROSE = Reader("prose", prose.claims, prose.read)
 """Reads what nobody claims."""
@@ -14,10 +32,15 @@ READERS: tuple[Reader, ...] = (
     Reader("diff", diff.claims, diff.read),
     Reader("tests", tests.claims, tests.read),
     Reader("trace", trace.claims, trace.read),
+    Reader("search", search.claims, search.read),
+    Reader("web_results", web_results.claims, web_results.read),
+    Reader("listing", listing.claims, listing.read),
     Reader("log", log.claims, log.read),
     Reader("ruled", ruled.claims, ruled.read),
     Reader("delimited", delimited.claims, delimited.read),
     Reader("fixed", fixed.claims, fixed.read),
+    Reader("yaml", yaml.claims, yaml.read),
+    Reader("config", config.claims, config.read),
     Reader("code", code.claims, code.read),
 )
 """Asked in this order: the more exact a form is, the earlier."""
