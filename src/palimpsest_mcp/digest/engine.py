@@ -154,11 +154,13 @@ class Attempt:
             need=need,
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
-            names=() if twin >= 0 else need.names(source.lines, facts.specs),
             twin=twin,
             outcomes=frozenset(outcomes[:OUTCOMES]),
         )
         item.encode(source)
+        if twin < 0:  # what stands in a row has its owner beside it there
+            alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
+            item.names = need.names(alone, facts.specs)
         return item
 
     def _specs_in(

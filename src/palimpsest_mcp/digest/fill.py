@@ -27,7 +27,7 @@ _NAMES = 4
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
 _NO_TEMPLATES = frozenset({"code"})
-"""Forms in which lines that are alike are an accident."""
+"""Forms in which lines that are alike are an accident, but for definitions."""
 _SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
 """A line without a word of two letters, or one of another script, says nothing."""
 _WORTH = 0.004
@@ -46,7 +46,7 @@ class Item:
     """Specific (its number in the batch) -> what showing it is worth."""
     specs: Sequence[Sequence[Sequence[int]]]
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
-    names: Sequence[tuple[str, float]]
+    names: Sequence[tuple[str, float]] = ()
     """What may stand alone, best first, with its gain."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
@@ -74,7 +74,7 @@ class Item:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
         self.parents = frozenset(record.under for record in self.records)
-        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES]
+        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition"]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         self.clear()

@@ -55,6 +55,8 @@ NAME_AGAIN: Final = 0.05
 """More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
 NAME_MOST: Final = 4
 """Times that count: what stands everywhere is no longer worth more."""
+NAMES_HALF: Final = 60
+"""Names of a result after which one more is worth half."""
 SHORTEST: Final = 4
 """Characters of a name: shorter ones are typed from memory."""
 LONGEST: Final = 160
@@ -130,7 +132,8 @@ class Need:
             for name, count in times.items()
             if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
         ]
-        return sorted(found, key=lambda one: (-times[one[0]], -one[1]))
+        found.sort(key=lambda one: (-times[one[0]], -one[1]))
+        return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
 
     def gain(self, record: Record, unseen: float, times: int, size: int = WHOLE) -> float:
         """Gain of showing a record.
@@ -153,6 +156,8 @@ def is_name(token: str) -> bool:
     no plain word, number, date, hash, version."""
     if _VERSION.fullmatch(token) or (len(token) >= _LONG_ENOUGH_FOR_HEX and _HEX.fullmatch(token)):
         return False
+    if token[0] in "/." and not any(mark in token[1:] for mark in "/._-"):
+        return False  # a closing tag, a method behind a call
     if "/" in token or "." in token or "::" in token or token[0] == "@":
         return True
     digits = any(c.isdigit() for c in token)
