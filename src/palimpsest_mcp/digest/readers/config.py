@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Kind, Reader, Reading, Record
+from ..records import Kind, Reading, Record
 
 _BLANKS = 2
 """Blank lines in a row that settings may have."""
@@ -111,6 +111,3 @@ def read(lines: Sequence[str]) -> Reading:
             kind: Kind = "heading" if closing else "line"
             records.append(Record(text, kind, 0.3 if _comment(raw) else 1.0, under=section, at=at))
     return Reading(records)
-
-
-CONFIG = Reader("config", claims, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .paths import is_dull, is_path
 
 _LONG = re.compile(r"\s{0,12}(?:\d{1,12}\s{1,8}){0,2}[-dlbcpsDP][-rwxsStTlL]{9}[@+.]?\s{1,8}\d{1,9}\s")
@@ -166,6 +166,3 @@ def read(lines: Sequence[str]) -> Reading:
     form = _form(lines, 0)
     (_long if form == "long" else _nested if form in ("tree", "bullets") else _flat)(lines, records)
     return Reading(records)
-
-
-LISTING = Reader("listing", claims, read)

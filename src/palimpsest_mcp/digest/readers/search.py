@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 from .paths import PATH, is_dull, is_path, is_test
 
 _AT = re.compile(rf"({PATH})(?:[:](\d{{1,7}})(?::\d{{1,5}})?[:]|-(\d{{1,7}})-)")
@@ -129,6 +129,3 @@ def read(lines: Sequence[str]) -> Reading:
             worth = _hit(raw, loose=True)
             records.append(Record(text, "hit", 1.0 if worth is None else worth, at=at))
     return Reading(records)
-
-
-SEARCH = Reader("search", claims, read)

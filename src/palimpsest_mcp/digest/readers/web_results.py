@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 
 _TITLE = re.compile(r"(?:#{1,4} )?(?:\[?\d{1,3}[\].):]+ |Title: |- (?:Title: |\[)|\*\*|\[)\s*\S", re.IGNORECASE)
 _URL = re.compile(r"[-*]?\s?(?:\**(?:URL|Link|Source|Href)\**:\**\s?)?<?https?://\S{1,2000}$", re.IGNORECASE)
@@ -66,6 +66,3 @@ def read(lines: Sequence[str]) -> Reading:
             sentences = _SENTENCE.split(text) if len(text) > _LONG else (text,)
             records.extend(Record(sentence, "line", 1.0, under=title, at=at) for sentence in sentences)
     return Reading(records)
-
-
-WEB_RESULTS = Reader("web results", claims, read)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..records import Reader, Reading, Record
+from ..records import Reading, Record
 
 _BLANKS = 2
 """Blank lines in a row that settings may have."""
@@ -150,6 +150,3 @@ def read(lines: Sequence[str]) -> Reading:
             block = indent if opens else -1
         records.append(Record(text, at=at, under=under))
     return Reading(records)
-
-
-YAML = Reader("yaml", claims, read)
