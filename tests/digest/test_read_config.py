@@ -5,16 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.config import CONFIG
-from palimpsest_mcp.digest.readers.yaml import YAML
+from palimpsest_mcp.digest.readers import config, yaml
 from palimpsest_mcp.digest.records import Reader, Record
+
+_CONFIG = Reader("config", config.claims, config.read)
+_YAML = Reader("yaml", yaml.claims, yaml.read)
 
 _KEY = st.from_regex(r"[a-z]{3,8}_[a-z]", fullmatch=True)
 _VALUE = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
 _LEAVES = st.dictionaries(_KEY, _VALUE, min_size=2, max_size=5)
 
 
-def _read(lines: list[str], reader: Reader = YAML) -> list[Record]:
+def _read(lines: list[str], reader: Reader = _YAML) -> list[Record]:
     """Records of a text that must be claimed whole, one of each line that is not blank."""
     assert reader.claims(lines, 0) == len(lines)
     records = reader.read(lines).records
@@ -58,7 +60,7 @@ def test_every_line_of_toml_and_ini_stands_under_its_own_section(tree: dict[str,
         for name, leaves in tree.items()
         for line in ["", f"[{name}]", *(f'{k}{sign}"{v}"' for k, v in leaves.items())]
     ]
-    records = _read(lines[1:], CONFIG)
+    records = _read(lines[1:], _CONFIG)
     found = [(records[each.under].text, each.text) for each in records if each.kind == "line"]
     assert found == [(f"[{name}]", f'{k}{sign}"{v}"') for name, leaves in tree.items() for k, v in leaves.items()]
 
@@ -69,12 +71,12 @@ def test_a_list_of_maps_stands_under_the_first_line_of_each() -> None:
 
 
 def test_a_list_over_several_lines_stands_under_its_key() -> None:
-    records = _read(["[project]", 'name = "x"', "deps = [", '  "a>=1",', '  "b",', "]", "", "[tool]", "n = 1"], CONFIG)
+    records = _read(["[project]", 'name = "x"', "deps = [", '  "a>=1",', '  "b",', "]", "", "[tool]", "n = 1"], _CONFIG)
     assert [each.under for each in records] == [-1, 0, 0, 2, 2, 2, -1, 6]
 
 
 def test_a_list_that_never_closes_ends_at_the_next_key() -> None:
-    records = _read(["[a]", "deps = [", '  "x",', "port = 3", "host = 4"], CONFIG)
+    records = _read(["[a]", "deps = [", '  "x",', "port = 3", "host = 4"], _CONFIG)
     assert [each.under for each in records] == [-1, 0, 1, 0, 0]
 
 
@@ -84,7 +86,7 @@ def test_the_lines_of_a_block_are_no_keys_and_its_marks_no_comments() -> None:
 
 
 def test_front_matter_ends_where_its_page_begins() -> None:
-    assert YAML.claims(["---", "name: x", "description: Long. And wide.", "---", "# Title", "", "Text."], 0) == 4
+    assert _YAML.claims(["---", "name: x", "description: Long. And wide.", "---", "# Title", "", "Text."], 0) == 4
 
 
 def test_prose_code_logs_and_talk_are_no_settings() -> None:
@@ -100,5 +102,5 @@ def test_prose_code_logs_and_talk_are_no_settings() -> None:
         "level=info msg=started id=3\nlevel=info msg=done id=4\nlevel=warn msg=slow id=5",
         "Usage:\n  tool [options] FILE\n\nOptions:\n  --name <x>  a name",
     ):
-        assert YAML.claims(text.split("\n"), 0) == 0, text
-        assert CONFIG.claims(text.split("\n"), 0) == 0, text
+        assert _YAML.claims(text.split("\n"), 0) == 0, text
+        assert _CONFIG.claims(text.split("\n"), 0) == 0, text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.listing import LISTING
+from palimpsest_mcp.digest.readers import listing
 from palimpsest_mcp.digest.records import Record
 
 _NAME = st.from_regex(r"[a-z]{1,8}\.(?:py|dat|md)", fullmatch=True)
@@ -16,8 +16,8 @@ _FOLDER = st.from_regex(r"/srv/[a-z]{1,6}(?:/[a-z]{1,6})?", fullmatch=True)
 
 def _read(lines: Sequence[str]) -> list[Record]:
     """Records of a text that must be claimed whole, one of each line that is not blank."""
-    assert LISTING.claims(lines, 0) == len(lines)
-    records = LISTING.read(lines).records
+    assert listing.claims(lines, 0) == len(lines)
+    records = listing.read(lines).records
     assert [(each.at, each.text) for each in records] == [
         (n, line.strip()) for n, line in enumerate(lines) if line.strip()
     ]
@@ -79,4 +79,4 @@ def test_prose_code_and_addresses_are_no_listing() -> None:
         "1.5\n2.25\n2026/11/12",
         "import os\nfrom a.b import c\nx = a.b",
     ):
-        assert LISTING.claims(text.split("\n"), 0) == 0, text
+        assert listing.claims(text.split("\n"), 0) == 0, text

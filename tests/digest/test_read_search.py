@@ -5,16 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.search import SEARCH
-from palimpsest_mcp.digest.readers.web_results import WEB_RESULTS
+from palimpsest_mcp.digest.readers import search, web_results
 from palimpsest_mcp.digest.records import Reader
+
+_SEARCH = Reader("search", search.claims, search.read)
+_WEB_RESULTS = Reader("web results", web_results.claims, web_results.read)
 
 _NAMES = st.from_regex(r"[a-z]{1,6}/[a-z_]{1,8}\.(?:py|ts|md)", fullmatch=True)
 _CODE = st.from_regex(r"[a-z]{2,8} = [a-z]{1,8}\([a-z]{0,5}\)", fullmatch=True)
 _HITS = st.dictionaries(st.integers(1, 9999), _CODE, min_size=1, max_size=5)
 
 
-def _records(text: str, reader: Reader = SEARCH) -> list[tuple[str, str, str]]:
+def _records(text: str, reader: Reader = _SEARCH) -> list[tuple[str, str, str]]:
     """Kind, text and the text of its heading of each record; the whole text must be claimed."""
     lines = text.split("\n")
     assert reader.claims(lines, 0) == len(lines)
@@ -55,13 +57,13 @@ def test_a_definition_is_worth_more_than_a_use_and_a_use_more_than_a_comment_a_t
         "dist/app.min.js:1:load(path)",
         "src/b.py-10-    return",
     ]
-    assert [record.worth for record in SEARCH.read(lines).records] == [2.0, 1.0, 0.3, 0.3, 0.3, 0.5]
+    assert [record.worth for record in _SEARCH.read(lines).records] == [2.0, 1.0, 0.3, 0.3, 0.3, 0.5]
 
 
 def test_a_page_of_web_results_is_titles_with_their_addresses_and_sentences() -> None:
     text = "1. Port calls\nURL: https://example.org/a\nBerth clocks stay on UTC.\n\n"
     text += "2. Harbour API\nURL: https://example.org/b\nSecond."
-    assert _records(text, WEB_RESULTS) == [
+    assert _records(text, _WEB_RESULTS) == [
         ("heading", "1. Port calls", ""),
         ("line", "URL: https://example.org/a", "1. Port calls"),
         ("line", "Berth clocks stay on UTC.", "1. Port calls"),
@@ -79,5 +81,5 @@ def test_compilers_logs_shown_files_and_prose_are_no_hits() -> None:
         "src/runner.py:286: in from_call\n    result = func()\nsrc/runner.py:316: in <lambda>",
         "setup.py: cannot be read.\nnotes.txt: cannot be read.",
     ):
-        assert SEARCH.claims(text.split("\n"), 0) == 0, text
-        assert WEB_RESULTS.claims(text.split("\n"), 0) == 0, text
+        assert _SEARCH.claims(text.split("\n"), 0) == 0, text
+        assert _WEB_RESULTS.claims(text.split("\n"), 0) == 0, text
