@@ -28,6 +28,8 @@ OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
 _NO_TEMPLATES = frozenset({"code"})
 """Forms in which lines that are alike are an accident, but for definitions."""
+_NESTED = frozenset({"definition", "heading"})
+"""Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
 _SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
 """A line without a word of two letters, or one of another script, says nothing."""
 _WORTH = 0.004
@@ -105,6 +107,14 @@ class Item:
     def shown_text(self) -> str:
         """What all that is taken shows, expanded."""
         return "\n".join(self.text_of(self.units[number]) for number in sorted(self.taken))
+
+    def chain(self, record: int) -> set[int]:
+        """The headings that a record stands under."""
+        found = set[int]()
+        while record >= 0 and record not in found:
+            record = self.records[record].under
+            found.add(record)
+        return found
 
     def above(self, unit: Unit) -> list[int]:
         """Headings of a unit that nothing shows yet, the nearest first."""
@@ -285,10 +295,13 @@ def printed(item: Item) -> list[tuple[str, str]]:
     shown: set[int] = set()
     current = -1
 
-    def headed(under: int, indent: str) -> None:
+    def headed(record: Record, indent: str) -> None:
         nonlocal current
+        under = record.under
         if under < 0 or under == current:
             return
+        if record.kind in _NESTED and under in shown and under in item.chain(current):
+            return  # one more of its children, after another with children of its own
         chain: list[int] = []
         at = under
         while at >= 0 and at not in shown and len(chain) < 6:
@@ -305,7 +318,7 @@ def printed(item: Item) -> list[tuple[str, str]]:
             record = item.records[unit.records[0]]
             if unit.records[0] in shown:
                 continue
-            headed(record.under, "")
+            headed(record, "")
             lines.append(("quote", escaped(unit.text)))
             shown.add(unit.records[0])
             if unit.records[0] in item.parents:
@@ -319,7 +332,7 @@ def printed(item: Item) -> list[tuple[str, str]]:
             lines += [("row" if line.startswith("[all") else "note", line) for line in block.lines]
             if block.spread:
                 for one in members:
-                    headed(item.records[item.units[one].records[0]].under, " ")
+                    headed(item.records[item.units[one].records[0]], " ")
                     lines.append(("row", f" {item.units[one].text}"))
             else:
                 texts = [item.units[one].text for one in members]

@@ -55,7 +55,7 @@ NAME_AGAIN: Final = 0.05
 """More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
 NAME_MOST: Final = 4
 """Times that count: what stands everywhere is no longer worth more."""
-NAMES_HALF: Final = 60
+NAMES_HALF: Final = 200
 """Names of a result after which one more is worth half."""
 SHORTEST: Final = 4
 """Characters of a name: shorter ones are typed from memory."""
