@@ -270,18 +270,26 @@ class Attempt:
 
     def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
-        room = available = budget - fixed
+        available = budget - fixed
+        least, most = -1, 10 * budget  # rooms that were seen to be within the budget, and over it
         best: Draft | None = None
         kept: list[tuple[set[int], list[str]]] = []
-        draft = self._refilled(filling, available, fixed, wanted)
         for _ in range(_ROUNDS):
-            if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
-                best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
-            if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or filling.spent < _NEAR * available):
-                break
-            rate = max(0.3, (draft.tokens - fixed) / max(1, filling.spent))
-            available = int(room * 0.985 / rate)
             draft = self._refilled(filling, available, fixed, wanted)
+            left = budget - draft.tokens
+            if left < 0:
+                most = min(most, available)
+            else:
+                least = max(least, available)
+                if best is None or draft.tokens > best.tokens:
+                    best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
+                if left < (1 - _NEAR) * budget:
+                    break
+            wish = max(filling.spent, available if left > 0 else 0) + left
+            available = wish if least < wish < most else (least + most) // 2
+            if not least < available < most:
+                break
+        draft = self._drafted()
         while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
             draft = self._drafted()
         if best is None:
