@@ -44,7 +44,7 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much must be shown as with all columns: a row that is whole tells more than its values."""
-_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
+_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
 
@@ -83,6 +83,7 @@ class Attempt:
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
         self._named = {spec.text for spec in request.visible.holders}
+        self._name_numbers: dict[str, int] = {}
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
@@ -162,7 +163,7 @@ class Attempt:
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there
             alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
-            item.names = need.names(alone, facts.specs)
+            item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
     def _specs_in(

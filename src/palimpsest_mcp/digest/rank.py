@@ -149,6 +149,11 @@ class Need:
         return own, FOCUS * min(FOCUS_MOST, len(asked))
 
 
+def words_of(text: str) -> list[str]:
+    """Tokens of a text that could be names."""
+    return _TOKEN.findall(text)
+
+
 def is_name(token: str) -> bool:
     """Whether it names itself: a path, a file, a qualified, snake_case or camelCase name, a handle, an id with letters;
     no plain word, number, date, hash, version."""
