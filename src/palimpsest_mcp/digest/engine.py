@@ -26,6 +26,8 @@ from .source import Source
 
 VERSION = "2"
 """Counts up with every release that changes the bytes a digest has."""
+_CHECKS = 4
+"""Times that a part is printed again without what broke a rule; then nothing of it is shown."""
 _ROUNDS = 5
 """Times that a selection is corrected until the tokens counted meet the budget."""
 _NEAR = 0.97
@@ -268,23 +270,18 @@ class Attempt:
 
     def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
-        room = budget - fixed
-        available = room
+        room = available = budget - fixed
         best: Draft | None = None
         kept: list[tuple[set[int], list[str]]] = []
+        draft = self._refilled(filling, available, fixed, wanted)
         for _ in range(_ROUNDS):
-            if wanted is None:
-                filling.fill(available)
-            else:
-                filling.fill(self._request.budget_tokens - fixed)
-                filling.add(available, wanted)
-            draft = self._drafted()
             if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
                 best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
             if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or filling.spent < _NEAR * available):
                 break
             rate = max(0.3, (draft.tokens - fixed) / max(1, filling.spent))
             available = int(room * 0.985 / rate)
+            draft = self._refilled(filling, available, fixed, wanted)
         while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
             draft = self._drafted()
         if best is None:
@@ -293,29 +290,52 @@ class Attempt:
             item.taken, item.listed = taken, listed
         return best
 
+    def _refilled(self, filling: Filling, room: int, fixed: int, wanted: frozenset[int] | None) -> Draft:
+        if wanted is None:
+            filling.fill(room)
+        else:
+            filling.fill(self._request.budget_tokens - fixed)
+            filling.add(room, wanted)
+        return self._drafted()
+
     # -- printed and checked -----------------------------------------------------------------------------------------
 
     def _drafted(self) -> Draft:
-        """The selection as parts; lines that break a rule are taken out."""
+        """The selection as parts, without what breaks a rule."""
         bodies: list[list[DigestLine]] = []
         checks: list[PartCheck] = []
         notes: list[str] = []
-        for number, (item, facts) in enumerate(zip(self._items, self._facts, strict=True)):
-            lines = [DigestLine(kind, text) for kind, text in printed(item)]  # pyright: ignore[reportArgumentType]
-            check = check_part(facts, lines)
-            if check.bad_lines:
-                notes += [
-                    f"item {number + 1}: a line was taken out ({rule})"
-                    for rule in sorted(set(check.bad_lines.values()))
-                ]
-                lines = [line for n, line in enumerate(lines) if n not in check.bad_lines]
-                check = check_part(facts, lines)
+        for number in range(len(self._items)):
+            lines, check, rules = self._checked(number)
             bodies.append(lines)
             checks.append(check)
+            notes += [f"item {number + 1}: a line was taken out ({rule})" for rule in sorted(rules)]
         settle(self._shared, checks, self._request.batch_id)
         counts = msgspec.structs.replace(counted(self._facts, checks, self._redacted), records=self._records())
         parts, tokens = self._headed(bodies, counts)
         return Draft(bodies, checks, counts, parts, tokens, notes)
+
+    def _checked(self, number: int) -> tuple[list[DigestLine], PartCheck, set[str]]:
+        """A part that breaks no rule: what does is taken out, and the rest printed again, since lines count others."""
+        item, facts = self._items[number], self._facts[number]
+        others = [facts.own for facts in self._facts]
+        rules = set[str]()
+        for _ in range(_CHECKS):
+            shown = printed(item)
+            lines = [DigestLine(one.kind, one.text) for one in shown]
+            check = check_part(facts, lines, others)
+            rules.update(check.bad_lines.values())
+            if not check.bad_lines:
+                return lines, check, rules
+            for bad in check.bad_lines:
+                item.banned.update(shown[bad].units)
+                if shown[bad].kind == "entry":
+                    alone = [(name, [DigestLine("entry", f"[names] {name}")]) for name in item.listed]
+                    item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
+            item.taken -= item.banned
+            item.listed = [name for name in item.listed if name not in item.unfit]
+        item.taken, item.listed = set(), []
+        return [], check_part(facts, [], others), rules
 
     def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
         """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
@@ -323,20 +343,28 @@ class Attempt:
         request = self._request
         rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
-        said = tokens = 0
-        for guess in range(4):
-            head = DigestLine("note", header(request, counts, said if guess < 3 else 0))
-            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
+        said = 0
+        head, tokens = self._head(counts, 0, rest[0], others)
+        for _ in range(3):
             if tokens == said:
                 break
             said = tokens
-            rest[0] = rest[0]
+            head, tokens = self._head(counts, said, rest[0], others)
+        else:
+            head, tokens = self._head(counts, 0, rest[0], others)
         parts = [[head, *rest[0]], *rest[1:]]
         made = tuple(
             DigestPart(item_id=source.item_id, lines=tuple(lines))
             for source, lines in zip(request.sources, parts, strict=True)
         )
         return made, tokens
+
+    def _head(
+        self, counts: SpecificCounts, said: int, below: Sequence[DigestLine], others: int
+    ) -> tuple[DigestLine, int]:
+        """The header that says so many tokens, and how many there are with it."""
+        head = DigestLine("note", header(self._request, counts, said))
+        return head, others + self._counter.count("\n".join(line.text for line in (head, *below)))
 
     def _records(self) -> dict[str, RecordCount]:
         """Records of the batch by kind: how many are shown, of how many."""

@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
+from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
 from .rank import Need
 from .records import Record, Table
@@ -28,11 +30,13 @@ OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
 _NO_TEMPLATES = frozenset({"code"})
 """Forms in which lines that are alike are an accident, but for definitions."""
+_DEEP = 6
+"""Headings above a line, at most."""
 _NESTED = frozenset({"definition", "heading"})
 """Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
 _SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
 """A line without a word of two letters, or one of another script, says nothing."""
-_WORTH = 0.004
+_WORTH = 0.0005
 """Gain a token from which a line is worth its place where there is room."""
 
 
@@ -61,6 +65,10 @@ class Item:
     blocks: list[Block] = field(default_factory=list[Block])
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
+    banned: set[int] = field(default_factory=set[int])
+    """Units that may not be shown: the checks refused them."""
+    unfit: set[str] = field(default_factory=set[str])
+    """Names that may not."""
     taken: set[int] = field(default_factory=set[int])
     """Units that are shown."""
     listed: list[str] = field(default_factory=list[str])
@@ -120,7 +128,7 @@ class Item:
         """Headings of a unit that nothing shows yet, the nearest first."""
         found: list[int] = []
         at = self.records[unit.records[0]].under
-        while at >= 0 and at not in self.heads and len(found) < 6:
+        while at >= 0 and at not in self.heads and len(found) < _DEEP:
             found.append(at)
             at = self.records[at].under
         return found
@@ -146,7 +154,8 @@ class Filling:
         for item in self._items:
             item.clear()
             for number in item.forced:
-                self._take(item, number)
+                if number not in item.banned:
+                    self._take(item, number)
         self.add(room, wanted)
 
     def add(self, room: int, wanted: frozenset[int] | None = None) -> None:
@@ -156,6 +165,7 @@ class Filling:
             for n, item in enumerate(self._items)
             for number, unit in enumerate(item.units)
             if number not in item.taken
+            and number not in item.banned
             and (wanted is None or not wanted.isdisjoint(item.specs_of(unit)))
             and (rate := self._rate(item, number)) > _WORTH
         ]
@@ -164,7 +174,7 @@ class Filling:
                 (-gain / self._name_cost(item, name), n, -1 - number)
                 for n, item in enumerate(self._items)
                 for number, (name, gain) in enumerate(item.names)
-                if name not in item.listed
+                if name not in item.listed and name not in item.unfit
             ]
         heapify(heap)
         listed = {name for item in self._items for name in item.listed}
@@ -286,63 +296,88 @@ class Filling:
 # A filled item as lines, in source order.
 
 
-def printed(item: Item) -> list[tuple[str, str]]:
-    """The lines of a part, without its note: (kind of line, text)."""
-    lines: list[tuple[str, str]] = []
-    if item.twin >= 0:
-        lines.append(("note", f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"))
-    done: set[int] = set()
-    shown: set[int] = set()
-    current = -1
+class Printed(NamedTuple):
+    """One line of a part."""
 
-    def headed(record: Record, indent: str) -> None:
-        nonlocal current
-        under = record.under
-        if under < 0 or under == current:
+    kind: LineKind
+    text: str
+    units: tuple[int, ...] = ()
+    """What it shows; of a line above others, what they show."""
+
+
+def printed(item: Item) -> list[Printed]:
+    """The lines of a part, without its note."""
+    return _Print(item).lines
+
+
+class _Print:
+    """A filled item being printed, in source order; a block stands where its first row would."""
+
+    def __init__(self, item: Item) -> None:
+        self._item = item
+        self._shown: set[int] = set()
+        self._current = -1
+        self.lines: list[Printed] = []
+        if item.twin >= 0:
+            said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
+            self.lines.append(Printed("note", said))
+        done: set[int] = set()
+        for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
+            block = item.units[number].block
+            if block < 0:
+                self._quote(number)
+            elif block not in done:
+                done.add(block)
+                self._block(block, [one for one in sorted(item.taken) if item.units[one].block == block])
+        text = item.shown_text() if item.listed else ""
+        names = [name for name in item.listed if name not in text]
+        if names:
+            self.lines.append(Printed("entry", f"[names] {' '.join(names)}"))
+
+    def _quote(self, number: int) -> None:
+        unit = self._item.units[number]
+        record = unit.records[0]
+        if record in self._shown:
             return
-        if record.kind in _NESTED and under in shown and under in item.chain(current):
-            return  # one more of its children, after another with children of its own
-        chain: list[int] = []
-        at = under
-        while at >= 0 and at not in shown and len(chain) < 6:
-            chain.append(at)
-            at = item.records[at].under
-        for n in reversed(chain or [under]):
-            lines.append(("quote", f"{indent}{item.records[n].text}" if indent else escaped(item.records[n].text)))
-            shown.add(n)
-        current = under
+        self._headed(number, "")
+        self.lines.append(Printed("quote", escaped(unit.text), (number,)))
+        self._shown.add(record)
+        if record in self._item.parents:
+            self._current = record
 
-    for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
-        unit = item.units[number]
-        if unit.block < 0:
-            record = item.records[unit.records[0]]
-            if unit.records[0] in shown:
-                continue
-            headed(record, "")
-            lines.append(("quote", escaped(unit.text)))
-            shown.add(unit.records[0])
-            if unit.records[0] in item.parents:
-                current = unit.records[0]
-        elif unit.block not in done:
-            done.add(unit.block)
-            block = item.blocks[unit.block]
-            members = sorted(one for one in item.taken if item.units[one].block == unit.block)
-            head = f"[{len(members):,} of {block.total:,} {block.noun}]"
-            lines.append(("row", f"{head} {block.head}".rstrip()))
-            lines += [("row" if line.startswith("[all") else "note", line) for line in block.lines]
-            if block.spread:
-                for one in members:
-                    headed(item.records[item.units[one].records[0]], " ")
-                    lines.append(("row", f" {item.units[one].text}"))
-            else:
-                texts = [item.units[one].text for one in members]
-                lines.append(("row", " " + " ".join(_runs(texts) if block.run else texts)))
-            shown.update(n for one in members for n in item.units[one].records)
-    text = item.shown_text() if item.listed else ""
-    names = [name for name in item.listed if name not in text]
-    if names:
-        lines.append(("entry", f"[names] {' '.join(names)}"))
-    return lines
+    def _block(self, number: int, members: Sequence[int]) -> None:
+        block = self._item.blocks[number]
+        all_of_it = tuple(members)
+        head = f"[{len(members):,} of {block.total:,} {block.noun}]"
+        self.lines.append(Printed("row", f"{head} {block.head}".rstrip(), all_of_it))
+        self.lines += [Printed("row" if line.startswith("[all") else "note", line, all_of_it) for line in block.lines]
+        if block.spread:
+            for one in members:
+                self._headed(one, " ")
+                self.lines.append(Printed("row", f" {self._item.units[one].text}", (one,)))
+        else:
+            texts = [self._item.units[one].text for one in members]
+            self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
+        self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _headed(self, number: int, indent: str) -> None:
+        """What says where a unit stands, unless it is the last thing of that sort that was printed."""
+        records = self._item.records
+        record = records[self._item.units[number].records[0]]
+        under = record.under
+        if under < 0 or under == self._current:
+            return
+        if record.kind in _NESTED and under in self._shown and under in self._item.chain(self._current):
+            return  # one more of its children, after another with children of its own
+        above: list[int] = []
+        while under >= 0 and under not in self._shown and len(above) < _DEEP:
+            above.append(under)
+            under = records[under].under
+        for n in reversed(above or [record.under]):
+            text = records[n].text
+            self.lines.append(Printed("quote", f"{indent}{text}" if indent else escaped(text), (number,)))
+            self._shown.add(n)
+        self._current = record.under
 
 
 def _runs(texts: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
         )
     elif results > 1:
         said.append(counted(results, "result"))
-    some = sorted(counts.records.items(), key=lambda one: (-one[1].total, one[0]))[: 1 if brief else _NOUNS]
+    some = sorted(counts.records.items(), key=lambda one: (one[0] == "line", -one[1].total, one[0]))[:_NOUNS]
     parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
     if not brief or not parts:
         parts.append(f"{counts.shown:,} of {counts.total:,} specifics")
