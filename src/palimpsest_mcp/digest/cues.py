@@ -461,28 +461,44 @@ _PIECES = re.compile(r"[\"'`<>]")
 """Around what code says in words: texts in quotes, and between tags."""
 _FILLED = re.compile(r"[$#]?\{[^{}]{0,80}\}")
 """A value inside a text."""
-_HANDLES = re.compile(r"(?i)error|exception|time_?out|\bfailed\b|refused|denied")
+_NO_WORDS = re.compile(r"[(){}=;<>]")
+_HANDLES = re.compile(r"(?i)error|exception|timeout|\bfailed\b|refused|denied")
+_FAILS = re.compile(
+    r"(?i)^\W*(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
+    r"|not found\b|no such file|syntax error|is not (?:installed|supported|allowed|available)"
+)
+"""Words that programs and people use for a failure, alike in all of them."""
+_NAME_CHARS = 60
+"""A line that only names an error is worth no more room."""
 
 
 def _failing(lines: Sequence[_Line], *, source: bool) -> list[int]:
-    """Of code, or of a file: the line that says best how it fails, in words if there are any; of those the shortest."""
-    best = (0.0, 0, -1)
+    """Of code, or of a file: the line that says best how it fails, in words if there are any; of those the shortest.
+    Where these are not the words that everybody uses, also the shortest line that has them."""
+    best, name = (0.0, False, 0, -1), (-_NAME_CHARS - 1, -1)
     for number, line in enumerate(lines):
         text = _bare(line.record.text).strip()
-        if len(text) <= _MESSAGE_CHARS and line.record.table < 0 and (line.failed or _HANDLES.search(text)):
-            best = max(best, (_told_failure(line, text, source=source), -len(text), number))
-    return [best[2]] if best[0] else []
+        if len(text) > _MESSAGE_CHARS or line.record.table >= 0 or not (line.failed or _HANDLES.search(text)):
+            continue
+        known = _FAILS.search(text) is not None
+        told = _told_failure(line, text, source=source)
+        best = max(best, (told, known, -len(text), number))
+        if known and told:
+            name = max(name, (-len(text), number))
+    if not best[0]:
+        return []
+    return [best[3]] if best[1] or name[1] < 0 else [best[3], name[1]]
 
 
 def _told_failure(line: _Line, text: str, *, source: bool) -> float:
     """How well a line of code says how it fails: a message, a sentence or comment, a name, in this order."""
     if _COMMENT.match(text):
-        return 0.5 if line.failed else 0
+        return 0.5 if line.failed and len(line.seen.tokens) > 1 else 0
     if not (source or _is_code(text)):
         return 0.7 if line.failed and len(line.seen.tokens) > _LABEL else 0
     said = [_FILLED.sub("", piece) for piece in _PIECES.split(text)[1:]]
-    words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _CODE_SIGN.search(piece)]
-    if words:
+    words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _NO_WORDS.search(piece)]
+    if any(len(one.seen.tokens) > 1 for one in words):
         return 1 + 2 * any(one.failed for one in words) + (_RAISES.search(text) is not None)
     return 0.3 if line.failed else 0.2
 
