@@ -39,6 +39,14 @@ class Unit(msgspec.Struct):
     """The block that it is a row of; -1: a line that stands for itself."""
     cut: bool = False
     """Only a piece of the line is shown."""
+    specs: tuple[int, ...] = ()
+    """Specifics that it shows, by their numbers in the batch."""
+    told: float = 0.0
+    """What it tells beside them (`rank.py`); falls with each further one of its block."""
+    asked: float = 0.0
+    """More, because somebody asked for it."""
+    cost: int = 0
+    """Tokens of its line; 0: not counted yet."""
 
 
 class Block(msgspec.Struct):
