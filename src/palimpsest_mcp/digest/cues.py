@@ -125,7 +125,8 @@ _RAISES = _any(
 """Code that tells of a failure: more is asked for such lines than for their neighbours, but nothing failed."""
 _KEEP_KIND = frozenset({"heading", "row", "field", "definition", "change"})
 """How these are printed depends on their kind: they are only worth more."""
-_SPEAKS = frozenset({"line", "error", "claim", "field", "heading"})
+_SPEAKS = frozenset({"line", "error", "claim", "heading"})
+"""Kinds of which one may be the last word: a field of data says how it went only where its name says so."""
 _NO_CLAIM = frozenset({"row", "entry", "frame", "noise", "outcome", "error"})
 _CODE_KIND = frozenset({"definition", "change", "hit"})
 
@@ -285,7 +286,7 @@ def _is_code(text: str) -> bool:
 # How it went.
 
 _PLAINLY = 78
-"""From here on a line tells an outcome also where it stands beside code."""
+"""From here on a line tells an outcome also where it stands beside code, or is a field of data."""
 _FIRST_OF_EQUALS = 91
 """A score below: of verdicts and errors the first counts; from there on, and of exit codes, the last."""
 
@@ -378,7 +379,7 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
     spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
-    return 0 if is_source and spoken < _PLAINLY else spoken
+    return 0 if (is_source or record.kind == "field") and spoken < _PLAINLY else spoken
 
 
 def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> float:
@@ -416,6 +417,8 @@ def _field(low: str) -> float:
 
 def _last_word(lines: Sequence[_Line]) -> list[int]:
     """The last line of words whose shape no other has and that is no item of a list; of a short output its last."""
+    if any(line.record.kind == "field" for line in lines[-1 - 2 * _ENDS :]):
+        return []
     shapes = Counter(_shape(line.seen) for line in lines)
     for number in range(len(lines) - 1, max(-1, len(lines) - 1 - 2 * _ENDS), -1):
         record, seen, _, _ = lines[number]
