@@ -142,6 +142,7 @@ _TOTAL = _any(
     r"\btest result:|\ball (?:[\w-]+ ){0,2}checks passed|\bfiles? changed\b|\b(?:tests|specs) (?:failed|passed)\b",
     r"\bbuild (?:successful|success|succeeded|failed|failure)|\bcould not compile",
     r"\bno (?:\w+ )?(?:issues|problems) found",
+    r"^plan: \d+ to |^(?:apply|destroy) complete\b",
     r"\bcompil(?:ed|ation) (?:successfully|failed|succeeded|error|terminated|complete)",
     r"^(?:ok|fail(?:ed)?|pass(?:ed)?)(?:$|:$| \()|^(?:ok|fail)\s+\S+\s+(?:\d[\d.]*m?s|\(cached\))",
     r"^\w+: (?:ok|fail) (?:\(|code )",
@@ -153,7 +154,7 @@ _CASE = _any(
 """One test of many, a frame of a traceback."""
 _EXIT = _any(
     r"\b(?:exit(?:ed|s)?(?: with)?(?: (?:code|status|value))?|return(?:ed)?(?: with)? (?:code|status)"
-    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,4}(-?\d{1,5})\b",
+    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,16}(-?\d{1,5})\b",
 )
 _RAISED = re.compile(
     r"^(?:E +|\*\* \(|Caused by: |Uncaught |Unhandled |Exception in thread \S+ )?(?:[A-Za-z_$][\w$]*(?:\.|::|/))*"
@@ -286,7 +287,7 @@ def _is_code(text: str) -> bool:
 # How it went.
 
 _PLAINLY = 78
-"""From here on a line tells an outcome also where it stands beside code, or is a field of data."""
+"""From here on a line tells an outcome also where it stands beside code, under a heading, or is a field of data."""
 _FIRST_OF_EQUALS = 91
 """A score below: of verdicts and errors the first counts; from there on, and of exit codes, the last."""
 
@@ -358,7 +359,8 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     """How well a line tells what came of the call: 0 not at all, 100 as totals of a test run do."""
     record, seen = line.record, line.seen
     text, low = record.text[:_LOOK_CHARS].strip(_RULE), seen.low.strip(_RULE)
-    if record.kind in ("row", "definition", "change", "hit", "entry") or _BESIDE.search(low):
+    heads = text.isupper() and "  " in text  # of columns
+    if record.kind in ("row", "definition", "change", "hit", "entry") or heads or _BESIDE.search(low):
         return 0
     if record.kind == "outcome":
         return 100
@@ -379,7 +381,8 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
     spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
-    return 0 if (is_source or record.kind == "field") and spoken < _PLAINLY else spoken
+    beside = is_source or record.kind == "field" or record.under >= 0
+    return 0 if beside and spoken < _PLAINLY else spoken
 
 
 def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> float:
@@ -395,7 +398,8 @@ def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> 
         return 84 if words <= _SHORT and not is_error else 60
     if line.failed and (_FATAL.search(low) or _SAID.search(low) or line.record.kind == "error"):
         return 90.5 if edge and is_error else 86 if edge else 78
-    if edge and (line.failed or line.went_well) and _HOST.search(low):
+    talk = line.record.under >= 0 and words > _SHORT  # in a document
+    if edge and (line.failed or line.went_well) and not talk and _HOST.search(low):
         return 90
     if words > _LABEL and _DECISION.found(line.seen):
         return 91 if _ANNOUNCED.match(low) else 58
