@@ -131,6 +131,7 @@ BAD = [
     (PATHS, "[8 of 10 like] src/lib/<1>\n a.py 08–15", "rows"),
     ('{"a": {"x": 1}, "b": {"x": 2}}', "a: x=2", "invented"),
     ('[{"k": 1, "v": 2}, {"k": 3, "v": 4}]', "0: k=1|v=4", "invented"),
+    ('{"error": "", "n": 7}', "eror=|n=7", "invented"),
     # counts
     (CSV, "[2 of 3 rows] item|qty|price\n bolt-100|10|900.20", "count"),
     (CSV, "[1 of 9 rows] item|qty|price\n bolt-100|10|900.20", "count"),
@@ -150,6 +151,8 @@ BAD = [
     (PROSE, "run it on replica r100, since it drops 512 writes.", "invented"),
     (PROSE, "… had 471 …", "invented"),
     (PROSE, "… had 47 …", "invented"),
+    (PROSE, "… lients in May", "invented"),
+    ("It took 958.18 ms in all of them", "… took 958.18 …", "invented"),
     ("It cost 10,958.18 in all, and more than that for us", "… It cost 10, …", "invented"),
     ("le budget est de 1 250 000 € et 3 412 dossiers", "… est de 1 250 …", "invented"),
     ("le budget est de 1 250 000 € et 3 412 dossiers", "[1 of 1 rows]\n le|budget|est|de|1", "invented"),
@@ -395,6 +398,9 @@ def test_a_row_does_not_borrow_a_value_of_its_neighbour() -> None:
     text = json.dumps([{"id": "a1", "brand": "visa"}, {"id": "b2", "points": 512}])
     assert rules(text, "[2 of 2 rows] id|brand|points\n a1|visa|\n b2||512") == set()
     assert rules(text, "[1 of 2 rows] id|brand|points\n b2|visa|512") == {"rows"}
+    text = json.dumps({"name": "top", "legs": [{"name": "first", "n": 11}, {"n": 12}]})
+    assert rules(text, "[2 of 2 legs] name|n\n first|11\n |12") == set()
+    assert rules(text, "[1 of 2 legs] name|n\n top|12") == {"rows"}
 
 
 def test_what_is_left_of_a_tree_that_was_cut_is_read() -> None:

@@ -145,7 +145,7 @@ def _recounted(deps: Dependencies, info: SessionInfo, fold: Fold, record: Offloa
     parts = [(source_of(item, one), record.part(item)) for item, one in zip(record.items, masked, strict=True)]
     return [
         _damage(info, record.batch_id, f"its digest is not what was verified: {what}")
-        for what in recount(parts, record.specifics, deps.registry)
+        for what in recount(parts, record.specifics, deps.registry, digester=record.digester)
     ]
 
 

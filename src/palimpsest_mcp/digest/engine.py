@@ -26,6 +26,8 @@ from .source import Source
 
 VERSION = "2"
 """Counts up with every release that changes the bytes a digest has."""
+_CHECKS = 4
+"""Times that a part is printed again without what broke a rule; then nothing of it is shown."""
 _ROUNDS = 5
 """Times that a selection is corrected until the tokens counted meet the budget."""
 _NEAR = 0.97
@@ -42,7 +44,7 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much must be shown as with all columns: a row that is whole tells more than its values."""
-_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
+_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
 
@@ -80,7 +82,9 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
-        self._named = {spec.text for spec in request.visible.holders}
+        self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
+        self._name_numbers: dict[str, int] = {}
+        self._named = {spec.text for spec in request.visible.holders} | request.said
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
@@ -140,7 +144,7 @@ class Attempt:
         records = source.reading.records
         outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
         facts, numbers = self._facts[number], self._shared.numbers[number]
-        need = Need(source.form, request.focus, self._user, in_view=self._named)
+        need = Need(source.form, one.focus, self._user, in_view=self._named)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
@@ -155,12 +159,12 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[:OUTCOMES]),
+            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there
             alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
-            item.names = need.names(alone, facts.specs)
+            item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
     def _specs_in(
@@ -268,23 +272,26 @@ class Attempt:
 
     def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
-        room = budget - fixed
-        available = room
+        available = budget - fixed
+        least, most = -1, 10 * budget  # rooms that were seen to be within the budget, and over it
         best: Draft | None = None
         kept: list[tuple[set[int], list[str]]] = []
         for _ in range(_ROUNDS):
-            if wanted is None:
-                filling.fill(available)
+            draft = self._refilled(filling, available, fixed, wanted)
+            left = budget - draft.tokens
+            if left < 0:
+                most = min(most, available)
             else:
-                filling.fill(self._request.budget_tokens - fixed)
-                filling.add(available, wanted)
-            draft = self._drafted()
-            if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
-                best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
-            if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or filling.spent < _NEAR * available):
+                least = max(least, available)
+                if best is None or draft.tokens > best.tokens:
+                    best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
+                if left < (1 - _NEAR) * budget:
+                    break
+            wish = max(filling.spent, available if left > 0 else 0) + left
+            available = wish if least < wish < most else (least + most) // 2
+            if not least < available < most:
                 break
-            rate = max(0.3, (draft.tokens - fixed) / max(1, filling.spent))
-            available = int(room * 0.985 / rate)
+        draft = self._drafted()
         while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
             draft = self._drafted()
         if best is None:
@@ -293,29 +300,52 @@ class Attempt:
             item.taken, item.listed = taken, listed
         return best
 
+    def _refilled(self, filling: Filling, room: int, fixed: int, wanted: frozenset[int] | None) -> Draft:
+        if wanted is None:
+            filling.fill(room)
+        else:
+            filling.fill(self._request.budget_tokens - fixed)
+            filling.add(room, wanted)
+        return self._drafted()
+
     # -- printed and checked -----------------------------------------------------------------------------------------
 
     def _drafted(self) -> Draft:
-        """The selection as parts; lines that break a rule are taken out."""
+        """The selection as parts, without what breaks a rule."""
         bodies: list[list[DigestLine]] = []
         checks: list[PartCheck] = []
         notes: list[str] = []
-        for number, (item, facts) in enumerate(zip(self._items, self._facts, strict=True)):
-            lines = [DigestLine(kind, text) for kind, text in printed(item)]  # pyright: ignore[reportArgumentType]
-            check = check_part(facts, lines)
-            if check.bad_lines:
-                notes += [
-                    f"item {number + 1}: a line was taken out ({rule})"
-                    for rule in sorted(set(check.bad_lines.values()))
-                ]
-                lines = [line for n, line in enumerate(lines) if n not in check.bad_lines]
-                check = check_part(facts, lines)
+        for number in range(len(self._items)):
+            lines, check, rules = self._checked(number)
             bodies.append(lines)
             checks.append(check)
+            notes += [f"item {number + 1}: a line was taken out ({rule})" for rule in sorted(rules)]
         settle(self._shared, checks, self._request.batch_id)
         counts = msgspec.structs.replace(counted(self._facts, checks, self._redacted), records=self._records())
         parts, tokens = self._headed(bodies, counts)
         return Draft(bodies, checks, counts, parts, tokens, notes)
+
+    def _checked(self, number: int) -> tuple[list[DigestLine], PartCheck, set[str]]:
+        """A part that breaks no rule: what does is taken out, and the rest printed again, since lines count others."""
+        item, facts = self._items[number], self._facts[number]
+        others = [facts.own for facts in self._facts]
+        rules = set[str]()
+        for _ in range(_CHECKS):
+            shown = printed(item)
+            lines = [DigestLine(one.kind, one.text) for one in shown]
+            check = check_part(facts, lines, others)
+            rules.update(check.bad_lines.values())
+            if not check.bad_lines:
+                return lines, check, rules
+            for bad in check.bad_lines:
+                item.banned.update(shown[bad].units)
+                if shown[bad].kind == "entry":
+                    alone = [(name, [DigestLine("entry", f"[names] {name}")]) for name in item.listed]
+                    item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
+            item.taken -= item.banned
+            item.listed = [name for name in item.listed if name not in item.unfit]
+        item.taken, item.listed = set(), []
+        return [], check_part(facts, [], others), rules
 
     def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
         """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
@@ -323,20 +353,28 @@ class Attempt:
         request = self._request
         rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
         others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
-        said = tokens = 0
-        for guess in range(4):
-            head = DigestLine("note", header(request, counts, said if guess < 3 else 0))
-            tokens = others + self._counter.count("\n".join(line.text for line in (head, *rest[0])))
+        said = 0
+        head, tokens = self._head(counts, 0, rest[0], others)
+        for _ in range(3):
             if tokens == said:
                 break
             said = tokens
-            rest[0] = rest[0]
+            head, tokens = self._head(counts, said, rest[0], others)
+        else:
+            head, tokens = self._head(counts, 0, rest[0], others)
         parts = [[head, *rest[0]], *rest[1:]]
         made = tuple(
             DigestPart(item_id=source.item_id, lines=tuple(lines))
             for source, lines in zip(request.sources, parts, strict=True)
         )
         return made, tokens
+
+    def _head(
+        self, counts: SpecificCounts, said: int, below: Sequence[DigestLine], others: int
+    ) -> tuple[DigestLine, int]:
+        """The header that says so many tokens, and how many there are with it."""
+        head = DigestLine("note", header(self._request, counts, said))
+        return head, others + self._counter.count("\n".join(line.text for line in (head, *below)))
 
     def _records(self) -> dict[str, RecordCount]:
         """Records of the batch by kind: how many are shown, of how many."""
@@ -354,9 +392,10 @@ class Attempt:
         bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
         if len(self._items) == 1 and not bare:
             return []
-        brief = self._request.budget_tokens < BRIEF_ITEM * len(self._items)
+        brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        note = item_note(source, number + 1, lines, brief=brief, shape=self._shape(item) if bare else "")
+        shape = self._shape(item) if bare and not brief else ""
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 
     def _shape(self, item: Item) -> str:
@@ -364,9 +403,10 @@ class Attempt:
         tables = [block for block in item.blocks if block.table >= 0]
         if tables:
             block = max(tables, key=lambda one: one.total)
-            return f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            return f"not shown: {shape}"
         kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
-        return ", ".join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or "nothing more"
+        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
     def _violations(self, draft: Draft) -> tuple[str, ...]:
         request = self._request

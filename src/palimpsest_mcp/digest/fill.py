@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
+from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
-from .rank import Need
+from .rank import COMMON, Need, tokens_of
 from .records import Record, Table
 from .source import Source
 
@@ -22,17 +24,23 @@ _SHARED = 8
 """Rows that a block, or a heading, is expected to have below it: each is charged its share of what stands above."""
 _HEAD = 8
 """Tokens of the count before the columns of a block, about."""
+_RUN = 3
+"""Numbers that a run stands for where its rows are numbers, about."""
+FEW = 10
+"""Lines that are alike below which they may stand as they are, where few of them are shown."""
 _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
 _NO_TEMPLATES = frozenset({"code"})
 """Forms in which lines that are alike are an accident, but for definitions."""
+_DEEP = 6
+"""Headings above a line, at most."""
 _NESTED = frozenset({"definition", "heading"})
 """Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
 _SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
 """A line without a word of two letters, or one of another script, says nothing."""
-_WORTH = 0.004
+_WORTH = 0.0005
 """Gain a token from which a line is worth its place where there is room."""
 
 
@@ -48,8 +56,8 @@ class Item:
     """Specific (its number in the batch) -> what showing it is worth."""
     specs: Sequence[Sequence[Sequence[int]]]
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
-    names: Sequence[tuple[str, float]] = ()
-    """What may stand alone, best first, with its gain."""
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    """What may stand alone, best first, by its number in the batch, among those of the specifics."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
@@ -61,6 +69,12 @@ class Item:
     blocks: list[Block] = field(default_factory=list[Block])
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
+    rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """Per unit its gain a token while nothing is shown, below zero, and its number."""
+    banned: set[int] = field(default_factory=set[int])
+    """Units that may not be shown: the checks refused them."""
+    unfit: set[str] = field(default_factory=set[str])
+    """Names that may not."""
     taken: set[int] = field(default_factory=set[int])
     """Units that are shown."""
     listed: list[str] = field(default_factory=list[str])
@@ -79,20 +93,50 @@ class Item:
         alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition"]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
+        for unit in self.units:
+            size = len(unit.text) // len(unit.records)
+            told = [self.need.told(self.records[n], size) for n in unit.records]
+            says = any(_SAYS.search(self.records[n].text) for n in unit.records)
+            unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
+            unit.specs = self._specs_of(unit) if says else ()
+        self._add_names()
+        self.rates = []
         self.clear()
 
-    def specs_of(self, unit: Unit) -> set[int]:
-        """The specifics that a unit shows."""
+    def name(
+        self, names: Sequence[tuple[str, float]], numbers: dict[str, int], specs: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Take names that may stand alone: a line that holds one shows it, too.
+
+        Args:
+            names: best first, each with its gain.
+            numbers: of the names of the batch so far; those that are new get one.
+            specs: (class, text) -> its number: one that is a name is worth what the name is.
+        """
+        for name, gain in names:
+            number = self.names[name] = numbers.setdefault(name, -1 - len(numbers))
+            self.values[number] = gain
+        for (_, text), number in specs.items():
+            if text in self.names:
+                self.values[number] = 0.0
+        self._add_names()
+        self.rates = []
+
+    def _add_names(self) -> None:
+        for unit in self.units if self.names else ():
+            if not unit.cut and self.records[unit.records[0]].table < 0:
+                held = (self.names.get(word) for n in unit.records for word in tokens_of(self.records[n].text))
+                unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
+
+    def _specs_of(self, unit: Unit) -> tuple[int, ...]:
+        """The specifics that a unit shows, each once."""
         if unit.cut:
-            return set()
+            return ()
         shown = self.blocks[unit.block].shown if unit.block >= 0 and self.blocks[unit.block].table >= 0 else None
-        return {
-            spec
-            for n in unit.records
-            for column, cell in enumerate(self.specs[n])
-            if shown is None or column in shown
-            for spec in cell
-        }
+        cells = (
+            cell for n in unit.records for column, cell in enumerate(self.specs[n]) if shown is None or column in shown
+        )
+        return tuple(dict.fromkeys(spec for cell in cells for spec in cell))
 
     def clear(self) -> None:
         """Nothing is shown."""
@@ -120,7 +164,7 @@ class Item:
         """Headings of a unit that nothing shows yet, the nearest first."""
         found: list[int] = []
         at = self.records[unit.records[0]].under
-        while at >= 0 and at not in self.heads and len(found) < 6:
+        while at >= 0 and at not in self.heads and len(found) < _DEEP:
             found.append(at)
             at = self.records[at].under
         return found
@@ -136,47 +180,51 @@ class Filling:
         self.seen: set[int] = set(seen)
         self.spent = 0
 
-    def fill(self, room: int, wanted: frozenset[int] | None = None) -> None:
-        """Choose anew within about `room` tokens, what is forced first.
-
-        Args:
-            wanted: only units with one of these specifics, or one that is forced; None: all.
-        """
+    def fill(self, room: int) -> None:
+        """Choose anew within about `room` tokens, what is forced first."""
         self.seen, self.spent = set(self._in_view), 0
         for item in self._items:
             item.clear()
             for number in item.forced:
-                self._take(item, number)
-        self.add(room, wanted)
+                if number not in item.banned:
+                    self._take(item, number)
+        self.add(room)
 
     def add(self, room: int, wanted: frozenset[int] | None = None) -> None:
-        """Choose more, up to `room` tokens in all."""
+        """Choose more, up to `room` tokens in all.
+
+        Args:
+            wanted: only lines with one of these specifics; None: all, and names.
+        """
+        for item in self._items:
+            if not item.rates:
+                item.rates = [(-self._rate(item, number), number) for number in range(len(item.units))]
         heap = [
-            (-rate, n, number)
+            (rate, n, number)
             for n, item in enumerate(self._items)
-            for number, unit in enumerate(item.units)
-            if number not in item.taken
-            and (wanted is None or not wanted.isdisjoint(item.specs_of(unit)))
-            and (rate := self._rate(item, number)) > _WORTH
+            for rate, number in item.rates
+            if -rate > _WORTH
+            and number not in item.taken
+            and number not in item.banned
+            and (wanted is None or not wanted.isdisjoint(item.units[number].specs))
         ]
         if wanted is None:
             heap += [
-                (-gain / self._name_cost(item, name), n, -1 - number)
+                (-item.values[number] / self._name_cost(item, name), n, len(item.units) + place)
                 for n, item in enumerate(self._items)
-                for number, (name, gain) in enumerate(item.names)
-                if name not in item.listed
+                for place, (name, number) in enumerate(item.names.items())
+                if number not in self.seen and name not in item.unfit
             ]
+        names = [list(item.names) for item in self._items]
         heapify(heap)
-        listed = {name for item in self._items for name in item.listed}
-        shown = [item.shown_text() for item in self._items]
         while heap:
             was, n, number = heappop(heap)
             item = self._items[n]
-            if number < 0:
-                name = item.names[-1 - number][0]
+            if number >= len(item.units):
+                name = names[n][number - len(item.units)]
                 cost = self._name_cost(item, name)
-                if self.spent + cost <= room and name not in listed and name not in shown[n]:
-                    listed.add(name)
+                if self.spent + cost <= room and item.names[name] not in self.seen:
+                    self.seen.add(item.names[name])
                     item.listed.append(name)
                     self.spent += cost
                 continue
@@ -188,12 +236,11 @@ class Filling:
                     heappush(heap, (now, n, number))
             elif self.spent + self._cost(item, number) <= room:
                 self._take(item, number)
-                shown[n] = f"{shown[n]}\n{item.text_of(item.units[number])}"
 
     def trim(self, tokens: int) -> bool:
         """Take back what tells least a token, about so many tokens; False where nothing is left but what is forced."""
         rates = sorted(
-            (self._alone(item, item.units[number]) / max(1, self._own(item, number)), k, number)
+            (self._worth(item, item.units[number]), k, number)
             for k, item in enumerate(self._items)
             for number in item.taken
             if number not in item.forced
@@ -206,31 +253,33 @@ class Filling:
             if freed >= tokens:
                 break
             self._items[k].taken.discard(number)
-            freed += self._own(self._items[k], number)
+            freed += self._own(self._items[k], self._items[k].units[number])
         return freed > 0
 
     # -- what a unit gives, and what it costs ------------------------------------------------------------------------
 
+    def _worth(self, item: Item, unit: Unit) -> float:
+        """Gain a token where nothing else is shown."""
+        return (unit.told + unit.asked + sum(item.values[spec] for spec in unit.specs)) / self._own(item, unit)
+
     def _rate(self, item: Item, number: int) -> float:
         """Gain a token, with a share of what stands above."""
         unit = item.units[number]
-        if not any(_SAYS.search(item.records[n].text) for n in unit.records):
-            return 0.0
-        fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
-        times = 1 + (item.alike[unit.block] if unit.block >= 0 else 0)
-        gain = self._gain(item, unit, fresh, times)
-        cost = self._own(item, number)
+        cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             block = item.blocks[unit.block]
             cost += self._opening(block) / min(_SHARED, block.total)
-        cost += sum(self._count(item.records[n].text) + 1 for n in item.above(unit)) / (1 + _SHARED / 2)
-        return gain / max(1, cost)
+        for n in item.above(unit):
+            cost += (self._count(item.records[n].text) + 1) / (1 + _SHARED / 2)
+        return self._gain(item, unit, item.alike[unit.block] if unit.block >= 0 else 0) / max(1, cost)
 
-    @staticmethod
-    def _gain(item: Item, unit: Unit, fresh: float, times: int) -> float:
-        size = len(unit.text) // len(unit.records)
-        first, *rest = (item.records[n] for n in unit.records)
-        return item.need.gain(first, fresh, times, size) + sum(item.need.gain(one, 0.0, times, size) for one in rest)
+    def _gain(self, item: Item, unit: Unit, alike: int) -> float:
+        """What a unit is worth beside what is shown, so many of its like among it."""
+        fresh = 0.0
+        for spec in unit.specs:
+            if spec not in self.seen:
+                fresh += item.values[spec]
+        return unit.told / (1 + COMMON * alike) + unit.asked + fresh
 
     def gained(self) -> float:
         """What all that is shown is worth."""
@@ -239,31 +288,33 @@ class Filling:
             alike = Counter[int]()
             for number in sorted(item.taken):
                 unit = item.units[number]
-                total += self._gain(item, unit, 0.0, 1 + alike[unit.block] if unit.block >= 0 else 1)
-                alike[unit.block] += 1
-            total += sum(gain for name, gain in item.names if name in item.listed)
-        shown = {spec for item in self._items for number in item.taken for spec in item.specs_of(item.units[number])}
+                total += unit.told / (1 + COMMON * alike[unit.block]) + unit.asked
+                alike[unit.block] += unit.block >= 0
+            total += sum(item.values[item.names[name]] for name in item.listed)
+        shown = {spec for item in self._items for number in item.taken for spec in item.units[number].specs}
         values = {spec: value for item in self._items for spec, value in item.values.items()}
         return total + sum(values[spec] for spec in shown - self._in_view)
 
-    def _alone(self, item: Item, unit: Unit) -> float:
-        return self._gain(item, unit, sum(item.values[spec] for spec in item.specs_of(unit)), 0)
-
-    def _own(self, item: Item, number: int) -> int:
-        unit = item.units[number]
-        block = item.blocks[unit.block] if unit.block >= 0 else None
-        if block is not None and not block.spread:
-            return max(1, self._count(f" {unit.text}") // (3 if block.run else 1))
-        return self._count(unit.text) + 1
+    def _own(self, item: Item, unit: Unit) -> int:
+        """Tokens of its line."""
+        if not unit.cost:
+            block = item.blocks[unit.block] if unit.block >= 0 else None
+            if block is not None and not block.spread:
+                unit.cost = max(1, self._count(f" {unit.text}") // (_RUN if block.run else 1))
+            else:
+                unit.cost = self._count(unit.text) + 1
+        return unit.cost
 
     def _opening(self, block: Block) -> int:
         return _HEAD + self._count(block.head) + sum(self._count(line) + 1 for line in block.lines)
 
     def _cost(self, item: Item, number: int) -> int:
         unit = item.units[number]
-        cost = self._own(item, number)
+        cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             cost += self._opening(item.blocks[unit.block])
+            if item.blocks[unit.block].total < FEW:
+                cost = min(cost, sum(self._count(item.records[n].text) + 1 for n in unit.records))
         return cost + sum(self._count(item.records[n].text) + 1 for n in item.above(unit))
 
     def _name_cost(self, item: Item, name: str) -> int:
@@ -279,70 +330,109 @@ class Filling:
         if unit.block >= 0:
             item.open.add(unit.block)
             item.alike[unit.block] += 1
-        self.seen.update(item.specs_of(unit))
+        self.seen.update(unit.specs)
         self.seen.update(spec for n in above for cell in item.specs[n] for spec in cell)
 
 
 # A filled item as lines, in source order.
 
 
-def printed(item: Item) -> list[tuple[str, str]]:
-    """The lines of a part, without its note: (kind of line, text)."""
-    lines: list[tuple[str, str]] = []
-    if item.twin >= 0:
-        lines.append(("note", f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"))
-    done: set[int] = set()
-    shown: set[int] = set()
-    current = -1
+class Printed(NamedTuple):
+    """One line of a part."""
 
-    def headed(record: Record, indent: str) -> None:
-        nonlocal current
-        under = record.under
-        if under < 0 or under == current:
+    kind: LineKind
+    text: str
+    units: tuple[int, ...] = ()
+    """What it shows; of a line above others, what they show."""
+
+
+def printed(item: Item) -> list[Printed]:
+    """The lines of a part, without its note."""
+    return _Print(item).lines
+
+
+class _Print:
+    """A filled item being printed, in source order; a block stands where its first row would."""
+
+    def __init__(self, item: Item) -> None:
+        self._item = item
+        self._shown: set[int] = set()
+        self._current = -1
+        self.lines: list[Printed] = []
+        if item.twin >= 0:
+            said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
+            self.lines.append(Printed("note", said))
+        done: set[int] = set()
+        for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
+            block = item.units[number].block
+            if block < 0:
+                self._quote(number)
+            elif block not in done:
+                done.add(block)
+                self._block(block, [one for one in sorted(item.taken) if item.units[one].block == block])
+        text = item.shown_text() if item.listed else ""
+        names = [name for name in item.listed if name not in text]
+        if names:
+            self.lines.append(Printed("entry", f"[names] {' '.join(names)}"))
+
+    def _quote(self, number: int) -> None:
+        unit = self._item.units[number]
+        record = unit.records[0]
+        if record in self._shown:
             return
-        if record.kind in _NESTED and under in shown and under in item.chain(current):
-            return  # one more of its children, after another with children of its own
-        chain: list[int] = []
-        at = under
-        while at >= 0 and at not in shown and len(chain) < 6:
-            chain.append(at)
-            at = item.records[at].under
-        for n in reversed(chain or [under]):
-            lines.append(("quote", f"{indent}{item.records[n].text}" if indent else escaped(item.records[n].text)))
-            shown.add(n)
-        current = under
+        self._headed(number, "")
+        self.lines.append(Printed("quote", escaped(unit.text), (number,)))
+        self._shown.add(record)
+        if record in self._item.parents:
+            self._current = record
 
-    for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
-        unit = item.units[number]
-        if unit.block < 0:
-            record = item.records[unit.records[0]]
-            if unit.records[0] in shown:
-                continue
-            headed(record, "")
-            lines.append(("quote", escaped(unit.text)))
-            shown.add(unit.records[0])
-            if unit.records[0] in item.parents:
-                current = unit.records[0]
-        elif unit.block not in done:
-            done.add(unit.block)
-            block = item.blocks[unit.block]
-            members = sorted(one for one in item.taken if item.units[one].block == unit.block)
-            head = f"[{len(members):,} of {block.total:,} {block.noun}]"
-            lines.append(("row", f"{head} {block.head}".rstrip()))
-            lines += [("row" if line.startswith("[all") else "note", line) for line in block.lines]
-            if block.spread:
-                for one in members:
-                    headed(item.records[item.units[one].records[0]], " ")
-                    lines.append(("row", f" {item.units[one].text}"))
-            else:
-                texts = [item.units[one].text for one in members]
-                lines.append(("row", " " + " ".join(_runs(texts) if block.run else texts)))
-            shown.update(n for one in members for n in item.units[one].records)
-    text = item.shown_text() if item.listed else ""
-    names = [name for name in item.listed if name not in text]
-    if names:
-        lines.append(("entry", f"[names] {' '.join(names)}"))
-    return lines
+    def _block(self, number: int, members: Sequence[int]) -> None:
+        block = self._item.blocks[number]
+        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
+            for one in members:
+                for n in self._item.units[one].records:
+                    self._headed(one, "")
+                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
+                    self._shown.add(n)
+            return
+        all_of_it = tuple(members)
+        head = f"[{len(members):,} of {block.total:,} {block.noun}]"
+        self.lines.append(Printed("row", f"{head} {block.head}".rstrip(), all_of_it))
+        self.lines += [Printed("row" if line.startswith("[all") else "note", line, all_of_it) for line in block.lines]
+        if block.spread:
+            for one in members:
+                self._headed(one, " ")
+                self.lines.append(Printed("row", f" {self._item.units[one].text}", (one,)))
+        else:
+            texts = [self._item.units[one].text for one in members]
+            self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
+        self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+        """Whether so few lines that are alike are shorter as they stand."""
+        units = [self._item.units[one] for one in members]
+        rows = sum(len(unit.text) + 2 for unit in units)
+        quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)
+        return len(block.head) + 2 * _HEAD + rows > quotes
+
+    def _headed(self, number: int, indent: str) -> None:
+        """What says where a unit stands, unless it is the last thing of that sort that was printed."""
+        records = self._item.records
+        record = records[self._item.units[number].records[0]]
+        under = record.under
+        if under < 0 or under == self._current:
+            return
+        if record.kind in _NESTED and under in self._shown and under in self._item.chain(self._current):
+            return  # one more of its children, after another with children of its own
+        above: list[int] = []
+        while under >= 0 and under not in self._shown and len(above) < _DEEP:
+            above.append(under)
+            under = records[under].under
+        for n in reversed(above or [record.under]):
+            text = records[n].text
+            self.lines.append(Printed("quote", f"{indent}{text}" if indent else escaped(text), (number,)))
+            self._shown.add(n)
+        self._current = record.under
 
 
 def _runs(texts: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
         )
     elif results > 1:
         said.append(counted(results, "result"))
-    some = sorted(counts.records.items(), key=lambda one: (-one[1].total, one[0]))[: 1 if brief else _NOUNS]
+    some = sorted(counts.records.items(), key=lambda one: (one[0] == "line", -one[1].total, one[0]))[:_NOUNS]
     parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
     if not brief or not parts:
         parts.append(f"{counts.shown:,} of {counts.total:,} specifics")
@@ -57,7 +57,7 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
 
     Args:
         brief: leave out what the call above the part says.
-        shape: what it held, where nothing of that is shown.
+        shape: what is said of it where nothing of it is shown.
     """
     name = f"item {number}"
     if not brief:
@@ -67,7 +67,7 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
     facts = [counted(lines, "line") if lines > 1 else counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted else []
-    return f"[{name}: {', '.join(facts)}{f'; not shown: {shape}' if shape else ''}]"
+    return f"[{name}: {', '.join(facts)}{f'; {shape}' if shape else ''}]"
 
 
 def prose_note(author: str, lines: int, *, about: str = "") -> str:

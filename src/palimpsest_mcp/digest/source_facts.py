@@ -286,10 +286,12 @@ class Facts:
             pairs = node.pairs
             if pairs is not None and (path is None or _is_at(node, path)):
                 values = [_value(pairs, column) for column in columns]
-                if any(value is not None for value in values) or path is not None:
-                    for n, column in enumerate(columns):
-                        if values[n] is None and column not in self._own_keys[node.place]:
-                            values[n] = _owned(node, pairs, column)
+                if path is None and all(value is None for value in values):
+                    continue
+                for n, column in enumerate(columns):
+                    if values[n] is None and column not in self._own_keys[node.place]:
+                        values[n] = _owned(node, pairs, column)
+                if path is None or None not in values:
                     key = tuple(cell(value or "") for value in values)
                     found.setdefault(key, []).append(Place(node.at, _missed(pairs)))
         if path is None:

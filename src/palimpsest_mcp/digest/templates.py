@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from os.path import commonprefix
 
 import msgspec
 
@@ -203,12 +202,18 @@ def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, li
 
 
 def _trimmed(column: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
-    head = commonprefix(column)
+    head = _common_start(column)
     head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":/@#$~+-")) if len(set(column)) > 1 else 0)]
     shortest = min(map(len, column)) - len(head)
-    tail = commonprefix([one[len(head) :][::-1] for one in column])[::-1]
+    tail = _common_start([one[len(head) :][::-1] for one in column])[::-1]
     tail = tail[len(tail.rstrip(".,:;=/")) :][-max(0, shortest - 1) :] if shortest > 1 else ""
     return head, tuple(one[len(head) : len(one) - len(tail)] for one in column), tail
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    """What all of them begin with."""
+    first, last = min(texts), max(texts)
+    return first[: next((n for n, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))]
 
 
 def _one_number(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]] | None:
