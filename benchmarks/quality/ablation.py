@@ -20,6 +20,8 @@ from typing import Any
 from measuring import table
 
 from palimpsest_mcp.digest import blocks, engine, fill, rank, source, templates
+from palimpsest_mcp.digest.readers import READERS
+from palimpsest_mcp.digest.records import Kind
 
 from . import later, outcomes, owners
 from .arms import tokens
@@ -46,13 +48,13 @@ class Figures:
     tokens: int
 
 
-def _kind(kind: str) -> list[Change]:
+def _kind(kind: Kind) -> list[Change]:
     """As a plain line; what is worth that much already is worth nothing."""
     return [(rank, "KIND", {**rank.KIND, kind: 0.0 if rank.KIND[kind] == _PLAIN else _PLAIN})]
 
 
 def _reader(name: str) -> list[Change]:
-    return [(source, "READERS", tuple(one for one in source.READERS if one.name != name))]
+    return [(source, "READERS", tuple(one for one in READERS if one.name != name))]
 
 
 def _flat(_form: str) -> Mapping[str, float]:
@@ -66,6 +68,10 @@ def _without_focus(form: str, _focus: Sequence[str] = (), *rest: Any, **named: A
 
 def _unmarked(reading: Any, **_told: Any) -> list[int]:
     return [n for n, record in enumerate(reading.records) if record.kind == "outcome"]
+
+
+def _no_number(*_given: Any) -> None:
+    return None
 
 
 def _none(*_given: Any) -> tuple[Any, ...]:
@@ -87,11 +93,15 @@ ROWS: dict[str, list[Change]] = {
     "rank.NAMES_HALF": [(rank, "NAMES_HALF", NEVER)],
     "rank.SHORTEST": [(rank, "SHORTEST", 1)],
     "rank.LONGEST": [(rank, "LONGEST", NEVER)],
+    "rank.COMMON_WORDS": [(rank, "COMMON_WORDS", frozenset())],
     "rank.FORMS": [(rank, "FORMS", {})],
     "rank._LONG_ENOUGH_FOR_HEX": [(rank, "_LONG_ENOUGH_FOR_HEX", NEVER)],
     "rank._NO_NAMES": [(rank, "_NO_NAMES", frozenset())],
     "fill._SHARED": [(fill, "_SHARED", 1)],
     "fill._HEAD": [(fill, "_HEAD", 0)],
+    "fill._RUN": [(fill, "_RUN", 1)],
+    "fill.FEW": [(fill, "FEW", 0)],
+    "fill._DEEP": [(fill, "_DEEP", 1)],
     "fill._NAMES": [(fill, "_NAMES", 0)],
     "fill.OUTCOMES": [(fill, "OUTCOMES", 0), (engine, "OUTCOMES", 0)],
     "fill._NO_TEMPLATES": [(fill, "_NO_TEMPLATES", frozenset())],
@@ -100,15 +110,17 @@ ROWS: dict[str, list[Change]] = {
     "blocks._LONG": [(blocks, "_LONG", NEVER)],
     "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
+    "blocks._CUT_OUTCOME": [(blocks, "_CUT_OUTCOME", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CONSTANT": [(blocks, "_CONSTANT", NEVER)],
     "templates.LEAST": [(templates, "LEAST", 2)],
     "templates.LINES": [(templates, "LINES", NEVER)],
     "templates._SAVES": [(templates, "_SAVES", 1.0)],
     "templates off": [(blocks, "mined", _none)],
     "templates over lines off": [(templates, "_over_lines", _none)],
-    "templates of one number off": [(templates, "_one_number", lambda *_: None)],
+    "templates of one number off": [(templates, "_one_number", _no_number)],
     "templates of folders off": [(templates, "_folders", _none)],
     "templates of hits off": [(templates, "_hits", _none)],
+    "engine._CHECKS": [(engine, "_CHECKS", 1)],
     "engine._ROUNDS": [(engine, "_ROUNDS", 1)],
     "engine._NEAR": [(engine, "_NEAR", 1.0)],
     "engine._CARRIED": [(engine, "_CARRIED", 0.0)],
@@ -124,7 +136,7 @@ ROWS: dict[str, list[Change]] = {
     "prior: one gain for all classes": [(rank, "_rates", _flat)],
     "focus off": [(engine, "Need", _without_focus)],
     "cues off": [(engine, "mark", _unmarked)],
-    **{f"reader {one.name} off": _reader(one.name) for one in source.READERS},
+    **{f"reader {one.name} off": _reader(one.name) for one in READERS},
 }
 """What is taken away -> how."""
 MODULES = (rank, fill, blocks, templates, engine, source)

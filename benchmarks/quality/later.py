@@ -82,12 +82,12 @@ def needed(messages: Sequence[Message], cut: int) -> set[str]:
     for one in future:
         own = specifics(one.text)
         if one.kind == "called" or (one.kind == "said" and one.by_assistant):
-            wanted |= {value for value in own & held - seen - wanted if not _whole(value, visible)}
+            wanted |= {value for value in own & held - seen - wanted if not _whole(visible, value)}
         seen |= own
     return wanted
 
 
-def _whole(value: str, text: str) -> bool:
+def _whole(text: str, value: str) -> bool:
     """Whether a value stands outside of every longer word."""
     at = text.find(value)
     while at >= 0:
@@ -138,7 +138,7 @@ def measured(
             size = {call: len(kept.get(call, "")) for call in full}
             cut_text = "\n".join(head_and_tail(text, size[call]) for call, text in full.items())
             lot = "\n".join(lines_by_lot(text, size[call], rng) for call, text in full.items())
-            holds = stands if every else lambda text, value: _whole(value, text)
+            holds = stands if every else _whole
             for tally in (found["all"], found.setdefault(source, Needed())):
                 tally.cuts += 1
                 tally.wanted += len(wanted)
