@@ -39,6 +39,7 @@ FIGURES = ("owned %", "outcomes %", "later %", "in context %")
 NOTHING = 0.05
 """Points below which a figure has not moved; per cent, of tokens."""
 _PLAIN = rank.KIND["line"]
+_NEED = rank.Need
 
 Change = tuple[Any, str, Any]
 """(module, name in it, what stands there instead)."""
@@ -67,7 +68,7 @@ def _flat(_form: str) -> Mapping[str, float]:
 
 
 def _without_focus(form: str, _focus: Sequence[str] = (), *rest: Any, **named: Any) -> rank.Need:
-    return rank.Need(form, (), *rest, **named)
+    return _NEED(form, (), *rest, **named)
 
 
 def _unmarked(reading: Any, **_told: Any) -> list[int]:
@@ -107,7 +108,7 @@ ROWS: dict[str, list[Change]] = {
     "fill.FEW": [(fill, "FEW", 0)],
     "fill._DEEP": [(fill, "_DEEP", 1)],
     "fill._NAMES": [(fill, "_NAMES", 0)],
-    "fill.OUTCOMES": [(fill, "OUTCOMES", 0), (engine, "OUTCOMES", 0)],
+    "fill.OUTCOMES": [(fill, "OUTCOMES", 0)],
     "fill._NO_TEMPLATES": [(fill, "_NO_TEMPLATES", frozenset())],
     "fill._NESTED": [(fill, "_NESTED", frozenset())],
     "fill._WORTH": [(fill, "_WORTH", 0.0)],
@@ -150,11 +151,17 @@ _made: list[Session] = []
 """In each process the made session, changed; put together once, by the process that starts the others."""
 
 
+def users(module: Any, name: str) -> list[Any]:
+    """The module, and those that import this name of it."""
+    return [one for one in MODULES if one is module or vars(one).get(name) is getattr(module, name) and name[0] != "_"]
+
+
 def small(changes: Sequence[Change] = ()) -> Figures:
     """The judges in a small setting, with some names of the engine changed."""
-    kept = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    places = [(user, name, value) for module, name, value in changes for user in users(module, name)]
+    kept = [(module, name, getattr(module, name)) for module, name, _ in places]
     try:
-        for module, name, value in changes:
+        for module, name, value in places:
             setattr(module, name, value)
         ours, _ = owners.measured(SHARE, rows=ROWS_OF_A_TEXT)
         told, size = outcomes.measured(SHARE, *FULL if os.environ.get("ABLATION") == "full" else FAST)

@@ -7,12 +7,14 @@ import re
 from typing import Any
 
 import pytest
-from quality.ablation import MODULES, ROWS
+from quality.ablation import MODULES, ROWS, users
 from quality.cases import CASES, faults
 from quality.later import needed
 from quality.outcomes import is_told, outcome_lines
 from quality.owners import KINDS, UNDER_HEADINGS, Owner, judged, made
 from quality.strict import Homes, Line, expanded
+
+from palimpsest_mcp.digest import blocks, fill
 
 OWNERS = (Owner("bafelo-11", ("10.1.2.3",)), Owner("dimoru-22", ("10.4.5.6",)))
 
@@ -128,6 +130,11 @@ def test_every_constant_of_the_engine_has_a_row_of_the_ablation() -> None:
         if (module.__name__, name) not in changed
     }
     assert missing == set()
+
+
+def test_a_constant_is_taken_away_wherever_it_is_imported() -> None:
+    assert {one.__name__.rpartition(".")[2] for one in users(fill, "OUTCOMES")} >= {"fill", "engine"}
+    assert users(blocks, "_LONG") == [blocks]
 
 
 def test_a_row_of_the_ablation_changes_something_that_is_there() -> None:
