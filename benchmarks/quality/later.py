@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -173,5 +174,7 @@ def later() -> tuple[str, Later]:
     for (where, target), by_source in found.items():
         missed = sorted(set(by_source["all"].missed))
         if missed:
-            text += f"\n\nNot in view, {where}, {target:g}: " + " ".join(f"`{one}`" for one in missed[:40])
+            print(
+                f"not in view, {where}, {target:g}:", *missed[:40], file=sys.stderr
+            )  # of real sessions: never written
     return text, Later(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -150,7 +151,8 @@ def outcomes() -> tuple[str, Outcomes]:
         random.Random(SEED).shuffle(missed)
         for source, line, digest in missed[:8]:
             shown = " / ".join(digest.split("\n"))[:160]
-            text += f"\n- not told, {_target(target)}, {source}: `{line[:110]}` in `{shown}`"
+            # Pieces of real sessions are for whoever runs it, and never written.
+            print(f"not told, {_target(target)}, {source}: {line[:110]} | {shown}", file=sys.stderr)
     return text, Outcomes(found)
 
 
