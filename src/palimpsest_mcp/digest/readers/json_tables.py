@@ -27,8 +27,6 @@ _STATUS = re.compile(
 _ERROR = re.compile(r"(?:^|\.)(?:error|errors|error_message|errorMessage|exception|fault)$")
 _FINE = frozenset(("", "null", "None", "false", "False", "0", "[]", "{}"))
 """What an error field says when there was none."""
-_FIELDS = 110
-"""Characters of the leaves that stand together: a longer record is shown less often than what matters in it."""
 _FEW = 12
 """Leaves. A larger object with a leaf called `error` is a palette or a schema, not the report of one."""
 
@@ -170,7 +168,7 @@ class _Told:
                 line.append(piece)
             after = pieces[number + 1 : number + 2]
             # A bar inside a value would read as the end of it: such a leaf is the last one of its record.
-            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > _FIELDS - len(head):
+            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > LONG - len(head):
                 self.records.append(Record(head + "|".join(line), "error" if failed else "field", worth, at=item.at))
                 line = list(named)
 
