@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from palimpsest_mcp.digest.drafts import need_of_spans, share_out
+from palimpsest_mcp.digest.shares import need_of_spans, share_out
 from palimpsest_mcp.digest.engine import ExtractiveDigester
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Action, Specific
