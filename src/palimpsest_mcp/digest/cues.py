@@ -133,7 +133,8 @@ _RAISES = _any(
 """Code that tells of a failure: more is asked for such lines than for their neighbours, but nothing failed."""
 _KEEP_KIND = frozenset({"heading", "row", "field", "definition", "change"})
 """How these are printed depends on their kind: they are only worth more."""
-_SPEAKS = frozenset({"line", "error", "claim", "field", "heading"})
+_SPEAKS = frozenset({"line", "error", "claim", "heading"})
+"""Kinds of which one may be the last word: a field of data says how it went only where its name says so."""
 _ONCE = frozenset({"line", "error", "claim", "heading", "frame"})
 """The same words again say nothing new."""
 _NO_CLAIM = frozenset({"row", "entry", "frame", "noise", "outcome", "error"})
@@ -151,6 +152,7 @@ _TOTAL = _any(
     r"\btest result:|\ball (?:[\w-]+ ){0,2}checks passed|\bfiles? changed\b|\b(?:tests|specs) (?:failed|passed)\b",
     r"\bbuild (?:successful|success|succeeded|failed|failure)|\bcould not compile",
     r"\bno (?:\w+ )?(?:issues|problems) found",
+    r"^plan: \d+ to |^(?:apply|destroy) complete\b",
     r"\bcompil(?:ed|ation) (?:successfully|failed|succeeded|error|terminated|complete)",
     r"^(?:ok|fail(?:ed)?|pass(?:ed)?)(?:$|:$| \()|^(?:ok|fail)\s+\S+\s+(?:\d[\d.]*m?s|\(cached\))",
     r"^\w+: (?:ok|fail) (?:\(|code )",
@@ -162,7 +164,7 @@ _CASE = _any(
 """One test of many, a frame of a traceback."""
 _EXIT = _any(
     r"\b(?:exit(?:ed|s)?(?: with)?(?: (?:code|status|value))?|return(?:ed)?(?: with)? (?:code|status)"
-    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,4}(-?\d{1,5})\b",
+    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,16}(-?\d{1,5})\b",
 )
 _RAISED = re.compile(
     r"^(?:E +|\*\* \(|Caused by: |Uncaught |Unhandled |Exception in thread \S+ )?(?:[A-Za-z_$][\w$]*(?:\.|::|/))*"
@@ -304,7 +306,7 @@ def _is_code(text: str) -> bool:
 # How it went.
 
 _PLAINLY = 78
-"""From here on a line tells an outcome also where it stands beside code."""
+"""From here on a line tells an outcome also where it stands beside code, under a heading, or is a field of data."""
 _FIRST_OF_EQUALS = 91
 """A score below: of verdicts and errors the first counts; from there on, and of exit codes, the last."""
 
@@ -375,7 +377,8 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     """How well a line tells what came of the call: 0 not at all, 100 as totals of a test run do."""
     record, seen = line.record, line.seen
     text, low = record.text[:_LOOK_CHARS].strip(_RULE), seen.low.strip(_RULE)
-    if record.kind in ("row", "definition", "change", "hit", "entry") or _BESIDE.search(low):
+    heads = text.isupper() and "  " in text  # of columns
+    if record.kind in ("row", "definition", "change", "hit", "entry") or heads or _BESIDE.search(low):
         return 0
     if record.kind == "outcome" and not (_EXIT.search(low) and len(seen.tokens) <= _LABEL + 2):
         return 100
@@ -396,7 +399,8 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
     spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
-    return 0 if is_source and spoken < _PLAINLY else spoken
+    beside = is_source or record.kind == "field" or record.under >= 0
+    return 0 if beside and spoken < _PLAINLY else spoken
 
 
 def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> float:
@@ -412,7 +416,8 @@ def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> 
         return 84 if words <= _SHORT and not is_error else 60
     if line.failed and (_FATAL.search(low) or _SAID.search(low) or line.record.kind == "error"):
         return 90.5 if edge and is_error else 86 if edge else 78
-    if edge and (line.failed or line.went_well) and _HOST.search(low):
+    talk = line.record.under >= 0 and words > _SHORT  # in a document
+    if edge and (line.failed or line.went_well) and not talk and _HOST.search(low):
         return 90
     if words > _LABEL and _DECISION.found(line.seen):
         return 91 if _ANNOUNCED.match(low) else 58
@@ -434,6 +439,8 @@ def _field(low: str) -> float:
 
 def _last_word(lines: Sequence[_Line]) -> list[int]:
     """The last line of words whose shape no other has and that is no item of a list; of a short output its last."""
+    if any(line.record.kind == "field" for line in lines[-1 - 2 * _ENDS :]):
+        return []
     shapes = Counter(_shape(line.seen) for line in lines)
     for number in range(len(lines) - 1, max(-1, len(lines) - 1 - 2 * _ENDS), -1):
         record, seen, _, _ = lines[number]

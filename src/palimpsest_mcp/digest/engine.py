@@ -82,8 +82,9 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
-        self._named = {spec.text for spec in request.visible.holders}
+        self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
         self._name_numbers: dict[str, int] = {}
+        self._named = {spec.text for spec in request.visible.holders} | request.said
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
@@ -143,7 +144,7 @@ class Attempt:
         records = source.reading.records
         outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
         facts, numbers = self._facts[number], self._shared.numbers[number]
-        need = Need(source.form, request.focus, self._user, in_view=self._named)
+        need = Need(source.form, one.focus, self._user, in_view=self._named)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
@@ -158,7 +159,7 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[:OUTCOMES]),
+            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there
@@ -391,9 +392,10 @@ class Attempt:
         bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
         if len(self._items) == 1 and not bare:
             return []
-        brief = self._request.budget_tokens < BRIEF_ITEM * len(self._items)
+        brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        note = item_note(source, number + 1, lines, brief=brief, shape=self._shape(item) if bare else "")
+        shape = self._shape(item) if bare and not brief else ""
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 
     def _shape(self, item: Item) -> str:
@@ -401,9 +403,10 @@ class Attempt:
         tables = [block for block in item.blocks if block.table >= 0]
         if tables:
             block = max(tables, key=lambda one: one.total)
-            return f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            return f"not shown: {shape}"
         kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
-        return ", ".join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or "nothing more"
+        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
     def _violations(self, draft: Draft) -> tuple[str, ...]:
         request = self._request

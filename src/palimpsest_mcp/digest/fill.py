@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
-from .rank import COMMON, Need, words_of
+from .rank import COMMON, Need, tokens_of
 from .records import Record, Table
 from .source import Source
 
@@ -26,6 +26,8 @@ _HEAD = 8
 """Tokens of the count before the columns of a block, about."""
 _RUN = 3
 """Numbers that a run stands for where its rows are numbers, about."""
+FEW = 10
+"""Lines that are alike below which they may stand as they are, where few of them are shown."""
 _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
@@ -123,7 +125,7 @@ class Item:
     def _add_names(self) -> None:
         for unit in self.units if self.names else ():
             if not unit.cut and self.records[unit.records[0]].table < 0:
-                held = (self.names.get(word) for n in unit.records for word in words_of(self.records[n].text))
+                held = (self.names.get(word) for n in unit.records for word in tokens_of(self.records[n].text))
                 unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
 
     def _specs_of(self, unit: Unit) -> tuple[int, ...]:
@@ -311,6 +313,8 @@ class Filling:
         cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             cost += self._opening(item.blocks[unit.block])
+            if item.blocks[unit.block].total < FEW:
+                cost = min(cost, sum(self._count(item.records[n].text) + 1 for n in unit.records))
         return cost + sum(self._count(item.records[n].text) + 1 for n in item.above(unit))
 
     def _name_cost(self, item: Item, name: str) -> int:
@@ -384,6 +388,13 @@ class _Print:
 
     def _block(self, number: int, members: Sequence[int]) -> None:
         block = self._item.blocks[number]
+        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
+            for one in members:
+                for n in self._item.units[one].records:
+                    self._headed(one, "")
+                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
+                    self._shown.add(n)
+            return
         all_of_it = tuple(members)
         head = f"[{len(members):,} of {block.total:,} {block.noun}]"
         self.lines.append(Printed("row", f"{head} {block.head}".rstrip(), all_of_it))
@@ -396,6 +407,13 @@ class _Print:
             texts = [self._item.units[one].text for one in members]
             self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
         self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+        """Whether so few lines that are alike are shorter as they stand."""
+        units = [self._item.units[one] for one in members]
+        rows = sum(len(unit.text) + 2 for unit in units)
+        quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)
+        return len(block.head) + 2 * _HEAD + rows > quotes
 
     def _headed(self, number: int, indent: str) -> None:
         """What says where a unit stands, unless it is the last thing of that sort that was printed."""
