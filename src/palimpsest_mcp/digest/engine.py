@@ -44,7 +44,7 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much must be shown as with all columns: a row that is whole tells more than its values."""
-_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
+_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
 
@@ -83,6 +83,8 @@ class Attempt:
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
         self._named = {spec.text for spec in request.visible.holders}
+        self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
+        self._name_numbers: dict[str, int] = {}
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
@@ -157,12 +159,12 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[:OUTCOMES]),
+            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there
             alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
-            item.names = need.names(alone, facts.specs)
+            item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
     def _specs_in(
@@ -270,18 +272,26 @@ class Attempt:
 
     def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
-        room = available = budget - fixed
+        available = budget - fixed
+        least, most = -1, 10 * budget  # rooms that were seen to be within the budget, and over it
         best: Draft | None = None
         kept: list[tuple[set[int], list[str]]] = []
-        draft = self._refilled(filling, available, fixed, wanted)
         for _ in range(_ROUNDS):
-            if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
-                best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
-            if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or filling.spent < _NEAR * available):
-                break
-            rate = max(0.3, (draft.tokens - fixed) / max(1, filling.spent))
-            available = int(room * 0.985 / rate)
             draft = self._refilled(filling, available, fixed, wanted)
+            left = budget - draft.tokens
+            if left < 0:
+                most = min(most, available)
+            else:
+                least = max(least, available)
+                if best is None or draft.tokens > best.tokens:
+                    best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
+                if left < (1 - _NEAR) * budget:
+                    break
+            wish = max(filling.spent, available if left > 0 else 0) + left
+            available = wish if least < wish < most else (least + most) // 2
+            if not least < available < most:
+                break
+        draft = self._drafted()
         while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
             draft = self._drafted()
         if best is None:
@@ -382,9 +392,10 @@ class Attempt:
         bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
         if len(self._items) == 1 and not bare:
             return []
-        brief = self._request.budget_tokens < BRIEF_ITEM * len(self._items)
+        brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        note = item_note(source, number + 1, lines, brief=brief, shape=self._shape(item) if bare else "")
+        shape = self._shape(item) if bare and not brief else ""
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 
     def _shape(self, item: Item) -> str:
@@ -392,9 +403,10 @@ class Attempt:
         tables = [block for block in item.blocks if block.table >= 0]
         if tables:
             block = max(tables, key=lambda one: one.total)
-            return f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            return f"not shown: {shape}"
         kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
-        return ", ".join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or "nothing more"
+        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
     def _violations(self, draft: Draft) -> tuple[str, ...]:
         request = self._request

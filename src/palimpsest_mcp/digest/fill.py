@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
-from .rank import Need
+from .rank import COMMON, Need, words_of
 from .records import Record, Table
 from .source import Source
 
@@ -24,6 +24,10 @@ _SHARED = 8
 """Rows that a block, or a heading, is expected to have below it: each is charged its share of what stands above."""
 _HEAD = 8
 """Tokens of the count before the columns of a block, about."""
+_RUN = 3
+"""Numbers that a run stands for where its rows are numbers, about."""
+FEW = 10
+"""Lines that are alike below which they may stand as they are, where few of them are shown."""
 _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
@@ -52,8 +56,8 @@ class Item:
     """Specific (its number in the batch) -> what showing it is worth."""
     specs: Sequence[Sequence[Sequence[int]]]
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
-    names: Sequence[tuple[str, float]] = ()
-    """What may stand alone, best first, with its gain."""
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    """What may stand alone, best first, by its number in the batch, among those of the specifics."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
@@ -65,6 +69,8 @@ class Item:
     blocks: list[Block] = field(default_factory=list[Block])
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
+    rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """Per unit its gain a token while nothing is shown, below zero, and its number."""
     banned: set[int] = field(default_factory=set[int])
     """Units that may not be shown: the checks refused them."""
     unfit: set[str] = field(default_factory=set[str])
@@ -87,20 +93,50 @@ class Item:
         alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition"]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
+        for unit in self.units:
+            size = len(unit.text) // len(unit.records)
+            told = [self.need.told(self.records[n], size) for n in unit.records]
+            says = any(_SAYS.search(self.records[n].text) for n in unit.records)
+            unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
+            unit.specs = self._specs_of(unit) if says else ()
+        self._add_names()
+        self.rates = []
         self.clear()
 
-    def specs_of(self, unit: Unit) -> set[int]:
-        """The specifics that a unit shows."""
+    def name(
+        self, names: Sequence[tuple[str, float]], numbers: dict[str, int], specs: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Take names that may stand alone: a line that holds one shows it, too.
+
+        Args:
+            names: best first, each with its gain.
+            numbers: of the names of the batch so far; those that are new get one.
+            specs: (class, text) -> its number: one that is a name is worth what the name is.
+        """
+        for name, gain in names:
+            number = self.names[name] = numbers.setdefault(name, -1 - len(numbers))
+            self.values[number] = gain
+        for (_, text), number in specs.items():
+            if text in self.names:
+                self.values[number] = 0.0
+        self._add_names()
+        self.rates = []
+
+    def _add_names(self) -> None:
+        for unit in self.units if self.names else ():
+            if not unit.cut and self.records[unit.records[0]].table < 0:
+                held = (self.names.get(word) for n in unit.records for word in words_of(self.records[n].text))
+                unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
+
+    def _specs_of(self, unit: Unit) -> tuple[int, ...]:
+        """The specifics that a unit shows, each once."""
         if unit.cut:
-            return set()
+            return ()
         shown = self.blocks[unit.block].shown if unit.block >= 0 and self.blocks[unit.block].table >= 0 else None
-        return {
-            spec
-            for n in unit.records
-            for column, cell in enumerate(self.specs[n])
-            if shown is None or column in shown
-            for spec in cell
-        }
+        cells = (
+            cell for n in unit.records for column, cell in enumerate(self.specs[n]) if shown is None or column in shown
+        )
+        return tuple(dict.fromkeys(spec for cell in cells for spec in cell))
 
     def clear(self) -> None:
         """Nothing is shown."""
@@ -144,49 +180,51 @@ class Filling:
         self.seen: set[int] = set(seen)
         self.spent = 0
 
-    def fill(self, room: int, wanted: frozenset[int] | None = None) -> None:
-        """Choose anew within about `room` tokens, what is forced first.
-
-        Args:
-            wanted: only units with one of these specifics, or one that is forced; None: all.
-        """
+    def fill(self, room: int) -> None:
+        """Choose anew within about `room` tokens, what is forced first."""
         self.seen, self.spent = set(self._in_view), 0
         for item in self._items:
             item.clear()
             for number in item.forced:
                 if number not in item.banned:
                     self._take(item, number)
-        self.add(room, wanted)
+        self.add(room)
 
     def add(self, room: int, wanted: frozenset[int] | None = None) -> None:
-        """Choose more, up to `room` tokens in all."""
+        """Choose more, up to `room` tokens in all.
+
+        Args:
+            wanted: only lines with one of these specifics; None: all, and names.
+        """
+        for item in self._items:
+            if not item.rates:
+                item.rates = [(-self._rate(item, number), number) for number in range(len(item.units))]
         heap = [
-            (-rate, n, number)
+            (rate, n, number)
             for n, item in enumerate(self._items)
-            for number, unit in enumerate(item.units)
-            if number not in item.taken
+            for rate, number in item.rates
+            if -rate > _WORTH
+            and number not in item.taken
             and number not in item.banned
-            and (wanted is None or not wanted.isdisjoint(item.specs_of(unit)))
-            and (rate := self._rate(item, number)) > _WORTH
+            and (wanted is None or not wanted.isdisjoint(item.units[number].specs))
         ]
         if wanted is None:
             heap += [
-                (-gain / self._name_cost(item, name), n, -1 - number)
+                (-item.values[number] / self._name_cost(item, name), n, len(item.units) + place)
                 for n, item in enumerate(self._items)
-                for number, (name, gain) in enumerate(item.names)
-                if name not in item.listed and name not in item.unfit
+                for place, (name, number) in enumerate(item.names.items())
+                if number not in self.seen and name not in item.unfit
             ]
+        names = [list(item.names) for item in self._items]
         heapify(heap)
-        listed = {name for item in self._items for name in item.listed}
-        shown = [item.shown_text() for item in self._items]
         while heap:
             was, n, number = heappop(heap)
             item = self._items[n]
-            if number < 0:
-                name = item.names[-1 - number][0]
+            if number >= len(item.units):
+                name = names[n][number - len(item.units)]
                 cost = self._name_cost(item, name)
-                if self.spent + cost <= room and name not in listed and name not in shown[n]:
-                    listed.add(name)
+                if self.spent + cost <= room and item.names[name] not in self.seen:
+                    self.seen.add(item.names[name])
                     item.listed.append(name)
                     self.spent += cost
                 continue
@@ -198,12 +236,11 @@ class Filling:
                     heappush(heap, (now, n, number))
             elif self.spent + self._cost(item, number) <= room:
                 self._take(item, number)
-                shown[n] = f"{shown[n]}\n{item.text_of(item.units[number])}"
 
     def trim(self, tokens: int) -> bool:
         """Take back what tells least a token, about so many tokens; False where nothing is left but what is forced."""
         rates = sorted(
-            (self._alone(item, item.units[number]) / max(1, self._own(item, number)), k, number)
+            (self._worth(item, item.units[number]), k, number)
             for k, item in enumerate(self._items)
             for number in item.taken
             if number not in item.forced
@@ -216,31 +253,33 @@ class Filling:
             if freed >= tokens:
                 break
             self._items[k].taken.discard(number)
-            freed += self._own(self._items[k], number)
+            freed += self._own(self._items[k], self._items[k].units[number])
         return freed > 0
 
     # -- what a unit gives, and what it costs ------------------------------------------------------------------------
 
+    def _worth(self, item: Item, unit: Unit) -> float:
+        """Gain a token where nothing else is shown."""
+        return (unit.told + unit.asked + sum(item.values[spec] for spec in unit.specs)) / self._own(item, unit)
+
     def _rate(self, item: Item, number: int) -> float:
         """Gain a token, with a share of what stands above."""
         unit = item.units[number]
-        if not any(_SAYS.search(item.records[n].text) for n in unit.records):
-            return 0.0
-        fresh = sum(item.values[spec] for spec in item.specs_of(unit) if spec not in self.seen)
-        times = 1 + (item.alike[unit.block] if unit.block >= 0 else 0)
-        gain = self._gain(item, unit, fresh, times)
-        cost = self._own(item, number)
+        cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             block = item.blocks[unit.block]
             cost += self._opening(block) / min(_SHARED, block.total)
-        cost += sum(self._count(item.records[n].text) + 1 for n in item.above(unit)) / (1 + _SHARED / 2)
-        return gain / max(1, cost)
+        for n in item.above(unit):
+            cost += (self._count(item.records[n].text) + 1) / (1 + _SHARED / 2)
+        return self._gain(item, unit, item.alike[unit.block] if unit.block >= 0 else 0) / max(1, cost)
 
-    @staticmethod
-    def _gain(item: Item, unit: Unit, fresh: float, times: int) -> float:
-        size = len(unit.text) // len(unit.records)
-        first, *rest = (item.records[n] for n in unit.records)
-        return item.need.gain(first, fresh, times, size) + sum(item.need.gain(one, 0.0, times, size) for one in rest)
+    def _gain(self, item: Item, unit: Unit, alike: int) -> float:
+        """What a unit is worth beside what is shown, so many of its like among it."""
+        fresh = 0.0
+        for spec in unit.specs:
+            if spec not in self.seen:
+                fresh += item.values[spec]
+        return unit.told / (1 + COMMON * alike) + unit.asked + fresh
 
     def gained(self) -> float:
         """What all that is shown is worth."""
@@ -249,31 +288,33 @@ class Filling:
             alike = Counter[int]()
             for number in sorted(item.taken):
                 unit = item.units[number]
-                total += self._gain(item, unit, 0.0, 1 + alike[unit.block] if unit.block >= 0 else 1)
-                alike[unit.block] += 1
-            total += sum(gain for name, gain in item.names if name in item.listed)
-        shown = {spec for item in self._items for number in item.taken for spec in item.specs_of(item.units[number])}
+                total += unit.told / (1 + COMMON * alike[unit.block]) + unit.asked
+                alike[unit.block] += unit.block >= 0
+            total += sum(item.values[item.names[name]] for name in item.listed)
+        shown = {spec for item in self._items for number in item.taken for spec in item.units[number].specs}
         values = {spec: value for item in self._items for spec, value in item.values.items()}
         return total + sum(values[spec] for spec in shown - self._in_view)
 
-    def _alone(self, item: Item, unit: Unit) -> float:
-        return self._gain(item, unit, sum(item.values[spec] for spec in item.specs_of(unit)), 0)
-
-    def _own(self, item: Item, number: int) -> int:
-        unit = item.units[number]
-        block = item.blocks[unit.block] if unit.block >= 0 else None
-        if block is not None and not block.spread:
-            return max(1, self._count(f" {unit.text}") // (3 if block.run else 1))
-        return self._count(unit.text) + 1
+    def _own(self, item: Item, unit: Unit) -> int:
+        """Tokens of its line."""
+        if not unit.cost:
+            block = item.blocks[unit.block] if unit.block >= 0 else None
+            if block is not None and not block.spread:
+                unit.cost = max(1, self._count(f" {unit.text}") // (_RUN if block.run else 1))
+            else:
+                unit.cost = self._count(unit.text) + 1
+        return unit.cost
 
     def _opening(self, block: Block) -> int:
         return _HEAD + self._count(block.head) + sum(self._count(line) + 1 for line in block.lines)
 
     def _cost(self, item: Item, number: int) -> int:
         unit = item.units[number]
-        cost = self._own(item, number)
+        cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             cost += self._opening(item.blocks[unit.block])
+            if item.blocks[unit.block].total < FEW:
+                cost = min(cost, sum(self._count(item.records[n].text) + 1 for n in unit.records))
         return cost + sum(self._count(item.records[n].text) + 1 for n in item.above(unit))
 
     def _name_cost(self, item: Item, name: str) -> int:
@@ -289,7 +330,7 @@ class Filling:
         if unit.block >= 0:
             item.open.add(unit.block)
             item.alike[unit.block] += 1
-        self.seen.update(item.specs_of(unit))
+        self.seen.update(unit.specs)
         self.seen.update(spec for n in above for cell in item.specs[n] for spec in cell)
 
 
@@ -347,6 +388,13 @@ class _Print:
 
     def _block(self, number: int, members: Sequence[int]) -> None:
         block = self._item.blocks[number]
+        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
+            for one in members:
+                for n in self._item.units[one].records:
+                    self._headed(one, "")
+                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
+                    self._shown.add(n)
+            return
         all_of_it = tuple(members)
         head = f"[{len(members):,} of {block.total:,} {block.noun}]"
         self.lines.append(Printed("row", f"{head} {block.head}".rstrip(), all_of_it))
@@ -359,6 +407,13 @@ class _Print:
             texts = [self._item.units[one].text for one in members]
             self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
         self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+        """Whether so few lines that are alike are shorter as they stand."""
+        units = [self._item.units[one] for one in members]
+        rows = sum(len(unit.text) + 2 for unit in units)
+        quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)
+        return len(block.head) + 2 * _HEAD + rows > quotes
 
     def _headed(self, number: int, indent: str) -> None:
         """What says where a unit stands, unless it is the last thing of that sort that was printed."""

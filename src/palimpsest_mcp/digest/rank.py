@@ -135,20 +135,23 @@ class Need:
         found.sort(key=lambda one: (-times[one[0]], -one[1]))
         return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
 
-    def gain(self, record: Record, unseen: float, times: int, size: int = WHOLE) -> float:
-        """Gain of showing a record.
+    def told(self, record: Record, size: int = WHOLE) -> tuple[float, float]:
+        """What a record tells beside its specifics: by what it is, and by how much of the focus is in it.
 
         Args:
             record: with its kind, and its worth among its like.
             size: characters that are printed of it.
-            unseen: worth of its specifics that nothing shows yet.
-            times: how many records have its shape, itself among them.
         """
-        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE) / (1 + COMMON * max(0, times - 1))
+        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE)
         if not self._focus:
-            return own + unseen
+            return own, 0.0
         asked = self._focus.intersection(word.lower() for word in _WORD.findall(record.text))
-        return own + unseen + FOCUS * min(FOCUS_MOST, len(asked))
+        return own, FOCUS * min(FOCUS_MOST, len(asked))
+
+
+def words_of(text: str) -> list[str]:
+    """Tokens of a text that could be names."""
+    return _TOKEN.findall(text)
 
 
 def is_name(token: str) -> bool:
