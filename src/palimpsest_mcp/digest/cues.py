@@ -137,6 +137,7 @@ _SPEAKS = frozenset({"line", "error", "claim", "heading"})
 """Kinds of which one may be the last word: a field of data says how it went only where its name says so."""
 _ONCE = frozenset({"line", "error", "claim", "heading", "frame"})
 """The same words again say nothing new."""
+_LISTED = frozenset({"row", "entry", "noise"})
 _NO_CLAIM = frozenset({"row", "entry", "frame", "noise", "outcome", "error"})
 _CODE_KIND = frozenset({"definition", "change", "hit"})
 
@@ -238,8 +239,9 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
             empty: not known.
 
     Returns:
-        Numbers of the records that say how it went, the best first, at most three; of a file that was read, and of code,
-        the one line that tells how it fails, if there is one: its kind stays what it is.
+        Numbers of the records that say how it went, the best first, at most three. Of a file that was read, and of
+        code, the line that tells best how it fails, and one more where that says it in words of its own; their kind
+        stays what it is.
     """
     lines = [_look(record) for record in reading.records]
     source = _is_source(lines)
@@ -488,7 +490,7 @@ def _failing(lines: Sequence[_Line], *, source: bool) -> list[int]:
     best, name = (0.0, False, 0, -1), (-_NAME_CHARS - 1, -1)
     for number, line in enumerate(lines):
         text = _bare(line.record.text).strip()
-        if len(text) > _MESSAGE_CHARS or line.record.table >= 0 or not (line.failed or _HANDLES.search(text)):
+        if line.record.kind in _LISTED or len(text) > _MESSAGE_CHARS or not (line.failed or _HANDLES.search(text)):
             continue
         known = _FAILS.search(text) is not None
         told = _told_failure(line, text, source=source)
@@ -505,7 +507,7 @@ def _told_failure(line: _Line, text: str, *, source: bool) -> float:
     if _COMMENT.match(text):
         return 0.5 if line.failed and len(line.seen.tokens) > 1 else 0
     if not (source or _is_code(text)):
-        return 0.7 if line.failed and len(line.seen.tokens) > _LABEL else 0
+        return 0.7 if line.failed and text.count(" ") >= _LABEL else 0
     said = [_FILLED.sub("", piece) for piece in _PIECES.split(text)[1:]]
     words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _NO_WORDS.search(piece)]
     if any(len(one.seen.tokens) > 1 for one in words):
@@ -544,6 +546,7 @@ def _mark_errors(lines: Sequence[_Line], *, source: bool) -> None:
 
 
 def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
+    outline = source and any(line.record.kind == "definition" for line in lines)
     judged: set[str] = set()
     plain: list[Record] = []
     announced = False
@@ -562,7 +565,7 @@ def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
         judged.add(shape)
         if not _is_clause(record, is_source=source):
             continue
-        if source:
+        if outline:
             if worth > CLAIM_WORTH["plain"]:  # in a file the outline says more than a remark beside its code
                 _raise(record, "claim", _REMARK * worth)
         elif worth > CLAIM_WORTH["plain"]:
