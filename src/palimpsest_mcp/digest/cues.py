@@ -474,7 +474,7 @@ _FILLED = re.compile(r"[$#]?\{[^{}]{0,80}\}")
 _NO_WORDS = re.compile(r"[(){}=;<>]")
 _HANDLES = re.compile(r"(?i)error|exception|timeout|\bfailed\b|refused|denied")
 _FAILS = re.compile(
-    r"(?i)^\W*(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
+    r"(?i)^\**\(?(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
     r"|not found\b|no such file|syntax error|is not (?:installed|supported|allowed|available)"
 )
 """Words that programs and people use for a failure, alike in all of them."""

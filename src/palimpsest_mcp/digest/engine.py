@@ -82,9 +82,9 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
-        self._named = {spec.text for spec in request.visible.holders}
         self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
         self._name_numbers: dict[str, int] = {}
+        self._named = {spec.text for spec in request.visible.holders} | request.said
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
@@ -144,7 +144,7 @@ class Attempt:
         records = source.reading.records
         outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
         facts, numbers = self._facts[number], self._shared.numbers[number]
-        need = Need(source.form, request.focus, self._user, in_view=self._named)
+        need = Need(source.form, one.focus, self._user, in_view=self._named)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
-from .rank import COMMON, Need, words_of
+from .rank import COMMON, Need, tokens_of
 from .records import Record, Table
 from .source import Source
 
@@ -125,7 +125,7 @@ class Item:
     def _add_names(self) -> None:
         for unit in self.units if self.names else ():
             if not unit.cut and self.records[unit.records[0]].table < 0:
-                held = (self.names.get(word) for n in unit.records for word in words_of(self.records[n].text))
+                held = (self.names.get(word) for n in unit.records for word in tokens_of(self.records[n].text))
                 unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
 
     def _specs_of(self, unit: Unit) -> tuple[int, ...]:

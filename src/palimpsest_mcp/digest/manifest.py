@@ -41,7 +41,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     some = sorted(counts.records.items(), key=lambda one: (one[0] == "line", -one[1].total, one[0]))[:_NOUNS]
     parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
     if not brief or not parts:
-        parts.append(f"{counts.shown:,} of {counts.total:,} specifics")
+        parts.append(f"{counts.shown:,} of {counted(counts.total, 'specific')}")
     said.append(f"shows {', '.join(parts)}")
     for holder, n in sorted(counts.holders.items(), key=lambda one: (-one[1], one[0]))[:1]:
         if holder != request.batch_id:

@@ -62,6 +62,17 @@ SHORTEST: Final = 4
 LONGEST: Final = 160
 """Characters of a name: longer ones are minified code and keys."""
 
+COMMON_WORDS: Final = frozenset(
+    """about above after again also always another anything back because been before being below both call called
+    change changes check code could data does doing done down each else even every everything file files find first
+    following from give given going good have help here implement into issue just keep know like line lines list look
+    made make many more most much must need needed needs next none nothing only other output over please problem project
+    read repository result results right same section should show some something still such sure take task test tests
+    than that their them then there these they thing things this those through time under until update upon used user
+    using very want well were what when where whether which while will with within without work would write your""".split()
+)
+"""Words of so many requests that a line with one of them answers none."""
+
 FORMS: Final[Mapping[str, str]] = {
     "config": "json",
     "delimited": "table",
@@ -80,6 +91,7 @@ _TOKEN: Final = re.compile(
     r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
 _WORD: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w*")
+_TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
 _LONG_ENOUGH_FOR_HEX: Final = 7
@@ -106,9 +118,11 @@ class Need:
         """
         self._rates = _rates(FORMS.get(form, form))
         self._user = {name: USER * weight for name, weight in (classes or {}).items()}
-        self._exact = frozenset(word for one in focus for word in one.split())
-        self._focus = frozenset(word.lower() for one in focus for word in _WORD.findall(one))
+        self._exact = frozenset(word for one in focus for word in (one, *names_typed(one)))
+        self._focus = frozenset(word for one in focus if one not in names_typed(one) for word in words_of(one))
         self._in_view = in_view
+        self._asked: dict[str, int] = {}
+        """Text of a record -> words of the focus in it."""
 
     def value(self, cls: str, text: str) -> float:
         """Gain of showing one specific."""
@@ -149,9 +163,21 @@ class Need:
         return own, FOCUS * min(FOCUS_MOST, len(asked))
 
 
-def words_of(text: str) -> list[str]:
+def tokens_of(text: str) -> list[str]:
     """Tokens of a text that could be names."""
     return _TOKEN.findall(text)
+
+
+def names_typed(text: str) -> list[str]:
+    """What in a text names one thing as it stands, each once: what `is_name` takes, and what holds a digit."""
+    found = dict.fromkeys(word.rstrip("./@-") for word in _TYPED.findall(text))
+    return [one for one in found if SHORTEST <= len(one) <= LONGEST and (any(c.isdigit() for c in one) or is_name(one))]
+
+
+def words_of(text: str) -> list[str]:
+    """Words with a meaning of their own, in lower case, each once: short ones and what every request says are none."""
+    found = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+    return [word for word in found if len(word) >= SHORTEST and word not in COMMON_WORDS]
 
 
 def is_name(token: str) -> bool:

@@ -189,6 +189,8 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """How many spans were masked in it."""
     binary: bool = False
     """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
+    focus: tuple[str, ...] = ()
+    """What it is asked for, names as they are typed and words of the task: a bonus for selection, never a need."""
     spans: list[Span] | None = None
     """What the registry finds in `text`, where somebody looked already; None: nobody did."""
 
@@ -233,8 +235,8 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     carried: frozenset[tuple[str, str]] = frozenset()
     """(class, text) that digests elsewhere left to what this one replaces: shown before anything else (D9)."""
     visible: Visible = Visible()
-    focus: tuple[str, ...] = ()
-    """Task words: a bonus for selection, never a need."""
+    said: frozenset[str] = frozenset()
+    """Names that messages and calls show for good: a bare list of names need not repeat them."""
     min_shown: float = 0.5
     """Least share of a batch's specifics in view, each by what showing it is worth: below it the budget grows up to
     its ceiling."""
