@@ -138,7 +138,14 @@ class OurDigest:
         budget = sum(budgets)
         request = DigestRequest(
             sources=tuple(
-                DigestSource(item_id=f"i{n}", kind="tool_result", text=text, tokens=tokens(text), tool_name="tool")
+                DigestSource(
+                    item_id=f"i{n}",
+                    kind="tool_result",
+                    text=text,
+                    tokens=tokens(text),
+                    tool_name="tool",
+                    focus=self._focus,
+                )
                 for n, text in enumerate(texts)
             ),
             budget_tokens=budget,
@@ -146,7 +153,6 @@ class OurDigest:
             handle="s0000",
             batch_id=f"offload_{self._batches:04d}",
             visible=Visible(self._holders),
-            focus=self._focus,
         )
         try:
             digest = self._digester.compute(request)
