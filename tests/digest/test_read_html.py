@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.html import READER
+from palimpsest_mcp.digest.readers import html as reader
 from palimpsest_mcp.digest.records import Reading
 
 texts = st.text("abcxyz <>&\"'|(,)0123456789.é", min_size=1, max_size=20).map(lambda text: " ".join(text.split()))
@@ -19,8 +19,8 @@ cells = texts.filter(bool)
 
 def page(body: str) -> Reading:
     lines = f"<!DOCTYPE html>\n<html><body>\n{body}\n</body></html>".split("\n")
-    assert READER.claims(lines, 0) == len(lines)
-    return READER.read(lines)
+    assert reader.claims(lines, 0) == len(lines)
+    return reader.read(lines)
 
 
 def told(reading: Reading) -> list[tuple[str, str]]:
@@ -114,8 +114,8 @@ def test_a_menu_that_never_ends_does_not_hide_the_page() -> None:
 
 def test_a_table_inside_other_text_is_claimed_alone() -> None:
     lines = ["Results:", "", "<table>", "<tr><th>k<th>v", "<tr><td>a<td>1", "<tr><td>b<td>2", "</table>", "", "Done."]
-    assert [READER.claims(lines, n) for n in range(len(lines))] == [0, 1, 7, 3, 4, 5, 6, 7, 8]
-    assert [record.at for record in READER.read(lines[2:7]).records] == [2, 3]
+    assert [reader.claims(lines, n) for n in range(len(lines))] == [0, 1, 7, 3, 4, 5, 6, 7, 8]
+    assert [record.at for record in reader.read(lines[2:7]).records] == [2, 3]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_table_inside_other_text_is_claimed_alone() -> None:
 )
 def test_source_and_text_are_left_alone(text: str) -> None:
     lines = text.split("\n")
-    assert [READER.claims(lines, n) for n in range(len(lines))] == list(range(len(lines)))
+    assert [reader.claims(lines, n) for n in range(len(lines))] == list(range(len(lines)))
 
 
 MARKS = re.findall(
@@ -143,7 +143,7 @@ MARKS = re.findall(
 
 @given(st.lists(st.sampled_from(MARKS), max_size=40))
 def test_no_page_makes_the_reader_fail(pieces: list[str]) -> None:
-    reading = READER.read(("<html>" + "\n".join(pieces)).split("\n"))
+    reading = reader.read(("<html>" + "\n".join(pieces)).split("\n"))
     for n, record in enumerate(reading.records):
         assert record.text == " ".join(record.text.split())
         assert -1 <= record.under < n
@@ -160,5 +160,5 @@ def test_no_page_makes_the_reader_fail(pieces: list[str]) -> None:
 def test_a_long_page_takes_no_more_than_its_length(piece: str) -> None:
     lines = ("<html>" + piece * (300_000 // len(piece))).split("\n")
     begun = time.perf_counter()
-    READER.read(lines[: READER.claims(lines, 0)])
+    reader.read(lines[: reader.claims(lines, 0)])
     assert time.perf_counter() - begun < 12

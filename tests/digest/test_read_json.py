@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.json import READER
+from palimpsest_mcp.digest.readers import json as reader
 from palimpsest_mcp.digest.records import Reading, Record
 
 Tree = dict[str, Any]
@@ -20,9 +20,9 @@ _KEYS = st.sampled_from(["id", "name", "host", "cost", "items", "tags", "status"
 
 def told(text: str) -> Reading:
     lines = text.split("\n")
-    end = READER.claims(lines, 0)
+    end = reader.claims(lines, 0)
     assert end == len(lines)
-    return READER.read(lines)
+    return reader.read(lines)
 
 
 def said(reading: Reading, record: Record) -> dict[str, str]:
@@ -157,7 +157,7 @@ def test_words_before_a_tree_are_the_path_of_its_values() -> None:
 
 def test_a_tree_within_prose_ends_where_the_prose_goes_on() -> None:
     lines = ["The answer was", '{"host": "edge-11", "reason": "certificate has expired since Monday"}', "and so on."]
-    assert [READER.claims(lines, at) for at in range(3)] == [0, 2, 2]
+    assert [reader.claims(lines, at) for at in range(3)] == [0, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_tree_within_prose_ends_where_the_prose_goes_on() -> None:
 )
 def test_what_only_looks_like_a_tree_is_refused(text: str) -> None:
     lines = text.split("\n")
-    assert all(READER.claims(lines, at) == at for at in range(0, len(lines), 1 + len(lines) // 500))
+    assert all(reader.claims(lines, at) == at for at in range(0, len(lines), 1 + len(lines) // 500))
 
 
 @given(st.text(alphabet="{}[](),:\"'\\a1 \n", max_size=200))
@@ -182,7 +182,7 @@ def test_broken_text_never_raises_and_no_claimed_line_is_lost(text: str) -> None
     lines = (text + '\n{"a": [{"b": "' + "c" * 600 + '"}, ' + text).split("\n")
     at = 0
     while at < len(lines):
-        end = READER.claims(lines, at)
+        end = reader.claims(lines, at)
         if end > at:
-            assert READER.read(lines[at:end]).records
+            assert reader.read(lines[at:end]).records
         at = max(end, at + 1)

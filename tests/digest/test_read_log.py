@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.digest.readers.log import LOG
+from palimpsest_mcp.digest.readers import log
 from palimpsest_mcp.digest.records import Record
 
 
 def read(text: str) -> dict[str, Record]:
     lines = text.splitlines()
-    assert LOG.claims(lines, 0) == len(lines)
-    records = LOG.read(lines).records
+    assert log.claims(lines, 0) == len(lines)
+    records = log.read(lines).records
     assert [r.text for r in records] == [line.strip() for line in lines if line.strip()]
     return {r.text: r for r in records}
 
@@ -40,8 +40,8 @@ def test_worth_follows_the_level() -> None:
     ],
 )
 def test_what_compilers_and_builds_complain_of_is_told(line: str) -> None:
-    assert LOG.claims([line], 0) == 1
-    assert LOG.read([line]).records[0].worth >= 3
+    assert log.claims([line], 0) == 1
+    assert log.read([line]).records[0].worth >= 3
 
 
 def test_a_message_of_many_lines_stands_under_its_head() -> None:
@@ -60,11 +60,11 @@ def test_progress_is_noise_and_the_verdict_is_an_outcome() -> None:
 
 def test_a_log_ends_where_a_traceback_begins() -> None:
     lines = ["02:19:03 ERROR request failed", "java.io.IOException: gone", "\tat app.Main.run(Main.java:3)"]
-    assert LOG.claims(lines, 0) == 1
+    assert log.claims(lines, 0) == 1
 
 
 @pytest.mark.parametrize(
     "line", ["Building a house takes time.", "Warning signs were everywhere.", "| a | 5 % |", "12 34"]
 )
 def test_a_sentence_or_a_table_is_no_log(line: str) -> None:
-    assert LOG.claims([line, "It was late.", line], 0) == 0
+    assert log.claims([line, "It was late.", line], 0) == 0

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers.prose import PROSE, sentences
+from palimpsest_mcp.digest.readers import prose
+from palimpsest_mcp.digest.readers.prose import sentences
 from palimpsest_mcp.digest.records import Record, plain
 
 texts = st.text(st.sampled_from("aB1 .!?。？؟…,:;-*#_`~=()[]\"'»」Dré\té\n"), max_size=600) | st.text(max_size=300)
@@ -18,8 +19,8 @@ def squeezed(text: str) -> str:
 
 def read(text: str) -> list[Record]:
     lines = text.split("\n")
-    assert PROSE.claims(lines, 0) == len(lines)
-    return PROSE.read(lines).records
+    assert prose.claims(lines, 0) == len(lines)
+    return prose.read(lines).records
 
 
 @given(texts)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.readers import delimited, fixed, ruled
+from palimpsest_mcp.digest import readers
 from palimpsest_mcp.digest.records import Reader, Reading, Record
 
-READERS = (ruled.READER, delimited.READER, fixed.READER)
+READERS = tuple(one for one in readers.READERS if one.name in ("ruled", "delimited", "fixed"))
 
 words = st.text("abcdefghijklmnopqrstuvwxyzäß", min_size=1, max_size=9)
 amounts = st.integers(0, 10**7).map(str) | st.integers(1, 9**5).map(lambda n: f"({n:,})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.digest.readers.tests import TESTS
+from palimpsest_mcp.digest.readers import tests
 from palimpsest_mcp.digest.records import Record
 
 PYTEST = """\
@@ -144,9 +144,9 @@ RUNS = {
 
 def read(text: str) -> list[Record]:
     lines = text.splitlines()
-    start = next(i for i in range(len(lines)) if TESTS.claims(lines, i) > i)
-    assert TESTS.claims(lines, start) == len(lines)
-    return TESTS.read(lines[start:]).records
+    start = next(i for i in range(len(lines)) if tests.claims(lines, i) > i)
+    assert tests.claims(lines, start) == len(lines)
+    return tests.read(lines[start:]).records
 
 
 @pytest.mark.parametrize("runner", RUNS)
@@ -179,4 +179,4 @@ def test_a_summary_that_repeats_the_failures_is_told_before_the_heads_of_their_c
     ["OK", "1) First, open the door.", "Failures: none known", "5 tests were planned for May", "# pass on", "...."],
 )
 def test_a_line_that_only_looks_like_a_mark_opens_no_run(line: str) -> None:
-    assert TESTS.claims([line, "", "The weather was fine."], 0) == 0
+    assert tests.claims([line, "", "The weather was fine."], 0) == 0

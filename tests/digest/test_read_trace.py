@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.digest.readers.trace import TRACE
+from palimpsest_mcp.digest.readers import trace
 
 PYTHON = """\
 Traceback (most recent call last):
@@ -83,10 +83,10 @@ TRACES = {
 def test_the_exception_is_told_first_and_the_users_own_frames_before_those_of_libraries(language: str) -> None:
     text, own, library = TRACES[language]
     lines = ["Starting.", *text.splitlines(), "", "And then it went on."]
-    assert TRACE.claims(lines, 0) == 0
-    end = TRACE.claims(lines, 1)
+    assert trace.claims(lines, 0) == 0
+    end = trace.claims(lines, 1)
     assert end == len(lines) - 2
-    records = TRACE.read(lines[1:end]).records
+    records = trace.read(lines[1:end]).records
     error = next(r for r in records if r.kind == "error")
     mine = next(r for r in records if own in r.text and r.kind == "frame")
     theirs = next(r for r in records if library in r.text and r.kind == "frame")
@@ -97,7 +97,7 @@ def test_the_exception_is_told_first_and_the_users_own_frames_before_those_of_li
 
 
 def test_code_of_python_stands_under_its_frame_and_the_exception_for_itself() -> None:
-    records = TRACE.read(PYTHON.splitlines()).records
+    records = trace.read(PYTHON.splitlines()).records
     code = next(r for r in records if r.text.startswith("raise"))
     assert records[code.under].text.startswith('File "/app/pool.py"')
     assert records[-1].text == "app.errors.PoolError: no room"
@@ -107,7 +107,7 @@ def test_code_of_python_stands_under_its_frame_and_the_exception_for_itself() ->
 def test_in_a_long_chain_only_the_frames_nearest_to_the_exception_stand_out() -> None:
     frames = "\n".join(f'  File "/app/m{i}.py", line {i}, in f{i}\n    f{i + 1}()' for i in range(1, 30))
     lines = f"Traceback (most recent call last):\n{frames}\nValueError: no room".splitlines()
-    near = [r.text for r in TRACE.read(lines).records if r.kind == "frame" and r.worth >= 2]
+    near = [r.text for r in trace.read(lines).records if r.kind == "frame" and r.worth >= 2]
     assert near[-1].startswith('File "/app/m29.py"')
     assert len(near) < 6
 
@@ -116,4 +116,4 @@ def test_in_a_long_chain_only_the_frames_nearest_to_the_exception_stand_out() ->
     "line", ["ValueError is raised when the list is empty.", "at noon (local time)", "0: first", "#1 in sales"]
 )
 def test_words_about_errors_are_no_traceback(line: str) -> None:
-    assert TRACE.claims([line, "The next line says nothing.", line], 0) == 0
+    assert trace.claims([line, "The next line says nothing.", line], 0) == 0

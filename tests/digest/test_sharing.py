@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.drafts import need_of_spans, share_out
+from palimpsest_mcp.digest.shares import need_of_spans, share_out
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 

@@ -18,7 +18,8 @@ SEPARATORS = "|¦‖"
 """Between cells: the first that none of them holds."""
 _LONG = 400
 """Characters from which a line or a cell is cut."""
-_CUT_LINE, _CUT_CELL = 240, 160
+_CUT_LINE, _CUT_CELL, _CUT_OUTCOME = 240, 160, 120
+"""Characters that are left of a line, of a cell, and of an outcome, which is shown at every budget (15 to 25 tokens)."""
 CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
@@ -155,7 +156,7 @@ def _cell(text: str) -> str:
 
 def _line(record: Record, number: int) -> Unit:
     text = record.text
-    most, kept = (_CUT_CELL, _CUT_CELL) if record.kind == "outcome" else (_LONG, _CUT_LINE)
+    most, kept = (_CUT_OUTCOME, _CUT_OUTCOME) if record.kind == "outcome" else (_LONG, _CUT_LINE)
     if len(text) <= most or record.kind == "claim":
         return Unit((number,), text)
     return Unit((number,), f"{_piece(text, kept)} {CUT}", cut=True)

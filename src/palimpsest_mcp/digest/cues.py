@@ -30,6 +30,14 @@ _ENDS = 4
 _CLAIM_SHARE = 0.25
 """Where more of the records than this have a plain negation, it tells none of them from its neighbours."""
 _LEAST_FOR_SHARE = 12
+_SAMPLED = 400
+"""Lines that are looked at, evenly over a text, to tell whether it is code."""
+_CODE_SHARE = 0.45
+"""Share of them: files with long comments have 0.5, reports that quote code 0.1 to 0.4."""
+_REMARK = 0.25
+"""Of a claim's worth, what one in a comment of code has: less than a definition."""
+_AGAIN = 0.1
+"""Of its worth, what a line has that stands there a second time."""
 _LABEL = 3
 """So many words are a heading or a label, no clause."""
 _SHORT, _LONG = 16, 40
@@ -125,7 +133,10 @@ _RAISES = _any(
 """Code that tells of a failure: more is asked for such lines than for their neighbours, but nothing failed."""
 _KEEP_KIND = frozenset({"heading", "row", "field", "definition", "change"})
 """How these are printed depends on their kind: they are only worth more."""
-_SPEAKS = frozenset({"line", "error", "claim", "field", "heading"})
+_SPEAKS = frozenset({"line", "error", "claim", "heading"})
+"""Kinds of which one may be the last word: a field of data says how it went only where its name says so."""
+_ONCE = frozenset({"line", "error", "claim", "heading", "frame"})
+"""The same words again say nothing new."""
 _NO_CLAIM = frozenset({"row", "entry", "frame", "noise", "outcome", "error"})
 _CODE_KIND = frozenset({"definition", "change", "hit"})
 
@@ -141,6 +152,7 @@ _TOTAL = _any(
     r"\btest result:|\ball (?:[\w-]+ ){0,2}checks passed|\bfiles? changed\b|\b(?:tests|specs) (?:failed|passed)\b",
     r"\bbuild (?:successful|success|succeeded|failed|failure)|\bcould not compile",
     r"\bno (?:\w+ )?(?:issues|problems) found",
+    r"^plan: \d+ to |^(?:apply|destroy) complete\b",
     r"\bcompil(?:ed|ation) (?:successfully|failed|succeeded|error|terminated|complete)",
     r"^(?:ok|fail(?:ed)?|pass(?:ed)?)(?:$|:$| \()|^(?:ok|fail)\s+\S+\s+(?:\d[\d.]*m?s|\(cached\))",
     r"^\w+: (?:ok|fail) (?:\(|code )",
@@ -152,7 +164,7 @@ _CASE = _any(
 """One test of many, a frame of a traceback."""
 _EXIT = _any(
     r"\b(?:exit(?:ed|s)?(?: with)?(?: (?:code|status|value))?|return(?:ed)?(?: with)? (?:code|status)"
-    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,4}(-?\d{1,5})\b",
+    r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,16}(-?\d{1,5})\b",
 )
 _RAISED = re.compile(
     r"^(?:E +|\*\* \(|Caused by: |Uncaught |Unhandled |Exception in thread \S+ )?(?:[A-Za-z_$][\w$]*(?:\.|::|/))*"
@@ -187,7 +199,7 @@ _FIELD = re.compile(
     r"|exit_?code|return_?code)[\"']? ?[:=] ?(?:\"([^\"]*)|'([^']*)|([^\s,|}]+))"
 )
 _BESIDE = re.compile(
-    r"^npm (?:error|err!)(?: (?:code|errno|path|workspace|location|command(?! failed)|cwd|syscall|a complete)\b|$)"
+    r"^npm (?:error|err!)(?: (?:code|errno|path|workspace|location|command|cwd|syscall|a complete)\b|$)"
 )
 """What stands around an error and does not say it."""
 _MOVED = _any(
@@ -224,20 +236,24 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
             empty: not known.
 
     Returns:
-        Numbers of the records that say how it went, the best first, at most three; none of a file that was read.
+        Numbers of the records that say how it went, the best first, at most three; of a file that was read, and of code,
+        the one line that tells how it fails, if there is one: its kind stays what it is.
     """
     lines = [_look(record) for record in reading.records]
-    best = _outcomes(lines, is_error=is_error, verb=verb)
+    source = _is_source(lines)
+    best = _outcomes(lines, is_error=is_error, verb=verb, source=source)
     for number in best:
         _raise(reading.records[number], "outcome", 4.0)
-    _mark_errors(lines)
-    _mark_claims(lines)
-    return best
+    _mark_errors(lines, source=source)
+    _mark_claims(lines, source=source)
+    _fade_repeated(reading.records)
+    return best or _failing(lines, source=source)
 
 
 def outcomes_of(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[int]:
     """What `mark` returns; the reading is left as it is."""
-    return _outcomes([_look(record) for record in reading.records], is_error=is_error, verb=verb)
+    lines = [_look(record) for record in reading.records]
+    return _outcomes(lines, is_error=is_error, verb=verb, source=_is_source(lines))
 
 
 def _look(record: Record) -> _Line:
@@ -255,8 +271,13 @@ def _look(record: Record) -> _Line:
 
 
 def _is_source(lines: Sequence[_Line]) -> bool:
-    """Whether a line that looks like nothing is code here: it stands among definitions, changes and hits."""
-    return any(line.record.kind in _CODE_KIND for line in lines)
+    """Whether a line that looks like nothing is code here: it stands among definitions, changes and hits, and most of
+    its neighbours are code, too. A report that quotes some code is none."""
+    if not any(line.record.kind in _CODE_KIND for line in lines):
+        return False
+    sample = [line.record for line in lines[:: 1 + len(lines) // _SAMPLED] if line.record.kind != "noise"]
+    code = sum(one.kind in _CODE_KIND or _is_code(one.text) for one in sample)
+    return code >= _CODE_SHARE * len(sample)
 
 
 def _raise(record: Record, kind: Literal["outcome", "error", "claim"], worth: float) -> None:
@@ -285,14 +306,13 @@ def _is_code(text: str) -> bool:
 # How it went.
 
 _PLAINLY = 78
-"""From here on a line tells an outcome also where it stands beside code."""
+"""From here on a line tells an outcome also where it stands beside code, under a heading, or is a field of data."""
 _FIRST_OF_EQUALS = 91
 """A score below: of verdicts and errors the first counts; from there on, and of exit codes, the last."""
 
 
-def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str) -> list[int]:
+def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool) -> list[int]:
     words = _verbs(verb)
-    source = _is_source(lines)
     is_file = len(lines) > _ENDS and (not _PROGRAMS["read"].isdisjoint(words) or _is_numbered(lines))
     rated: list[tuple[float, int]] = []
     shapes: Counter[str] = Counter()
@@ -357,9 +377,10 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     """How well a line tells what came of the call: 0 not at all, 100 as totals of a test run do."""
     record, seen = line.record, line.seen
     text, low = record.text[:_LOOK_CHARS].strip(_RULE), seen.low.strip(_RULE)
-    if record.kind in ("row", "definition", "change", "hit", "entry") or _BESIDE.search(low):
+    heads = text.isupper() and "  " in text  # of columns
+    if record.kind in ("row", "definition", "change", "hit", "entry") or heads or _BESIDE.search(low):
         return 0
-    if record.kind == "outcome":
+    if record.kind == "outcome" and not (_EXIT.search(low) and len(seen.tokens) <= _LABEL + 2):
         return 100
     total = _TOTAL.search(low) is not None
     answer = record.kind == "field" or text[:1] in ("{", "[", '"')
@@ -372,13 +393,14 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     if _CASE.search(low):
         return 76 if line.failed and low.startswith(("fail", "error")) else 0
     if is_file or (is_source and not edge):  # of a file only what stands in no prose and no code
-        return 95 if total and not is_source and len(seen.tokens) <= _SHORT else 0
+        return 95 if total and edge and not is_source and len(seen.tokens) <= _SHORT else 0
     if total and len(seen.tokens) <= _LONG:
         if any(map(str.isdigit, text)):
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
     spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
-    return 0 if is_source and spoken < _PLAINLY else spoken
+    beside = is_source or record.kind == "field" or record.under >= 0
+    return 0 if beside and spoken < _PLAINLY else spoken
 
 
 def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> float:
@@ -394,7 +416,8 @@ def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> 
         return 84 if words <= _SHORT and not is_error else 60
     if line.failed and (_FATAL.search(low) or _SAID.search(low) or line.record.kind == "error"):
         return 90.5 if edge and is_error else 86 if edge else 78
-    if edge and (line.failed or line.went_well) and _HOST.search(low):
+    talk = line.record.under >= 0 and words > _SHORT  # in a document
+    if edge and (line.failed or line.went_well) and not talk and _HOST.search(low):
         return 90
     if words > _LABEL and _DECISION.found(line.seen):
         return 91 if _ANNOUNCED.match(low) else 58
@@ -416,6 +439,8 @@ def _field(low: str) -> float:
 
 def _last_word(lines: Sequence[_Line]) -> list[int]:
     """The last line of words whose shape no other has and that is no item of a list; of a short output its last."""
+    if any(line.record.kind == "field" for line in lines[-1 - 2 * _ENDS :]):
+        return []
     shapes = Counter(_shape(line.seen) for line in lines)
     for number in range(len(lines) - 1, max(-1, len(lines) - 1 - 2 * _ENDS), -1):
         record, seen, _, _ = lines[number]
@@ -437,11 +462,67 @@ def _last_word(lines: Sequence[_Line]) -> list[int]:
     return outside[-1:] if said and len(text) <= _LOOK_CHARS else []
 
 
+_MESSAGE_CHARS = 160
+"""A line of code that tells how it fails is no longer."""
+_PIECES = re.compile(r"[\"'`<>]")
+"""Around what code says in words: texts in quotes, and between tags."""
+_FILLED = re.compile(r"[$#]?\{[^{}]{0,80}\}")
+"""A value inside a text."""
+_NO_WORDS = re.compile(r"[(){}=;<>]")
+_HANDLES = re.compile(r"(?i)error|exception|timeout|\bfailed\b|refused|denied")
+_FAILS = re.compile(
+    r"(?i)^\W*(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
+    r"|not found\b|no such file|syntax error|is not (?:installed|supported|allowed|available)"
+)
+"""Words that programs and people use for a failure, alike in all of them."""
+_NAME_CHARS = 60
+"""A line that only names an error is worth no more room."""
+
+
+def _failing(lines: Sequence[_Line], *, source: bool) -> list[int]:
+    """Of code, or of a file: the line that says best how it fails, in words if there are any; of those the shortest.
+    Where these are not the words that everybody uses, also the shortest line that has them."""
+    best, name = (0.0, False, 0, -1), (-_NAME_CHARS - 1, -1)
+    for number, line in enumerate(lines):
+        text = _bare(line.record.text).strip()
+        if len(text) > _MESSAGE_CHARS or line.record.table >= 0 or not (line.failed or _HANDLES.search(text)):
+            continue
+        known = _FAILS.search(text) is not None
+        told = _told_failure(line, text, source=source)
+        best = max(best, (told, known, -len(text), number))
+        if known and told:
+            name = max(name, (-len(text), number))
+    if not best[0]:
+        return []
+    return [best[3]] if best[1] or name[1] < 0 else [best[3], name[1]]
+
+
+def _told_failure(line: _Line, text: str, *, source: bool) -> float:
+    """How well a line of code says how it fails: a message, a sentence or comment, a name, in this order."""
+    if _COMMENT.match(text):
+        return 0.5 if line.failed and len(line.seen.tokens) > 1 else 0
+    if not (source or _is_code(text)):
+        return 0.7 if line.failed and len(line.seen.tokens) > _LABEL else 0
+    said = [_FILLED.sub("", piece) for piece in _PIECES.split(text)[1:]]
+    words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _NO_WORDS.search(piece)]
+    if any(len(one.seen.tokens) > 1 for one in words):
+        return 1 + 2 * any(one.failed for one in words) + (_RAISES.search(text) is not None)
+    return 0.3 if line.failed else 0.2
+
+
 # Errors and claims.
 
 
-def _mark_errors(lines: Sequence[_Line]) -> None:
-    source = _is_source(lines)
+def _fade_repeated(records: Iterable[Record]) -> None:
+    """A line is worth what it says where it stands first; headings stay, since others stand under them."""
+    known: set[str] = set()
+    for record in records:
+        if record.table < 0 and record.text in known and record.kind in _ONCE:
+            record.worth *= _AGAIN
+        known.add(record.text)
+
+
+def _mark_errors(lines: Sequence[_Line], *, source: bool) -> None:
     told: set[str] = set()
     for record, seen, failed, _ in lines:
         if record.kind == "error" or (failed and record.kind == "line" and not _BESIDE.search(seen.low)):
@@ -459,8 +540,7 @@ def _mark_errors(lines: Sequence[_Line]) -> None:
             told.add(shape)
 
 
-def _mark_claims(lines: Sequence[_Line]) -> None:
-    source = _is_source(lines)
+def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
     judged: set[str] = set()
     plain: list[Record] = []
     announced = False
@@ -477,7 +557,10 @@ def _mark_claims(lines: Sequence[_Line]) -> None:
         judged.add(shape)
         if not _is_clause(record, is_source=source):
             continue
-        if worth > CLAIM_WORTH["plain"]:
+        if source:
+            if worth > CLAIM_WORTH["plain"]:  # in a file the outline says more than a remark beside its code
+                _raise(record, "claim", _REMARK * worth)
+        elif worth > CLAIM_WORTH["plain"]:
             _raise(record, "claim", worth)
         else:
             plain.append(record)

@@ -44,7 +44,7 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much must be shown as with all columns: a row that is whole tells more than its values."""
-_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
+_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
 
@@ -82,6 +82,8 @@ class Attempt:
         self._name = name
         self._facts = [facts_of(source, registry) for source in request.sources]
         self._shared = shared(self._facts, request.visible.holders)
+        self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
+        self._name_numbers: dict[str, int] = {}
         self._named = {spec.text for spec in request.visible.holders} | request.said
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
@@ -157,12 +159,12 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[:OUTCOMES]),
+            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there
             alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
-            item.names = need.names(alone, facts.specs)
+            item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
     def _specs_in(
@@ -390,9 +392,10 @@ class Attempt:
         bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
         if len(self._items) == 1 and not bare:
             return []
-        brief = self._request.budget_tokens < BRIEF_ITEM * len(self._items)
+        brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        note = item_note(source, number + 1, lines, brief=brief, shape=self._shape(item) if bare else "")
+        shape = self._shape(item) if bare and not brief else ""
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 
     def _shape(self, item: Item) -> str:
@@ -400,9 +403,10 @@ class Attempt:
         tables = [block for block in item.blocks if block.table >= 0]
         if tables:
             block = max(tables, key=lambda one: one.total)
-            return f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            return f"not shown: {shape}"
         kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
-        return ", ".join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or "nothing more"
+        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
     def _violations(self, draft: Draft) -> tuple[str, ...]:
         request = self._request

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from ..models.records import LineKind
 from .blocks import Block, Unit, encoded, escaped
-from .rank import COMMON, Need
+from .rank import COMMON, Need, tokens_of
 from .records import Record, Table
 from .source import Source
 
@@ -26,6 +26,8 @@ _HEAD = 8
 """Tokens of the count before the columns of a block, about."""
 _RUN = 3
 """Numbers that a run stands for where its rows are numbers, about."""
+FEW = 10
+"""Lines that are alike below which they may stand as they are, where few of them are shown."""
 _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
@@ -54,8 +56,8 @@ class Item:
     """Specific (its number in the batch) -> what showing it is worth."""
     specs: Sequence[Sequence[Sequence[int]]]
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
-    names: Sequence[tuple[str, float]] = ()
-    """What may stand alone, best first, with its gain."""
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    """What may stand alone, best first, by its number in the batch, among those of the specifics."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
@@ -97,8 +99,34 @@ class Item:
             says = any(_SAYS.search(self.records[n].text) for n in unit.records)
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
             unit.specs = self._specs_of(unit) if says else ()
+        self._add_names()
         self.rates = []
         self.clear()
+
+    def name(
+        self, names: Sequence[tuple[str, float]], numbers: dict[str, int], specs: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Take names that may stand alone: a line that holds one shows it, too.
+
+        Args:
+            names: best first, each with its gain.
+            numbers: of the names of the batch so far; those that are new get one.
+            specs: (class, text) -> its number: one that is a name is worth what the name is.
+        """
+        for name, gain in names:
+            number = self.names[name] = numbers.setdefault(name, -1 - len(numbers))
+            self.values[number] = gain
+        for (_, text), number in specs.items():
+            if text in self.names:
+                self.values[number] = 0.0
+        self._add_names()
+        self.rates = []
+
+    def _add_names(self) -> None:
+        for unit in self.units if self.names else ():
+            if not unit.cut and self.records[unit.records[0]].table < 0:
+                held = (self.names.get(word) for n in unit.records for word in tokens_of(self.records[n].text))
+                unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
 
     def _specs_of(self, unit: Unit) -> tuple[int, ...]:
         """The specifics that a unit shows, each once."""
@@ -182,22 +210,21 @@ class Filling:
         ]
         if wanted is None:
             heap += [
-                (-gain / self._name_cost(item, name), n, -1 - number)
+                (-item.values[number] / self._name_cost(item, name), n, len(item.units) + place)
                 for n, item in enumerate(self._items)
-                for number, (name, gain) in enumerate(item.names)
-                if name not in item.listed and name not in item.unfit
+                for place, (name, number) in enumerate(item.names.items())
+                if number not in self.seen and name not in item.unfit
             ]
+        names = [list(item.names) for item in self._items]
         heapify(heap)
-        listed = {name for item in self._items for name in item.listed}
-        shown = [item.shown_text() for item in self._items]
         while heap:
             was, n, number = heappop(heap)
             item = self._items[n]
-            if number < 0:
-                name = item.names[-1 - number][0]
+            if number >= len(item.units):
+                name = names[n][number - len(item.units)]
                 cost = self._name_cost(item, name)
-                if self.spent + cost <= room and name not in listed and name not in shown[n]:
-                    listed.add(name)
+                if self.spent + cost <= room and item.names[name] not in self.seen:
+                    self.seen.add(item.names[name])
                     item.listed.append(name)
                     self.spent += cost
                 continue
@@ -209,7 +236,6 @@ class Filling:
                     heappush(heap, (now, n, number))
             elif self.spent + self._cost(item, number) <= room:
                 self._take(item, number)
-                shown[n] = f"{shown[n]}\n{item.text_of(item.units[number])}"
 
     def trim(self, tokens: int) -> bool:
         """Take back what tells least a token, about so many tokens; False where nothing is left but what is forced."""
@@ -264,7 +290,7 @@ class Filling:
                 unit = item.units[number]
                 total += unit.told / (1 + COMMON * alike[unit.block]) + unit.asked
                 alike[unit.block] += unit.block >= 0
-            total += sum(gain for name, gain in item.names if name in item.listed)
+            total += sum(item.values[item.names[name]] for name in item.listed)
         shown = {spec for item in self._items for number in item.taken for spec in item.units[number].specs}
         values = {spec: value for item in self._items for spec, value in item.values.items()}
         return total + sum(values[spec] for spec in shown - self._in_view)
@@ -287,6 +313,8 @@ class Filling:
         cost = self._own(item, unit)
         if unit.block >= 0 and unit.block not in item.open:
             cost += self._opening(item.blocks[unit.block])
+            if item.blocks[unit.block].total < FEW:
+                cost = min(cost, sum(self._count(item.records[n].text) + 1 for n in unit.records))
         return cost + sum(self._count(item.records[n].text) + 1 for n in item.above(unit))
 
     def _name_cost(self, item: Item, name: str) -> int:
@@ -360,6 +388,13 @@ class _Print:
 
     def _block(self, number: int, members: Sequence[int]) -> None:
         block = self._item.blocks[number]
+        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
+            for one in members:
+                for n in self._item.units[one].records:
+                    self._headed(one, "")
+                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
+                    self._shown.add(n)
+            return
         all_of_it = tuple(members)
         head = f"[{len(members):,} of {block.total:,} {block.noun}]"
         self.lines.append(Printed("row", f"{head} {block.head}".rstrip(), all_of_it))
@@ -372,6 +407,13 @@ class _Print:
             texts = [self._item.units[one].text for one in members]
             self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
         self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+        """Whether so few lines that are alike are shorter as they stand."""
+        units = [self._item.units[one] for one in members]
+        rows = sum(len(unit.text) + 2 for unit in units)
+        quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)
+        return len(block.head) + 2 * _HEAD + rows > quotes
 
     def _headed(self, number: int, indent: str) -> None:
         """What says where a unit stands, unless it is the last thing of that sort that was printed."""

@@ -57,7 +57,7 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
 
     Args:
         brief: leave out what the call above the part says.
-        shape: what it held, where nothing of that is shown.
+        shape: what is said of it where nothing of it is shown.
     """
     name = f"item {number}"
     if not brief:
@@ -67,7 +67,7 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
     facts = [counted(lines, "line") if lines > 1 else counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
     facts += [f"{source.redacted} masked"] if source.redacted else []
-    return f"[{name}: {', '.join(facts)}{f'; not shown: {shape}' if shape else ''}]"
+    return f"[{name}: {', '.join(facts)}{f'; {shape}' if shape else ''}]"
 
 
 def prose_note(author: str, lines: int, *, about: str = "") -> str:

@@ -163,6 +163,11 @@ class Need:
         return own, FOCUS * min(FOCUS_MOST, asked)
 
 
+def tokens_of(text: str) -> list[str]:
+    """Tokens of a text that could be names."""
+    return _TOKEN.findall(text)
+
+
 def names_typed(text: str) -> list[str]:
     """What in a text names one thing as it stands, each once: what `is_name` takes, and what holds a digit."""
     found = dict.fromkeys(word.rstrip("./@-") for word in _TYPED.findall(text))

@@ -28,14 +28,16 @@ LINES = 12
 BREAK = " ⏎ "
 _SAVES = 0.85
 """Of the characters of the lines themselves, at most, that template and rows may take."""
-_VARIABLE = re.compile(r"(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*\d(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*")
+_VARIABLE = re.compile(
+    r"(?<![\w.+:/@%$#~=-])(?:[^\W\d]|[.+:/@%$#~=-])*+\d(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*+"  # from its beginning only
+)
 """A word that holds a digit, with what is joined to it."""
 _WORD = re.compile(r"[^\W_]+(?:[-_'.@/][^\W_]+)*")
 _NAMED = re.compile(r"[\w.@/-]+:")
 _SPLIT = re.compile(r"\d+|\D+")
 _SLOT = re.compile(r"<(\d+)>")
 _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
-_HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|]+[./][^\s:|]*):(\d+):(\s*)(\S.*)")
+_HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
 

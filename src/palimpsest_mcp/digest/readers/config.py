@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..records import Kind, Reading, Record
+from .yaml import TELLING
 
 _BLANKS = 2
 """Blank lines in a row that settings may have."""
@@ -14,6 +15,8 @@ _FIRST = 12
 _SECTION = re.compile(r"\[{1,2}[\w.\"' :/@*+-]{1,200}\]{1,2}(?:\s*[#;].*)?$")
 _PAIR = re.compile(r"(?:export )?([A-Za-z_\"'][\w.\-/\"'@]{0,120})(\s{0,30})=(.*)")
 _INI = re.compile(r"\s{0,80}(?:export )?([^\s=:][^=:]{0,60}?)(\s{0,30})[=:](.*)")
+_FLAG = re.compile(r"[a-z][a-z\d_-]{2,40}$")
+"""A setting that is on because it is there: `skip-networking` in a section."""
 _LITERAL = re.compile(r"[\"'\[{\d+-]|true\b|false\b|null\b|True$|False$")
 _OPEN = re.compile(r"[\[{](?:[^\]}]*,)?\s*(?:#.*)?$|(?:\"\"\"|''')(?!.*(?:\"\"\"|'''))")
 _SHELL = re.compile(r".* \w{1,40}=\S|[(&|`$]")
@@ -84,7 +87,7 @@ def claims(lines: Sequence[str], start: int) -> int:
             section, closing = True, ""
         elif _key(line, sectioned=section) and ("=" in line or at == end):
             closing = _closes(line.partition("=")[2].strip())
-        elif not (_comment(line) or (section and line[:1].isspace() and at == end)):
+        elif not (_comment(line) or (section and (line[:1].isspace() or _FLAG.match(line)) and at == end)):
             break
         end = end if _comment(line) and not closing else at + 1
     return end
@@ -108,6 +111,7 @@ def read(lines: Sequence[str]) -> Reading:
         else:
             closing = "" if _comment(raw) else _closes(raw.partition("=")[2].strip())
             opened = len(records)
-            kind: Kind = "heading" if closing else "line"
-            records.append(Record(text, kind, 0.3 if _comment(raw) else 1.0, under=section, at=at))
+            kind: Kind = "heading" if closing else "line" if _comment(raw) else "field"
+            worth = 0.3 if _comment(raw) else 2.0 if TELLING.search(raw.partition("=")[0].strip()) else 1.0
+            records.append(Record(text, kind, worth, under=section, at=at))
     return Reading(records)

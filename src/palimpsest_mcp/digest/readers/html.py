@@ -14,6 +14,8 @@ _PART = re.compile(r"\s*<(?:div|section|article|main|h[1-6]|p|ul|ol|dl)[\s>]", r
 _SOURCE = re.compile(r"className=|\{\{|\{%|<\?php|<%|v-(?:if|for)=|\son[A-Z]\w+=\{|\bimport .{1,80} from ")
 """A template or a component: source, and read as such."""
 _END = re.compile(r"</html\s*>", re.I)
+_COMMENT = re.compile(r"\s*<!--(?:(?!-->).){0,2000}-->\s*")
+"""Servers pad their error pages with them."""
 _OPENS = re.compile(r"<table[\s>]", re.I)
 _CLOSES = re.compile(r"</table\s*>", re.I)
 _QUOTES = ('"', "'", "`", "\\", "(", "=")
@@ -44,7 +46,10 @@ def claims(lines: Sequence[str], start: int) -> int:
     if "<" not in line[:80]:
         return start
     if _PAGE.match(line) and start < _SAMPLE and not (start and lines[start - 1].endswith(_QUOTES)):
-        return next((n + 1 for n in range(start, len(lines)) if _END.search(lines[n])), len(lines))
+        end = next((n + 1 for n in range(start, len(lines)) if _END.search(lines[n])), len(lines))
+        while end < len(lines) and (not lines[end].strip() or _COMMENT.fullmatch(lines[end])):
+            end += 1
+        return end
     part = start == 0 and _PART.match(line) is not None
     outside = start == 0 or not (line[0].isspace() or lines[start - 1].lstrip().startswith("<"))
     table = outside and _TABLE.match(line) is not None

@@ -94,6 +94,8 @@ class _Told:
                         group.worth[number] = max(worth, group.worth.get(number, 1.0))
         group.table = len(self.tables)
         item = self.items[group.members[0]]
+        if _ERROR.search(item.path):
+            group.worth = dict.fromkeys(group.members, 3.0)
         owner = self.owner(item)
         columns = () if item.bare and not owner else (*(name for name, _ in owner), *self.labels(item, group.columns))
         noun = item.path

@@ -136,7 +136,7 @@ class Page(HTMLParser):
             level, self.level = self.level, None
             while self.path and self.path[-1][0] >= level:
                 self.path.pop()
-            if text:
+            if text and not (self.path and self.records[self._above()].text == text):  # the title, said again
                 self.records.append(Record(text, "heading", under=self._above(), at=self.at))
                 self.path.append((level, len(self.records) - 1))
         elif grid and grid.in_cell and not grid.layout:

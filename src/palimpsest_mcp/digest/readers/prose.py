@@ -27,6 +27,8 @@ _ABBREVIATED = re.compile(
 )
 """What stands before a full stop that ends no sentence."""
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
+_CLOSING = ("```", "~~~")
+"""With nothing below it: the end of a block that another reader has read."""
 _ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 _LINK_ITEM = re.compile(r"^\W*\[[^\]]*\]\([^)]*\)\W*$")
 _IMAGE = re.compile(r"^(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*){1,9}$")
@@ -46,6 +48,8 @@ _BOILERPLATE = re.compile(
     r"|previous|next|search|close|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
     r"|all rights reserved.*|newsletter|loading\W*)\W*$"
     r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
+    r"|^\W{0,4}(?:best|kind|warm)?(?: ?(?:regards|wishes|best|cheers|thanks|sincerely|grüße|grüßen|cordialement))+,?\W*$"
+    r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
     r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))",
     re.IGNORECASE,
 )
@@ -134,7 +138,8 @@ def read(lines: Sequence[str]) -> Reading:
     out: list[Record] = []
     here = _Place()
     fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
-    unclosed = fences[-1] if len(fences) % 2 else -1
+    closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
+    unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
     fenced, apart, rule = False, True, -1
     for i, line in enumerate(lines):
         text = line.strip()
@@ -144,7 +149,7 @@ def read(lines: Sequence[str]) -> Reading:
         indent = len(line) - len(line.lstrip())
         item = bool(_ITEM.match(line))
         mark = _FENCE.match(line) and i != unclosed
-        fenced ^= bool(mark)
+        fenced ^= bool(mark) and not (closes and i == 0)
         if mark or not fenced and (i == rule or _is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:

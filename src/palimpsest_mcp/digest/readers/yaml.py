@@ -12,8 +12,13 @@ _BLANKS = 2
 _FIRST = 12
 """Lines that are looked at before a claim: a head of comments and three leaves."""
 _KEY = re.compile(
-    r"((?:- ){0,4}(?:\"[^\"]{1,120}\"|'[^']{1,120}'|[A-Za-z_/.@$][\w.\-/@$+]{0,120}))\s{0,30}:(?:\s+(\S.*))?$"
+    r"((?:- ){0,4}(?:\"[^\"]{1,120}\"|'[^']{1,120}'|[A-Za-z_/.@$][\w.\-/@$+]{0,120}"
+    r"|[A-Z][\w-]{0,30}(?: [A-Z][\w-]{0,30}){1,3}(?=:\s{2})))\s{0,30}:(?:\s+(\S.*))?$"  # `Service Account:  web`
 )
+TELLING = re.compile(
+    r"(?:name|kind|image|version|status|state|reason|message|error|(?:exit|restart)[ _]?(?:code|count))[\"']?$", re.I
+)
+"""A key whose value says what it is that is described, or how it is."""
 _NUMBER_KEY = re.compile(r"\d{1,12}\s{0,30}:(?:\s+(\S.*))?$")
 _ITEM = re.compile(r"-(?: {1,8}\S|$)")
 _MARK = re.compile(r"---(?:\s|$)|\.\.\.$|%YAML")
@@ -148,5 +153,9 @@ def read(lines: Sequence[str]) -> Reading:
             found = _KEY.match(text)
             opens = _BLOCK.match((found[2] or "") if found else text.removeprefix("- "))
             block = indent if opens else -1
+            if found and found[2]:
+                worth = 2.0 if TELLING.search(found[1]) else 1.0
+                records.append(Record(text, "field", worth, under, at=at))
+                continue
         records.append(Record(text, at=at, under=under))
     return Reading(records)
