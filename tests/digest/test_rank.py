@@ -79,17 +79,17 @@ def test_each_name_is_a_whole_token_of_a_line(lines: list[str]) -> None:
         assert any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for line in lines)
 
 
-def test_a_record_is_worth_more_by_its_kind_when_rare_and_when_asked_for() -> None:
+def test_a_record_is_worth_more_by_its_kind_and_when_asked_for() -> None:
     need, asked = Need("log"), Need("log", ["why does the worker restart?"])
     line, error = Record("worker 3 restart"), Record("worker 3 restart", "error")
-    assert need.gain(error, 0, 1) > need.gain(line, 0, 1) > need.gain(line, 0, 900)
-    assert asked.gain(line, 0, 900) > need.gain(line, 0, 900)
+    assert sum(need.told(error)) > sum(need.told(line))
+    assert sum(asked.told(line)) > sum(need.told(line))
 
 
 def test_an_outcome_outranks_a_line_that_repeats_the_request() -> None:
     need = Need("tests", ["the worker of the queue should restart after a crash"])
     line = "the worker of the queue should restart after a crash"
-    assert need.gain(Record("2 failed", "outcome"), 0, 1) > need.gain(Record(line), 0, 1)
+    assert sum(need.told(Record("2 failed", "outcome"))) > sum(need.told(Record(line)))
 
 
 def test_names_are_asked_for_as_they_were_typed_and_common_words_not_at_all() -> None:

@@ -92,7 +92,7 @@ _NO_NAMES: Final = frozenset({"date", "hash", "integer", "money", "number", "qua
 _TOKEN: Final = re.compile(
     r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
-_WORD: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w*")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
@@ -176,8 +176,7 @@ def names_typed(text: str) -> list[str]:
 
 def words_of(text: str) -> list[str]:
     """Words with a meaning of their own, in lower case, each once: short ones and what every request says are none."""
-    found = dict.fromkeys(word.lower() for word in _WORD.findall(text))
-    return [word for word in found if len(word) >= SHORTEST and word not in COMMON_WORDS]
+    return [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word not in COMMON_WORDS]
 
 
 def is_name(token: str) -> bool:
