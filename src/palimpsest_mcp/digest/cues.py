@@ -208,6 +208,8 @@ _MOVED = _any(
     r"|\[(?:new|rejected|remote rejected|up to date|deleted)[^\]]{0,20}\]) +\S+ +-> ",
 )
 """A commit that was made, a branch that was pushed or refused."""
+_PLANNED = re.compile(r"# \S{1,200} (?:will|must) be ")
+"""What Terraform is about to do to a thing."""
 _ONLY_WARNED = re.compile(r"^\W*(?:found )?\d+ warnings?\b(?!.*(?:error|fail|pass))")
 _ANNOUNCED = re.compile(r"\W{0,4}[^\W\d]+(?: [^\W\d]+)?\W{0,3}[:：]")
 """`Conclusion:`, `Root cause:`"""
@@ -368,6 +370,7 @@ def _has_cue(line: _Line) -> bool:
         or line.record.kind in ("outcome", "error")
         or seen.low[:1] == "["
         or " -> " in seen.low
+        or seen.low.startswith("plan: ")
         or not _PROGRAMS["speak"].isdisjoint(seen.known)
         or not _DECISION.alone.isdisjoint(seen.known)
     )
@@ -471,7 +474,7 @@ _FILLED = re.compile(r"[$#]?\{[^{}]{0,80}\}")
 _NO_WORDS = re.compile(r"[(){}=;<>]")
 _HANDLES = re.compile(r"(?i)error|exception|timeout|\bfailed\b|refused|denied")
 _FAILS = re.compile(
-    r"(?i)^\W*(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
+    r"(?i)^\**\(?(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
     r"|not found\b|no such file|syntax error|is not (?:installed|supported|allowed|available)"
 )
 """Words that programs and people use for a failure, alike in all of them."""
@@ -548,6 +551,8 @@ def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
         if record.kind in _NO_CLAIM or not seen.tokens:
             continue
         worth = next((worth for worth, words in _CLAIMS if words.found(seen)), 0.0)
+        if _PLANNED.match(record.text):
+            record.worth = max(record.worth, CLAIM_WORTH["firm"])
         is_label = len(seen.tokens) <= _LABEL and not seen.gapless
         if announced:  # under `## Conclusion`
             worth = _CLAIMS[0][0]
