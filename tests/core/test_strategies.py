@@ -44,7 +44,7 @@ async def test_a_window_slides_over_all_that_is_older_whatever_the_target(p: Pal
     done = await p.compact_messages(messages, session_id="s", strategy="sliding_window", **how)
     assert done.messages[-10:] == messages[-10:]
     old = [one["content"][0]["content"] for one in done.messages[2:-10:2]]
-    assert all(text.startswith(("[palimpsest ", "[item ", "[left out ")) for text in old)
+    assert all(text.startswith("[") for text in old) and not any(text in str(messages) for text in old)
 
 
 async def test_hybrid_acts_above_twenty_messages_and_keeps_the_newest_five(p: Palimpsest, session: Make) -> None:
