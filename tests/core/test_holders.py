@@ -112,7 +112,7 @@ async def test_a_fork_counts_what_it_does_not_show(p: Palimpsest) -> None:
 
 
 async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_replaces(p: Palimpsest) -> None:
-    messages = session(30, repeats=13)
+    messages = session(30, repeats=6)
     context, end = messages[:51], messages[-1:]
     done = await p.compact_messages([*context, *end], session_id="s", target=0.5, keep_last=3, force=True)
     whole = [*done.messages[:-1], *messages[51:]]

@@ -17,12 +17,14 @@ WORDS = ("oak", "elm", "ash", "fir", "yew")
 
 
 def tagged(make: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Every line of every result ends in a mark that no built-in class finds."""
+    """Every third line of every result ends in a mark that no built-in class finds."""
     messages = make(12)
     for n, message in enumerate(messages[2:-1:2]):
         lines: list[str] = message["content"][0]["content"].split("\n")
         message["content"][0]["content"] = "\n".join(
             f"{line} <{WORDS[at % 5]}:{'abcdefghij'[at // 6 % 10]}{'klmnop'[at % 6]}{'qrstuvwxyz'[n % 10]}>"
+            if at % 3 == 0
+            else line
             for at, line in enumerate(lines)
         )
     return messages
@@ -47,5 +49,5 @@ async def test_the_weight_that_a_user_gives_decides_what_is_shown(
         mine = [{"name": "tree", "pattern": r"(?:oak|elm|ash|fir|yew):[a-z]{3}", "weight": weight}]
         monkeypatch.setenv("PALIMPSEST_SPECIFICS", json.dumps(mine))
         shown[weight], total = await counts(tmp_path / str(weight), tagged(session))
-        assert total > 300
+        assert total > 100
     assert shown[6] > 2 * shown[0.5]
