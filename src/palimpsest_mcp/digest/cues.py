@@ -25,7 +25,7 @@ _OFTEN = 5
 """A line whose shape occurs more often belongs to a log or a table: it is not how the whole went."""
 _REPEATED = 40
 """What its score loses then."""
-_WHOLE = 160
+_WHOLE = 120
 """Characters from which an outcome may be cut; one that denies or excepts is a claim then, and those stay whole."""
 _ENDS = 4
 """Verdicts stand among the first or last lines of what a program prints."""
