@@ -67,6 +67,8 @@ class Draft:
 class Attempt:
     """Everything about one request; `run` gives the digest."""
 
+    _shapes = True
+    """Whether notes say what is not shown; not while it is counted what a digest takes beside that."""
     _prose_tokens = 0
     """Taken by somebody else's wording (`prose.py`)."""
 
@@ -233,7 +235,9 @@ class Attempt:
         for item in self._items:
             item.clear()
             item.taken.update(item.forced)
+        self._shapes = False
         empty = self._drafted()
+        self._shapes = True
         filling.fill(0)
         fixed = empty.tokens - filling.spent
         room = request.budget_tokens - fixed
@@ -408,7 +412,7 @@ class Attempt:
             return []
         brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        shape = self._shape(item) if bare and not brief else ""
+        shape = self._shape(item) if bare and self._shapes and not brief else ""
         note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 

@@ -32,7 +32,7 @@ _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
-_NO_TEMPLATES = frozenset({"code"})
+_NO_TEMPLATES = frozenset({"code", "web_results"})
 """Forms in which lines that are alike are an accident, but for definitions."""
 _DEEP = 6
 """Headings above a line, at most."""
