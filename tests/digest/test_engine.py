@@ -311,7 +311,9 @@ def test_a_level_2_digest_says_what_it_stands_for_and_shows_what_others_left_to_
 
 def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
     words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
-    text = "\n".join(f"{'and so on ' * n}{word}_grove.py {'has many words about it ' * (20 - n)}" for n, word in enumerate(words))
+    text = "\n".join(
+        f"{'and so on ' * n}{word}_grove.py {'has many words about it ' * (20 - n)}" for n, word in enumerate(words)
+    )
     listed = bench.digest(text, share=0.2).parts[0].lines[-1].text
     assert listed.startswith("[names] ") and "elm_grove.py" in listed
     again = bench.digest(text, share=0.2, said=frozenset({"elm_grove.py"})).parts[0].lines[-1].text

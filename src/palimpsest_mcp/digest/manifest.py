@@ -64,10 +64,11 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
         target = source.action.target if source.action else ""
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
-    facts = [counted(lines, "line") if lines > 1 else counted(source.tokens, "token")]
+    facts = [counted(lines, "line")] if lines > 1 else [] if brief else [counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
-    facts += [f"{source.redacted} masked"] if source.redacted else []
-    return f"[{name}: {', '.join(facts)}{f'; {shape}' if shape else ''}]"
+    facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
+    said = f": {', '.join(facts)}" if facts else ""
+    return f"[{name}{said}{f'; {shape}' if shape else ''}]"
 
 
 def prose_note(author: str, lines: int, *, about: str = "") -> str:
