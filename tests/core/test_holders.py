@@ -24,8 +24,8 @@ def words(draw: random.Random) -> str:
     return " ".join("".join(draw.choice("aeioubdfgklmnrst") for _ in range(draw.randint(2, 9))) for _ in range(5))
 
 
-def turns(first: int, count: int, *, repeats: int) -> Messages:
-    """Results that name tickets of their own, and once more those of the result `repeats` before."""
+def turns(first: int, count: int, *, repeats: int, again: int) -> Messages:
+    """Results that name tickets of their own, and once more some of the result `repeats` before."""
     messages: Messages = []
     for n in range(first, first + count):
         call = f"toolu_{n:03d}"
@@ -33,15 +33,15 @@ def turns(first: int, count: int, *, repeats: int) -> Messages:
         draw = random.Random(n)
         lines = [f"{words(draw)} OPS-{10_000 + 40 * n + k} {words(draw)}" for k in range(40)]
         old = n - repeats
-        lines += [f"{words(draw)} OPS-{10_000 + 40 * old + k} {words(draw)}" for k in range(40) if old >= 0]
+        lines += [f"{words(draw)} OPS-{10_000 + 40 * old + k} {words(draw)}" for k in range(again) if old >= 0]
         result = {"type": "tool_result", "tool_use_id": call, "content": "\n".join(lines)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     return messages
 
 
-def session(count: int, *, repeats: int = 6) -> Messages:
+def session(count: int, *, repeats: int = 6, again: int = 40) -> Messages:
     asked: Messages = [{"role": "user", "content": "List the tickets."}]
-    return [*asked, *turns(0, count, repeats=repeats), {"role": "user", "content": "Which are open?"}]
+    return [*asked, *turns(0, count, repeats=repeats, again=again), {"role": "user", "content": "Which are open?"}]
 
 
 async def rows(p: Palimpsest, name: str) -> dict[str, BatchView]:
@@ -112,7 +112,7 @@ async def test_a_fork_counts_what_it_does_not_show(p: Palimpsest) -> None:
 
 
 async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_replaces(p: Palimpsest) -> None:
-    messages = session(30, repeats=6)
+    messages = session(30, repeats=13, again=4)
     context, end = messages[:51], messages[-1:]
     done = await p.compact_messages([*context, *end], session_id="s", target=0.5, keep_last=3, force=True)
     whole = [*done.messages[:-1], *messages[51:]]
