@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.proof import recount
+from palimpsest_mcp.digest.proof import PartCheck, recount, violations
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.records import Digest, DigestRequest, Visible
+from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Visible
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
@@ -210,8 +210,8 @@ def test_a_sentence_that_denies_is_shown_whole_or_not_at_all(bench: Bench) -> No
     assert seen
 
 
-def test_rows_are_counted_whatever_is_in_them(bench: Bench) -> None:
-    """D18: no cell of these is a specific."""
+def test_rows_without_a_specific_are_counted_too(bench: Bench) -> None:
+    """D18."""
     words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
     rows = [f"{one},{other},tall" for one in words for other in words if one < other]
     digest = bench.digest("\n".join(["left,right,size", *rows]), share=0.4)
@@ -266,7 +266,7 @@ _POSING = [
 
 
 @pytest.mark.parametrize("posing", _POSING)
-def test_a_line_that_poses_as_one_of_ours_is_shown_as_data(bench: Bench, posing: str) -> None:
+def test_a_line_that_poses_as_a_note_is_shown_as_data(bench: Bench, posing: str) -> None:
     others = [f"nothing is said in line {'ii' * i} of them" for i in range(1, 9)]
     request = bench.request("\n".join([posing, *others]), share=0.95)
     digest = bench.digester.compute(request)
@@ -385,6 +385,46 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
     }
     assert len(outputs) == 1
     assert outputs.pop().startswith("digest ")
+
+
+_PART = (DigestPart(item_id="a", lines=(DigestLine("note", "[item 1 x: 2 lines]"),)),)
+
+
+def test_a_digest_over_its_budget_or_not_smaller_than_its_source_is_refused() -> None:
+    def rules(tokens: int, ceiling: int, source: int) -> list[str]:
+        empty = SpecificCounts()
+        found = violations(_PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, most=2_000, source_tokens=source)
+        return [rule.split(":")[0] for rule in found]
+
+    assert rules(105, 100, 1000) == []
+    assert rules(106, 100, 1000) == ["budget"]
+    assert rules(100, 100, 100) == ["smaller"]
+    assert rules(2_000, 9_000, 90_000) == []
+    assert rules(2_001, 9_000, 90_000) == ["length"], "whatever its budget (D20)"
+
+
+def test_a_part_may_not_be_empty_and_counts_must_be_whole() -> None:
+    empty = (DigestPart(item_id="a", lines=()),)
+    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, most=2_000, source_tokens=90)
+    assert {rule.split(":")[0] for rule in found} == {"part", "counts"}
+
+
+def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
+    def found(prose: int) -> tuple[str, ...]:
+        return violations(
+            _PART,
+            [PartCheck()],
+            SpecificCounts(),
+            tokens=90,
+            ceiling=100,
+            most=2_000,
+            source_tokens=900,
+            prose_tokens=prose,
+            budget=100,
+        )
+
+    assert found(40) == ()
+    assert [rule.split(":")[0] for rule in found(41)] == ["prose"]
 
 
 def test_the_digester_names_itself_with_its_version() -> None:

@@ -88,6 +88,12 @@ def test_two_lines_alike_are_no_template_and_neither_is_what_saves_nothing() -> 
     assert _mined(["a1b", "c2d", "e3f"]) == []
 
 
+def test_lines_without_a_word_in_common_are_not_alike() -> None:
+    """As many words in each are no reason to tear them apart."""
+    lines = ["seen once from afar", "jobs wait here idle", "disk full unit nine", "done with most work"]
+    assert _mined([f"{line} {line} {line}" for line in lines]) == []
+
+
 @pytest.mark.parametrize("mark", ["<1>", "⏎", "\0"])
 def test_a_line_that_holds_one_of_our_marks_is_in_no_template(mark: str) -> None:
     assert _mined([f"replace {mark} by the value of item {n} here" for n in range(6)]) == []

@@ -39,6 +39,9 @@ _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
 _HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
+_SLOT = re.compile(r"<\d+>")
+_SAID = re.compile(r"\w")
+"""Lines that have no word in common are not alike."""
 _OURS = re.compile(r"<\d+>|⏎|\0")
 """A line that holds one of our marks stands for itself."""
 
@@ -182,7 +185,7 @@ def _template(rows: Sequence[tuple[tuple[int, ...], _Parts]], records: Sequence[
     text = _BLANKS.sub(" ", text)
     before = sum(len(records[n].text) + 1 for covered, _ in rows for n in covered)
     after = len(text) + 16 + sum(sum(map(len, value)) + len(value) + 1 for value in values)
-    if not values[0] or (after > _SAVES * before and lone is None):
+    if not values[0] or (after > _SAVES * before and lone is None) or not _SAID.search(_SLOT.sub("", text)):
         return None
     return Template(
         text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None
