@@ -41,9 +41,7 @@ _CELL = st.sampled_from(["", "up", "1.10", "a b", "never", "10.0.0.1", "(1,204)"
 
 
 @given(
-    st.integers(2, 5).flatmap(
-        lambda width: st.lists(st.tuples(*[_CELL] * width), min_size=1, max_size=12)
-    ),
+    st.integers(2, 5).flatmap(lambda width: st.lists(st.tuples(*[_CELL] * width), min_size=1, max_size=12)),
     st.data(),
 )
 def test_every_row_reads_back_under_its_columns(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
@@ -56,9 +54,7 @@ def test_every_row_reads_back_under_its_columns(rows: list[tuple[str, ...]], dat
     shown = range(width) if kept is None else sorted(kept)
     assert [unit.records for unit in units] == [(n,) for n in range(len(rows))] and block.total == len(rows)
     for row, found in zip(rows, _decoded(block, units), strict=True):
-        assert {name: value for name, value in found.items() if value} == {
-            columns[n]: row[n] for n in shown if row[n]
-        }
+        assert {name: value for name, value in found.items() if value} == {columns[n]: row[n] for n in shown if row[n]}
     left_out = [columns[n] for n in range(width) if n not in shown]
     assert [line for line in block.lines if "left out" in line] == (
         [f"[columns left out: {', '.join(left_out)}]"] if left_out else []

@@ -41,6 +41,10 @@ def _filled(item: Item, room: int) -> list[str]:
     return [one.text for one in printed(item)]
 
 
+def _expanded(template: str, values: list[str]) -> str:
+    return re.sub(r"<(\d)>", lambda slot: values[int(slot[1]) - 1], template)
+
+
 def _headed(*rows: tuple[str, str]) -> list[Record]:
     """Records with a heading above each: (heading, text)."""
     records: list[Record] = []
@@ -97,14 +101,15 @@ def test_the_heading_above_a_line_is_its_own(rows: list[tuple[str, str]], room: 
         elif head := re.fullmatch(r"\[\d+ of \d+ like\] (.*)", line):
             template = [head[1]]
         else:
-            values = line.strip().split("|")
-            text = re.sub(r"<(\d)>", lambda slot: values[int(slot[1]) - 1], template[0]) if line[:1] == " " else line
+            text = _expanded(template[0], line.strip().split("|")) if line[:1] == " " else line
             if text in own:
                 assert above == own[text], line
 
 
 def test_rows_of_a_block_stand_below_their_own_heading_in_it() -> None:
-    records = _headed(*[(heading, f"{word} took {n * 37} ms") for heading in ("## A", "## B") for n, word in enumerate(WORDS)])
+    records = _headed(
+        *[(heading, f"{word} took {n * 37} ms") for heading in ("## A", "## B") for n, word in enumerate(WORDS)]
+    )
     text = _filled(_item(*records), 10_000)
     (head,) = [line for line in text if " like] " in line]
     assert head.startswith("[24 of 24 like] ")
@@ -120,7 +125,10 @@ def test_a_partial_list_says_so_where_it_stands() -> None:
 
 def test_runs_of_numbers_are_said_as_first_and_last() -> None:
     records = [Record(f"debug: probe host edge-{n} ok rtt={n}ms", at=n) for n in (*range(7, 31), 41, 42, 44)]
-    assert _filled(_item(*records), 10_000) == ["[27 of 27 like] debug: probe host edge-<1> ok rtt=<1>ms", " 7–30 41 42 44"]
+    assert _filled(_item(*records), 10_000) == [
+        "[27 of 27 like] debug: probe host edge-<1> ok rtt=<1>ms",
+        " 7–30 41 42 44",
+    ]
     records = [Record(f"debug: probe host edge-{n:03} ok rtt={n:03}ms", at=n) for n in range(8, 13)]
     assert _filled(_item(*records), 10_000)[-1] == " 008–012"
 

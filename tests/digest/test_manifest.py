@@ -116,6 +116,8 @@ def test_a_source_line_that_poses_as_ours_is_marked_as_data(ours: str) -> None:
     assert escaped(ours) == f"» {ours}"
 
 
-@pytest.mark.parametrize("line", ["[item]", "[12] see there", "[ERROR] disk full", "x » y", "items left out", "[x] done"])
+@pytest.mark.parametrize(
+    "line", ["[item]", "[12] see there", "[ERROR] disk full", "x » y", "items left out", "[x] done"]
+)
 def test_an_ordinary_line_is_left_as_it_is(line: str) -> None:
     assert escaped(line) == line

@@ -90,7 +90,7 @@ def test_records_stand_in_order_under_earlier_headings_and_in_their_tables(text:
 
 def test_a_stretch_of_another_form_stands_under_the_heading_of_the_prose_around_it() -> None:
     text = (
-        "# Results\n\nThey were measured twice.\n\n## GPU A\n\n| model | ms |\n|---|---|\n| net10 | 71 |\n| net11 | 72 |\n"
+        "# Results\n\nThey were measured.\n\n## GPU A\n\n| model | ms |\n|---|---|\n| net10 | 71 |\n| net11 | 72 |\n"
         "\n## GPU B\n\n| model | ms |\n|---|---|\n| net10 | 81 |\n| net11 | 82 |\n"
     )
     records = Source(text).reading.records
@@ -114,7 +114,18 @@ def test_a_text_has_the_form_of_most_of_its_records(text: str, form: str) -> Non
     assert Source(text).form == form
 
 
-_MIXED = ["# Title", "words of prose stand here", "| a | b |", "|---|---|", "| 1 | 2 |", "{", "[", "a:", "src/a.py:1: x", ""]
+_MIXED = [
+    "# Title",
+    "words of prose stand here",
+    "| a | b |",
+    "|---|---|",
+    "| 1 | 2 |",
+    "{",
+    "[",
+    "a:",
+    "src/a.py:1: x",
+    "",
+]
 
 
 @pytest.mark.parametrize("pieces", [[one] for one in _MIXED] + [_MIXED, ['{"a": [', "x"], ["a,b", "1,2", ""]], ids=repr)

@@ -20,9 +20,7 @@ def _mined(lines: Sequence[str]) -> list[Template]:
 
 def _expanded(template: Template, values: Sequence[str]) -> list[str]:
     """As a reader does it: each slot by its value, at each line break a new line."""
-    return [
-        re.sub(r"<(\d+)>", lambda slot: values[int(slot[1]) - 1], line) for line in template.text.split(BREAK)
-    ]
+    return [re.sub(r"<(\d+)>", lambda slot: values[int(slot[1]) - 1], line) for line in template.text.split(BREAK)]
 
 
 def _squeezed(text: str) -> str:
@@ -30,7 +28,22 @@ def _squeezed(text: str) -> str:
 
 
 _WORD = st.sampled_from(
-    ["probe", "edge-11", "rtt=30ms", "0.25", "1,204", "src/a/b1.py:", "never", "<1>", "x7", "#12", "v1.0", "⏎", "=", "100%"]
+    [
+        "probe",
+        "edge-11",
+        "rtt=30ms",
+        "0.25",
+        "1,204",
+        "src/a/b1.py:",
+        "never",
+        "<1>",
+        "x7",
+        "#12",
+        "v1.0",
+        "⏎",
+        "=",
+        "100%",
+    ]
 )
 _LIKE = st.tuples(
     st.sampled_from(["{}", "probe {} ok", "src/lib/{}", "a{}b at {}", "## Part {}", "src/x.py:{}: if {}:", "{}={}"]),
@@ -49,9 +62,7 @@ def test_every_template_expands_to_exactly_its_lines(lines: list[str], mixed: bo
     for template in _mined(lines):
         assert len(template.rows) >= LEAST
         for covered, values in template.rows:
-            assert [_squeezed(line) for line in _expanded(template, values)] == [
-                _squeezed(lines[n]) for n in covered
-            ]
+            assert [_squeezed(line) for line in _expanded(template, values)] == [_squeezed(lines[n]) for n in covered]
             taken += covered
     assert len(taken) == len(set(taken)), "no line is in two rows"
 
