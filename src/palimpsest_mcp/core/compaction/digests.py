@@ -254,8 +254,7 @@ class BatchDigests:
         sources = self.sources.of(items, masked)
         request = DigestRequest(
             sources=tuple(
-                msgspec.structs.replace(source, focus=words)
-                for source, words in zip(sources, asked.words, strict=True)
+                msgspec.structs.replace(source, focus=words) for source, words in zip(sources, asked.words, strict=True)
             ),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,
