@@ -309,6 +309,14 @@ def test_a_level_2_digest_says_what_it_stands_for_and_shows_what_others_left_to_
     assert carried in {(spec.cls, spec.text) for spec in digest.shown[0]}
 
 
+def test_what_is_asked_for_comes_first(bench: Bench, log: Log) -> None:
+    wanted = "/srv/app/job_73.json"
+    request = bench.request(log(90), share=0.12)
+    assert wanted not in {spec.text for spec in bench.digester.compute(request).shown[0]}
+    request = msgspec.structs.replace(request, sources=(bench.source(log(90), focus=(wanted,)),))
+    assert wanted in {spec.text for spec in bench.digester.compute(request).shown[0]}
+
+
 def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
     words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
     text = "\n".join(
