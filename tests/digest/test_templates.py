@@ -45,10 +45,19 @@ _WORD = st.sampled_from(
         "100%",
     ]
 )
-_LIKE = st.tuples(
-    st.sampled_from(["{}", "probe {} ok", "src/lib/{}", "a{}b at {}", "## Part {}", "src/x.py:{}: if {}:", "{}={}"]),
-    st.lists(st.integers(0, 12).map(str) | _WORD | st.text(max_size=5), min_size=3, max_size=12),
-).map(lambda one: [one[0].replace("{}", value) for value in one[1]])
+_VALUE = st.integers(0, 99).map(str) | _WORD | st.text(max_size=5)
+_SHAPES = [
+    "{0}",
+    "probe {0} ok",
+    "src/lib/{0}",
+    "a{0}b at {1}",
+    "## Part {0}",
+    "src/x.py:{0}: if {1}:",
+    "{0} took {1} ms, {0}",
+]
+_LIKE = st.tuples(st.sampled_from(_SHAPES), st.lists(st.tuples(_VALUE, _VALUE), min_size=3, max_size=12)).map(
+    lambda one: [one[0].format(*values) for values in one[1]]
+)
 _LINES = st.lists(_LIKE | st.lists(_WORD, max_size=6).map(" ".join).map(lambda line: [line]), max_size=8).map(
     lambda groups: [_line.strip() for group in groups for _line in group if _line.strip()]
 )
