@@ -10,9 +10,9 @@ import msgspec
 
 from ..models.plans import ContextItem, Policy, Slot, Verdict
 
-MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 42, 10
-"""The shortest header with a value or two takes about the first, and each further item with one the second; a smaller
-budget would only ever give a pointer."""
+MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 100, 60
+"""A header takes about 40 tokens; the note of an item 10, its outcome 20, and a line or two that say what was in it 30.
+With less there would be little but notes, or a pointer that takes as much and shows nothing."""
 POINTER_TOKENS, POINTER_NOTE = 50, 10
 """A pointer with its manifest, and what stands in the place of each of its items."""
 GROWTH = 2
