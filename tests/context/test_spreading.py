@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.context.budgets import Share, least_budget
 from palimpsest_mcp.context.plan import plan
 from palimpsest_mcp.context.presets import RESEARCH
-from palimpsest_mcp.digest.drafts import share_out, wanted
+from palimpsest_mcp.digest.shares import share_out, wanted
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot
 

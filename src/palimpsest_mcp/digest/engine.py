@@ -6,6 +6,7 @@ can show nothing but how it went, a pointer with its outcome and its shape; refu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from .fill import OUTCOMES, Filling, Item, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
 from .rank import Need
+from .records import Record
 from .source import Source
 
 VERSION = "2"
@@ -38,6 +40,7 @@ _OUTCOME = 160
 """Characters of an outcome line that are shown at every budget: 15 to 25 tokens for most (D17)."""
 _SHAPE = 100
 """Characters of what a pointer says that it held."""
+_FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
 _SAME, _LEAST_SAME = 0.8, 5
@@ -162,8 +165,9 @@ class Attempt:
             outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
         )
         item.encode(source)
-        if twin < 0:  # what stands in a row has its owner beside it there
-            alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
+        if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
+            chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
+            alone = [_values(records[n]) for n in chosen]
             item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
@@ -442,6 +446,11 @@ class Attempt:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
+
+
+def _values(record: Record) -> str:
+    """What may stand alone of a record: of fields the values, never the names of them."""
+    return _FIELD_NAME.sub(" ", record.text) if record.kind == "field" else record.text
 
 
 def _limited(request: DigestRequest) -> DigestRequest:

@@ -88,7 +88,9 @@ FORMS: Final[Mapping[str, str]] = {
 }
 """Name of a reader -> the kind of content that the prior was counted on, where that has another name."""
 
-_NO_NAMES: Final = frozenset({"date", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"})
+_NO_NAMES: Final = frozenset(
+    {"date", "email", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"}
+)
 _TOKEN: Final = re.compile(
     r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
@@ -141,12 +143,19 @@ class Need:
         for line in lines:
             for token in _TOKEN.findall(line):
                 times[token] = times.get(token, 0) + 1
+        classes = {one.text: one.cls for one in specs}
+        usual = _rates("")["name"]
         found = [
-            (name, NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+            (
+                name,
+                (NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+                * self._rates.get(classes.get(name, "name"), usual)
+                / usual,
+            )
             for name, count in times.items()
             if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
         ]
-        found.sort(key=lambda one: (-times[one[0]], -one[1]))
+        found.sort(key=lambda one: -one[1])
         return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
 
     def told(self, record: Record, size: int = WHOLE) -> tuple[float, float]:

@@ -35,11 +35,12 @@ _VARIABLE = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:[-_'.@/][^\W_]+)*")
 _NAMED = re.compile(r"[\w.@/-]+:")
 _SPLIT = re.compile(r"\d+|\D+")
-_SLOT = re.compile(r"<(\d+)>")
 _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
 _HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
+_OURS = re.compile(r"<\d+>|⏎|\0")
+"""A line that holds one of our marks stands for itself."""
 
 
 class Template(msgspec.Struct):
@@ -55,7 +56,7 @@ class Template(msgspec.Struct):
 
 def mined(records: Sequence[Record], free: Sequence[int]) -> list[Template]:
     """The templates of the records that are `free`, each in one at most; in source order."""
-    free = [n for n in free if not _SLOT.search(records[n].text)]
+    free = [n for n in free if not _OURS.search(records[n].text)]
     skeletons = {n: _skeleton(records[n]) for n in free}
     found = list(_over_lines(records, free, skeletons))
     used = {n for one in found for covered, _ in one.rows for n in covered}
