@@ -12,7 +12,6 @@ from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
-from ...digest.shares import share_out, wanted
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
 from ...models.pass_options import PassOptions
@@ -165,10 +164,17 @@ class Planner:
         return f"plan-{content_sha256(text)[:12]}"
 
 
+_WANTED = 0.4
+"""Of a batch's tokens: what its digest should have where a target leaves room, as the policy's own may grow to."""
+_MOST = 0.85
+"""Of a batch's tokens, at most: beyond that a digest is not worth its place."""
+
+
 def _share(slots: Sequence[Slot], total: int | None) -> list[int]:
-    """Implements `context.budgets.Share`."""
-    tokens = [slot.tokens for slot in slots]
-    return [int(wanted(size)) for size in tokens] if total is None else share_out(total, tokens)
+    """Implements `context.budgets.Share`: the same part of each batch. By how many specifics each has was tried: in the
+    same tokens digests showed no more of them, and less of how results went."""
+    part = _WANTED if total is None else min(_MOST, total / max(1, sum(slot.tokens for slot in slots)))
+    return [int(part * slot.tokens) for slot in slots]
 
 
 def _since_pass(measurement: Measurement) -> int | None:
