@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...context.view import standing_holders
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
 from ...models.pass_options import PassOptions
-from ...models.plans import ContextItem, Plan, Policy, Slot
+from ...models.plans import Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
 from ...text.tokens.windows import prices_of
 from ..dependencies import Dependencies
