@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -31,6 +32,10 @@ from .sessions import Session, changed, load
 
 SHARE = 0.3
 NEVER = 10**9
+ROWS_OF_A_TEXT = 30
+FAST = (("spotter", "deer-flow", "tau-bench"), 3)
+FULL = (("pi-mono", "spotter", "deer-flow", "tau-bench"), 10)
+"""Sources of outcomes, and sessions of each; `ABLATION=full` takes twice as long and counts three times as many."""
 FIGURES = ("owned %", "outcomes %", "later %", "in context %")
 NOTHING = 0.05
 """Points below which a figure has not moved; per cent, of tokens."""
@@ -155,9 +160,9 @@ def small(changes: Sequence[Change] = ()) -> Figures:
     try:
         for module, name, value in changes:
             setattr(module, name, value)
-        ours, _ = owners.measured(SHARE)
-        told, size = outcomes.measured(SHARE, ("pi-mono", "spotter", "deer-flow", "tau-bench"), 4)
-        used = later.measured(SHARE, ("spotter", "deer-flow"), 2)["all"]
+        ours, _ = owners.measured(SHARE, rows=ROWS_OF_A_TEXT)
+        told, size = outcomes.measured(SHARE, *FULL if os.environ.get("ABLATION") == "full" else FAST)
+        used = later.measured(SHARE, ("spotter",), 1)["all"]
         session = _made()
         after = compacted(session.messages, SHARE)
         views = results_of(after)
@@ -175,7 +180,9 @@ def small(changes: Sequence[Change] = ()) -> Figures:
 
 
 def _row(name: str) -> Figures:
-    return small(ROWS[name] if name else ())
+    found = small(ROWS[name] if name else ())
+    print(f"{name or 'all of it'}: {found}", file=sys.stderr, flush=True)  # a long run that is ended has said something
+    return found
 
 
 @dataclass(frozen=True)

@@ -225,9 +225,11 @@ class Owned:
     tokens: int = 0
 
 
-def measured(share: float, kinds: Sequence[str] = tuple(KINDS), seed: int = SEED) -> tuple[Owned, dict[str, Owned]]:
+def measured(
+    share: float, kinds: Sequence[str] = tuple(KINDS), seed: int = SEED, rows: int = ROWS
+) -> tuple[Owned, dict[str, Owned]]:
     """Our digests: (all together, kind by kind)."""
-    found = {kind: _of(kind, share, seed, lambda text: digest_of(text, share)) for kind in kinds}
+    found = {kind: _of(kind, made(kind, seed, rows), lambda text: digest_of(text, share)) for kind in kinds}
     return _together(list(found.values())), found
 
 
@@ -238,11 +240,10 @@ def floors(share: float, seed: int = SEED) -> dict[str, Owned]:
         "head+tail": lambda text: head_and_tail(text, int(share * len(text))),
         "lines by lot": lambda text: lines_by_lot(text, int(share * len(text)), rng),
     }
-    return {name: _together([_of(kind, share, seed, arm) for kind in KINDS]) for name, arm in arms.items()}
+    return {name: _together([_of(kind, made(kind, seed), arm) for kind in KINDS]) for name, arm in arms.items()}
 
 
-def _of(kind: str, share: float, seed: int, view_of: Callable[[str], str]) -> Owned:
-    one = made(kind, seed)
+def _of(kind: str, one: Made, view_of: Callable[[str], str]) -> Owned:
     view = view_of(one.text)
     found, lies = judged(one.owners, view, under_headings=kind in UNDER_HEADINGS)
     total = sum(found.values())

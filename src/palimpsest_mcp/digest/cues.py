@@ -25,6 +25,8 @@ _OFTEN = 5
 """A line whose shape occurs more often belongs to a log or a table: it is not how the whole went."""
 _REPEATED = 40
 """What its score loses then."""
+_WHOLE = 120
+"""Characters from which an outcome may be cut; one that denies or excepts is a claim then, and those stay whole."""
 _ENDS = 4
 """Verdicts stand among the first or last lines of what a program prints."""
 _CLAIM_SHARE = 0.25
@@ -247,7 +249,8 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
     source = _is_source(lines)
     best = _outcomes(lines, is_error=is_error, verb=verb, source=source)
     for number in best:
-        _raise(reading.records[number], "outcome", 4.0)
+        long = len(lines[number].record.text) > _WHOLE and any(words.found(lines[number].seen) for _, words in _CLAIMS)
+        _raise(reading.records[number], "claim" if long else "outcome", 4.0)
     _mark_errors(lines, source=source)
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)

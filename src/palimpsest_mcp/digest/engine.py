@@ -67,6 +67,8 @@ class Draft:
 class Attempt:
     """Everything about one request; `run` gives the digest."""
 
+    _shapes = True
+    """Whether notes say what is not shown; not while it is counted what a digest takes beside that."""
     _prose_tokens = 0
     """Taken by somebody else's wording (`prose.py`)."""
 
@@ -131,21 +133,26 @@ class Attempt:
 
     def _twin(self, number: int) -> int:
         """The earlier result of the batch that has nearly all lines of this one; -1: none."""
-        own = [line for line in map(str.strip, self._sources[number].lines) if line]
-        if len(own) < _LEAST_SAME:
+        own = self._own(number)
+        if own.total() < _LEAST_SAME:
             return -1
         for other in range(number):
-            lines = {line.strip() for line in self._sources[other].lines}
-            if sum(line in lines for line in own) >= _SAME * len(own):
+            lines = self._own(other)
+            if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
                 return other
         return -1
+
+    def _own(self, number: int) -> Counter[str]:
+        """Its lines, and how often each stands there."""
+        return Counter(line for line in map(str.strip, self._sources[number].lines) if line)
 
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
         one = request.sources[number]
         records = source.reading.records
-        outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
+        verb = f"{one.action.verb} {one.action.target}" if one.action else ""
+        outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
         facts, numbers = self._facts[number], self._shared.numbers[number]
         need = Need(source.form, one.focus, self._user, in_view=self._named)
         values = {
@@ -154,15 +161,20 @@ class Attempt:
         }
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
-        same = {line.strip() for line in self._sources[twin].lines} if twin >= 0 else frozenset[str]()
+        fresh = self._own(number) - self._own(twin) if twin >= 0 else Counter[str]()
+        free: list[int] = []
+        for n, record in enumerate(records):
+            if twin < 0 or fresh[record.text] > 0:
+                free.append(n)
+                fresh[record.text] -= 1
         item = Item(
             records=records,
-            free=[n for n, record in enumerate(records) if record.text not in same],
+            free=free,
             need=need,
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
+            outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
@@ -223,7 +235,9 @@ class Attempt:
         for item in self._items:
             item.clear()
             item.taken.update(item.forced)
+        self._shapes = False
         empty = self._drafted()
+        self._shapes = True
         filling.fill(0)
         fixed = empty.tokens - filling.spent
         room = request.budget_tokens - fixed
@@ -398,7 +412,7 @@ class Attempt:
             return []
         brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        shape = self._shape(item) if bare and not brief else ""
+        shape = self._shape(item) if bare and self._shapes and not brief else ""
         note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 

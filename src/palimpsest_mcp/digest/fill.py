@@ -32,7 +32,7 @@ _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
-_NO_TEMPLATES = frozenset({"code"})
+_NO_TEMPLATES = frozenset({"code", "web_results"})
 """Forms in which lines that are alike are an accident, but for definitions."""
 _DEEP = 6
 """Headings above a line, at most."""
@@ -90,7 +90,11 @@ class Item:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
         self.parents = frozenset(record.under for record in self.records)
-        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition"]
+        alike = [
+            n
+            for n in self.free
+            if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition")
+        ]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         for unit in self.units:

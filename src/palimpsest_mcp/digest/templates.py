@@ -88,9 +88,12 @@ def _parts(record: Record, mask: re.Pattern[str]) -> _Parts:
 
 def _over_lines(records: Sequence[Record], free: Sequence[int], skeletons: dict[int, str]) -> Iterable[Template]:
     """Templates over several consecutive lines that begin with the same one."""
-    places: dict[str, list[int]] = defaultdict(list)
+    places: dict[tuple[str, int], list[int]] = defaultdict(list)
+    depths = {-1: 0}
+    for n, record in enumerate(records):
+        depths[n] = depths.get(record.under, 0) + 1
     for place, n in enumerate(free):
-        places[skeletons[n]].append(place)
+        places[skeletons[n], depths[n]].append(place)
     used = set[int]()
     for starts in places.values():
         starts = [place for place in starts if free[place] not in used]
@@ -111,6 +114,7 @@ def _over_lines(records: Sequence[Record], free: Sequence[int], skeletons: dict[
             if (
                 tuple(skeletons[n] for n in chunk) == shape
                 and chunk[-1] - chunk[0] == size - 1
+                and all(depths[n] > depths[chunk[0]] or records[n].under == records[chunk[0]].under for n in chunk)
                 and used.isdisjoint(chunk)
             ):
                 chunks.append(chunk)
