@@ -213,7 +213,7 @@ def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, li
 
 def _trimmed(column: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     head = _common_start(column)
-    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":/@#$~+-")) if len(set(column)) > 1 else 0)]
+    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":#")) if len(set(column)) > 1 else 0)]
     shortest = min(map(len, column)) - len(head)
     tail = _common_start([one[len(head) :][::-1] for one in column])[::-1]
     tail = tail[len(tail.rstrip(".,:;=/")) :][-max(0, shortest - 1) :] if shortest > 1 else ""
