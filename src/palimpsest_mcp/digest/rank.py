@@ -96,6 +96,8 @@ _TOKEN: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
+_DIGIT: Final = re.compile(r"\d")
+_MARK: Final = re.compile(r"[/._-]")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
 _LONG_ENOUGH_FOR_HEX: Final = 7
@@ -122,8 +124,9 @@ class Need:
         """
         self._rates = _rates(FORMS.get(form, form))
         self._user = {name: USER * weight for name, weight in (classes or {}).items()}
-        self._exact = frozenset(word for one in focus for word in (one, *names_typed(one)))
-        self._focus = frozenset(word for one in focus if one not in names_typed(one) for word in words_of(one))
+        self._names = frozenset(name for one in focus for name in names_typed(one))
+        self._exact = self._names.union(focus)
+        self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
         self._in_view = in_view
 
     def value(self, cls: str, text: str) -> float:
@@ -167,8 +170,8 @@ class Need:
         """
         own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE)
         asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
-        if self._exact:
-            asked += len(self._exact.intersection(names_typed(record.text)))
+        if self._names:
+            asked += len(self._names.intersection(typed_in(record.text)))
         return own, FOCUS * min(FOCUS_MOST, asked)
 
 
@@ -177,10 +180,14 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+def typed_in(text: str) -> dict[str, None]:
+    """What could name something in a text, each once, in order: words with the marks of paths, files and addresses."""
+    return dict.fromkeys([word.rstrip("./@-") for word in _TYPED.findall(text)])
+
+
 def names_typed(text: str) -> list[str]:
     """What in a text names one thing as it stands, each once: what `is_name` takes, and what holds a digit."""
-    found = dict.fromkeys(word.rstrip("./@-") for word in _TYPED.findall(text))
-    return [one for one in found if SHORTEST <= len(one) <= LONGEST and (any(c.isdigit() for c in one) or is_name(one))]
+    return [one for one in typed_in(text) if SHORTEST <= len(one) <= LONGEST and (_DIGIT.search(one) or is_name(one))]
 
 
 def words_of(text: str) -> list[str]:
@@ -193,11 +200,11 @@ def is_name(token: str) -> bool:
     no plain word, number, date, hash, version."""
     if _VERSION.fullmatch(token) or (len(token) >= _LONG_ENOUGH_FOR_HEX and _HEX.fullmatch(token)):
         return False
-    if token[0] in "/." and not any(mark in token[1:] for mark in "/._-"):
+    if token[0] in "/." and not _MARK.search(token, 1):
         return False  # a closing tag, a method behind a call
     if "/" in token or "." in token or "::" in token or token[0] == "@":
         return True
-    digits = any(c.isdigit() for c in token)
+    digits = _DIGIT.search(token) is not None
     if "-" in token:
         return digits or "_" in token or _HUMP.search(token) is not None
     return digits or "_" in token.strip("_") or _HUMP.search(token) is not None
