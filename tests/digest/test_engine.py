@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.proof import recount
+from palimpsest_mcp.digest.proof import PartCheck, recount, shown_in, violations
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.records import Digest, DigestRequest, Visible
+from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Visible
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
@@ -210,8 +210,8 @@ def test_a_sentence_that_denies_is_shown_whole_or_not_at_all(bench: Bench) -> No
     assert seen
 
 
-def test_rows_are_counted_whatever_is_in_them(bench: Bench) -> None:
-    """D18: no cell of these is a specific."""
+def test_rows_without_a_specific_are_counted_too(bench: Bench) -> None:
+    """D18."""
     words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
     rows = [f"{one},{other},tall" for one in words for other in words if one < other]
     digest = bench.digest("\n".join(["left,right,size", *rows]), share=0.4)
@@ -236,9 +236,17 @@ def test_a_pointer_shows_nothing_but_how_it_went_and_what_it_was(bench: Bench, l
     )
 
 
-def test_what_a_pointer_stands_for_is_left_out_in_its_counts(bench: Bench, log: Log) -> None:
-    counts = bench.digest(log(50), pointer_only=True).specifics
-    assert counts.total > 100 and counts.left_out >= counts.total - 8
+def test_what_only_a_note_names_is_left_out_in_the_counts(bench: Bench, log: Log) -> None:
+    """A note names what was read, and shows nothing of it."""
+    named = "/srv/app/job_3.json"
+    request = bench.request(log(50), pointer_only=True)
+    request = msgspec.structs.replace(request, sources=(bench.source(log(50), title=named),))
+    digest = bench.digester.compute(request)
+    assert f"[item 1 Bash {named}: " in digest.parts[0].text
+    assert named not in {spec.text for spec in digest.shown[0]}
+    assert named not in {spec.text for spec in shown_in(digest.parts[0].text, bench.registry)}
+    counts = digest.specifics
+    assert counts.total == 200 and counts.left_out == 200 - len(digest.shown[0])
 
 
 def test_what_cannot_get_smaller_is_refused(bench: Bench) -> None:
@@ -266,7 +274,7 @@ _POSING = [
 
 
 @pytest.mark.parametrize("posing", _POSING)
-def test_a_line_that_poses_as_one_of_ours_is_shown_as_data(bench: Bench, posing: str) -> None:
+def test_a_line_that_poses_as_a_note_is_shown_as_data(bench: Bench, posing: str) -> None:
     others = [f"nothing is said in line {'ii' * i} of them" for i in range(1, 9)]
     request = bench.request("\n".join([posing, *others]), share=0.95)
     digest = bench.digester.compute(request)
@@ -307,6 +315,14 @@ def test_a_level_2_digest_says_what_it_stands_for_and_shows_what_others_left_to_
     assert "[level 2, stands for offload_0001, offload_0002 · 2 results" in digest.parts[0].lines[0].text
     assert carried not in {(spec.cls, spec.text) for spec in without.shown[0]}
     assert carried in {(spec.cls, spec.text) for spec in digest.shown[0]}
+
+
+def test_what_is_asked_for_comes_first(bench: Bench, log: Log) -> None:
+    wanted = "/srv/app/job_73.json"
+    request = bench.request(log(90), share=0.12)
+    assert wanted not in {spec.text for spec in bench.digester.compute(request).shown[0]}
+    request = msgspec.structs.replace(request, sources=(bench.source(log(90), focus=(wanted,)),))
+    assert wanted in {spec.text for spec in bench.digester.compute(request).shown[0]}
 
 
 def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
@@ -370,10 +386,11 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
         "class C:\n  name='c'\n  def count(self,t): return len(t)//3\n"
         't=\'\\n\'.join(f\'{{"id": {i}, "ref": "a{i:07x}", "at": "2026-01-{i%28+1:02d}"}}\' for i in range(200))\n'
         "u='\\n'.join(f'src/m{i%7}.py:{i}: raise KeyError({i*7919})' for i in range(300))\n"
-        "v='# Title\\n\\n'+'\\n'.join(f'The read_{chr(97+i)}_all and lib/{chr(97+i)}.py never {chr(97+i)*5}.' for i in range(26))\n"
-        "s=tuple(DigestSource(item_id=str(n),kind='tool_result',text=x,tokens=len(x)//3) for n,x in enumerate((t,u,v)))\n"
+        "abc='abcdefghijklmnopqrstuvwxyz'\n"
+        "v='# Title\\n\\n'+'\\n'.join(f'The read_{c}_all and lib/{c}.py never {c*5}.' for c in abc)\n"
+        "s=tuple(DigestSource(item_id=x[:3],kind='tool_result',text=x,tokens=len(x)//3) for x in (t,u,v))\n"
         "d=E(R(),C()).compute(DigestRequest(sources=s,budget_tokens=900,ceiling_tokens=900,handle='h',batch_id='offload_0001',min_shown=0.0))\n"
-        "import hashlib; print(d.mode, hashlib.sha256('\\n'.join(p.text for p in d.parts).encode()).hexdigest(), d.specifics)\n"
+        "print(d.mode, [p.text for p in d.parts], d.specifics)\n"
     )
     outputs = {
         subprocess.run(
@@ -387,6 +404,48 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
     }
     assert len(outputs) == 1
     assert outputs.pop().startswith("digest ")
+
+
+_PART = (DigestPart(item_id="a", lines=(DigestLine("note", "[item 1 x: 2 lines]"),)),)
+
+
+def test_a_digest_over_its_budget_or_not_smaller_than_its_source_is_refused() -> None:
+    def rules(tokens: int, ceiling: int, source: int) -> list[str]:
+        empty = SpecificCounts()
+        found = violations(
+            _PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, most=2_000, source_tokens=source
+        )
+        return [rule.split(":")[0] for rule in found]
+
+    assert rules(105, 100, 1000) == []
+    assert rules(106, 100, 1000) == ["budget"]
+    assert rules(100, 100, 100) == ["smaller"]
+    assert rules(2_000, 9_000, 90_000) == []
+    assert rules(2_001, 9_000, 90_000) == ["length"], "whatever its budget (D20)"
+
+
+def test_a_part_may_not_be_empty_and_counts_must_be_whole() -> None:
+    empty = (DigestPart(item_id="a", lines=()),)
+    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, most=2_000, source_tokens=90)
+    assert {rule.split(":")[0] for rule in found} == {"part", "counts"}
+
+
+def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
+    def found(prose: int) -> tuple[str, ...]:
+        return violations(
+            _PART,
+            [PartCheck()],
+            SpecificCounts(),
+            tokens=90,
+            ceiling=100,
+            most=2_000,
+            source_tokens=900,
+            prose_tokens=prose,
+            budget=100,
+        )
+
+    assert found(40) == ()
+    assert [rule.split(":")[0] for rule in found(41)] == ["prose"]
 
 
 def test_the_digester_names_itself_with_its_version() -> None:

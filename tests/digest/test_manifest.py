@@ -66,7 +66,7 @@ def test_the_note_of_an_item_says_what_it_was_and_how_big() -> None:
     assert item_note(SOURCE, 2, 1) == "[item 2 Bash git log --stat: 4,200 tokens]"
     assert item_note(SOURCE, 2, 340, brief=True) == "[item 2: 340 lines]", "the call above it says the rest"
     failed = msgspec.structs.replace(SOURCE, is_error=True, redacted=3)
-    assert item_note(failed, 2, 340, brief=True) == "[item 2: 340 lines, error, 3 masked]"
+    assert item_note(failed, 2, 340) == "[item 2 Bash git log --stat: 340 lines, error, 3 masked]"
     assert item_note(SOURCE, 2, 340, brief=True, shape="70 rows a|b") == "[item 2: 340 lines; 70 rows a|b]"
 
 

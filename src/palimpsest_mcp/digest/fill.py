@@ -97,7 +97,11 @@ class Item:
         ]
         self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
-        for unit in self.units:
+        said = set[str]()
+        for number, unit in enumerate(self.units):
+            if unit.block < 0 and unit.text in said and number not in self.forced:
+                continue  # the same line again says nothing
+            said.add(unit.text)
             size = len(unit.text) // len(unit.records)
             told = [self.need.told(self.records[n], size) for n in unit.records]
             says = any(_SAYS.search(self.records[n].text) for n in unit.records)

@@ -39,6 +39,9 @@ _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
 _HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
+_SLOT = re.compile(r"<\d+>")
+_SAID = re.compile(r"\w")
+"""Lines that have no word in common are not alike."""
 _OURS = re.compile(r"<\d+>|⏎|\0")
 """A line that holds one of our marks stands for itself."""
 
@@ -186,7 +189,7 @@ def _template(rows: Sequence[tuple[tuple[int, ...], _Parts]], records: Sequence[
     text = _BLANKS.sub(" ", text)
     before = sum(len(records[n].text) + 1 for covered, _ in rows for n in covered)
     after = len(text) + 16 + sum(sum(map(len, value)) + len(value) + 1 for value in values)
-    if not values[0] or (after > _SAVES * before and lone is None):
+    if not values[0] or (after > _SAVES * before and lone is None) or not _SAID.search(_SLOT.sub("", text)):
         return None
     return Template(
         text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None
@@ -210,7 +213,7 @@ def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, li
 
 def _trimmed(column: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     head = _common_start(column)
-    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":/@#$~+-")) if len(set(column)) > 1 else 0)]
+    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":#")) if len(set(column)) > 1 else 0)]
     shortest = min(map(len, column)) - len(head)
     tail = _common_start([one[len(head) :][::-1] for one in column])[::-1]
     tail = tail[len(tail.rstrip(".,:;=/")) :][-max(0, shortest - 1) :] if shortest > 1 else ""
