@@ -11,10 +11,9 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -147,11 +146,8 @@ ROWS: dict[str, list[Change]] = {
 MODULES = (rank, fill, blocks, templates, engine, source)
 
 
-@cache
-def _made() -> Session:
-    with tempfile.TemporaryDirectory(prefix="palimpsest-quality-") as folder:
-        twin = changed(load("100k"), Path(folder))
-    return twin
+_made: list[Session] = []
+"""In each process the made session, changed; put together once, by the process that starts the others."""
 
 
 def small(changes: Sequence[Change] = ()) -> Figures:
@@ -163,7 +159,7 @@ def small(changes: Sequence[Change] = ()) -> Figures:
         ours, _ = owners.measured(SHARE, rows=ROWS_OF_A_TEXT)
         told, size = outcomes.measured(SHARE, *FULL if os.environ.get("ABLATION") == "full" else FAST)
         used = later.measured(SHARE, ("spotter",), 1)["all"]
-        session = _made()
+        (session,) = _made
         after = compacted(session.messages, SHARE)
         views = results_of(after)
         kept_tokens = ours.tokens + sum(tokens(views[one]) for one in session.old) + (size + used.size) // 3
@@ -177,6 +173,10 @@ def small(changes: Sequence[Change] = ()) -> Figures:
     finally:
         for module, name, value in kept:
             setattr(module, name, value)
+
+
+def _given(session: Session) -> None:
+    _made[:] = [session]
 
 
 def _row(name: str) -> Figures:
@@ -212,9 +212,11 @@ class Ablation:
 
 def ablation(names: Sequence[str] = tuple(ROWS), jobs: int = 0) -> tuple[str, Ablation]:
     """The table of all rows, and the rows. Without a number as many processes as there are cores."""
-    work: Callable[[str], Figures] = _row
-    with ProcessPoolExecutor(jobs or os.cpu_count() or 1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        full, *rest = pool.map(work, ["", *names])
+    with tempfile.TemporaryDirectory(prefix="palimpsest-quality-") as folder:
+        twin = changed(load("100k"), Path(folder))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs or os.cpu_count() or 1, context, _given, (twin,)) as pool:
+        full, *rest = pool.map(_row, ["", *names])
     found = Ablation(full, dict(zip(names, rest, strict=True)))
     idle = [name for name in names if found.moved(name) < NOTHING]
     text = table(("engine", *FIGURES, "tokens"), found.cells(names))

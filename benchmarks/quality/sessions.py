@@ -17,11 +17,13 @@ from peer_runs import made_sessions
 from .arms import floors, in_batches, tokens
 from .plants import planted_again
 from .replay import Message, all_text, replaced, rest_text, results_of
-from .scoring import Source, View, share, specifics
+from .scoring import CLASSES, Source, View, share, specifics
 from .shapes import Changer
-from .strict import Homes, Line, expanded
+from .strict import Homes, expanded
 
 KEPT = 3
+LEAST = 8
+"""Values of a class from which it counts: a few do not sway the mean."""
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Scores:
     planted: float
     """In view, of the planted strings."""
     strict: float
-    """Shown in context, of the natural values."""
+    """Shown in context, of the natural values: the mean over their classes."""
     bare: float
     """In view anyhow, of the same."""
     cut: list[str] = field(default_factory=list[str])
@@ -71,44 +73,54 @@ class Session:
         return sum(tokens(self.results[one]) for one in self.old)
 
     @cached_property
-    def natural(self) -> set[str]:
-        """Values of the old results that stand nowhere else."""
+    def natural(self) -> dict[str, set[str]]:
+        """Class -> values of the old results that stand nowhere else."""
         kept = list(self.results)[-KEPT:]
         outside = specifics("\n".join([rest_text(self.messages), *(self.results[one] for one in kept)]))
-        found = set[str]()
+        found = {name: set[str]() for name in CLASSES}
         for one in self.old:
             for name, values in specifics(self.results[one]).items():
-                found |= values - outside[name]
-        return found if self.scored is None else found & self.scored
+                found[name] |= values - outside[name]
+        return {name: values if self.scored is None else values & self.scored for name, values in found.items()}
+
+    @cached_property
+    def values(self) -> set[str]:
+        """All of them."""
+        return set[str]().union(*self.natural.values())
 
     @cached_property
     def homes(self) -> Homes:
-        return Homes((self.results[one] for one in self.old), self.natural)
+        return Homes((self.results[one] for one in self.old), self.values)
 
     @cached_property
     def bare_share(self) -> float:
         """Tokens of all natural values, bare, with a blank each, as per cent of the session's."""
-        return 100 * sum(tokens(value) + 1 for value in self.natural) / self.total
+        return 100 * sum(tokens(value) + 1 for value in self.values) / self.total
 
     def score(self, after: Sequence[Message]) -> Scores:
         """What is left in a shorter list."""
         text = all_text(list(after))
-        lines = lines_of(after)
+        lines = expanded(text)  # of everything: some programs put results elsewhere
         every = View("\n".join([text, *(line.text for line in lines)]))
         planted = sum(every.has(one["value"]) for one in self.needles)
-        bare = {value for value in self.natural if every.has(value)}
-        strict = self.homes.shown(lines, self.natural)
+        bare = {value for value in self.values if every.has(value)}
+        strict = self.homes.shown(lines, self.values)
         unseen = bare - strict  # by a scorer's pattern: a neighbour may have grown the match
         strict |= {value for value in unseen if any(value in one.text and self.homes.fits(one, value) for one in lines)}
         cut, invented = self.source.strangers(specifics(text))
         return Scores(
             100 * (1 - count(after) / self.total),
             share(planted, len(self.needles)),
-            share(len(strict), len(self.natural)),
-            share(len(bare | strict), len(self.natural)),
+            self._mean(strict),
+            self._mean(bare | strict),
             cut,
             invented,
         )
+
+    def _mean(self, shown: set[str]) -> float:
+        """Over the classes with enough values, per cent."""
+        every = [share(len(own & shown), len(own)) for own in self.natural.values() if len(own) >= LEAST]
+        return sum(every) / len(every) if every else 100.0
 
     def floor(self, name: str, saved: float) -> list[Message]:
         """The session with a floor's views in the place of old results, at about this saving."""
@@ -116,11 +128,6 @@ class Session:
         texts = [self.results[one] for one in self.old]
         views = in_batches(floors()[name], texts, [int(left * tokens(text)) for text in texts])
         return replaced(self.messages, dict(zip(self.old, views, strict=True)))
-
-
-def lines_of(messages: Sequence[Message]) -> list[Line]:
-    """Of all results, expanded."""
-    return [line for part in results_of(list(messages)).values() for line in expanded(part)]
 
 
 def count(messages: Sequence[Message]) -> int:
