@@ -36,8 +36,8 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _CARRIED = 20.0
 """Gain of a specific that other digests left to what this one replaces (D9): before anything else."""
-_OUTCOME = 160
-"""Characters of an outcome line that are shown at every budget: 15 to 25 tokens for most (D17)."""
+_OUTCOME, _BRIEF_OUTCOME = 120, 72
+"""Characters of a line that says how it went that are shown at every budget, and at a tight one: 15 to 25 tokens."""
 _SHAPE = 100
 """Characters of what a pointer says that it held."""
 _FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
@@ -174,6 +174,7 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
+            outcome=_BRIEF_OUTCOME if self._brief else _OUTCOME,
             outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
         )
         item.encode(source)

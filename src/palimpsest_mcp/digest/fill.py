@@ -58,6 +58,8 @@ class Item:
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
     names: dict[str, int] = field(default_factory=dict[str, int])
     """What may stand alone, best first, by its number in the batch, among those of the specifics."""
+    outcome: int = 120
+    """Characters that are left of a line that says how it went."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
@@ -95,7 +97,7 @@ class Item:
             for n in self.free
             if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition")
         ]
-        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
+        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         said = set[str]()
         for number, unit in enumerate(self.units):
@@ -279,7 +281,7 @@ class Filling:
             cost += self._opening(block) / min(_SHARED, block.total)
         for n in item.above(unit):
             cost += (self._count(item.records[n].text) + 1) / (1 + _SHARED / 2)
-        return self._gain(item, unit, item.alike[unit.block] if unit.block >= 0 else 0) / max(1, cost)
+        return self._gain(item, unit, _step(item.alike[unit.block]) if unit.block >= 0 else 0) / max(1, cost)
 
     def _gain(self, item: Item, unit: Unit, alike: int) -> float:
         """What a unit is worth beside what is shown, so many of its like among it."""
@@ -461,3 +463,9 @@ def _runs(texts: Sequence[str]) -> list[str]:
         else:
             found.append([text])
     return [one[0] if len(one) == 1 else " ".join(one) if len(one) == 2 else f"{one[0]}–{one[-1]}" for one in found]
+
+
+def _step(alike: int) -> int:
+    """The power of two below a count: each of many rows that are alike is looked at again only when twice as many are
+    shown, so that a fill stays linear."""
+    return 1 << alike.bit_length() >> 1
