@@ -250,7 +250,8 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
     best = _outcomes(lines, is_error=is_error, verb=verb, source=source)
     for number in best:
         long = len(lines[number].record.text) > _WHOLE and any(words.found(lines[number].seen) for _, words in _CLAIMS)
-        _raise(reading.records[number], "claim" if long else "outcome", 4.0)
+        plainly = _has_cue(lines[number]) or reading.records[number].worth >= 4.0
+        _raise(reading.records[number], "claim" if long else "outcome", 4.0 if plainly else 3.0)
     _mark_errors(lines, source=source)
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)

@@ -36,8 +36,12 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _CARRIED = 20.0
 """Gain of a specific that other digests left to what this one replaces (D9): before anything else."""
-_OUTCOME, _BRIEF_OUTCOME = 120, 72
+_OUTCOME, _BRIEF_OUTCOME = 140, 72
 """Characters of a line that says how it went that are shown at every budget, and at a tight one: 15 to 25 tokens."""
+_PLAINLY = 4.0
+"""Worth of a line that says in so many words how it went."""
+_FEW_RECORDS = 3
+"""Records of a result of which any one says what it was."""
 _SHAPE = 100
 """Characters of what a pointer says that it held."""
 _FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
@@ -115,6 +119,10 @@ class Attempt:
             item.clear()
             item.taken.update(item.forced)
         draft = self._drafted()
+        if draft.tokens > request.most_tokens:  # so many results that not even how they went fits (D20 before D17)
+            for item in self._items:
+                item.clear()
+            draft = self._drafted()
         if draft.tokens > request.most_tokens:
             raise DigestRefused(
                 f"Even a pointer for so many items is longer than the {request.most_tokens:,} tokens that a digest may "
@@ -167,6 +175,10 @@ class Attempt:
             if twin < 0 or fresh[record.text] > 0:
                 free.append(n)
                 fresh[record.text] -= 1
+        if (
+            self._brief and len(records) > _FEW_RECORDS
+        ):  # a last line that only may mean something has no place where little fits
+            outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
         item = Item(
             records=records,
             free=free,
@@ -174,7 +186,7 @@ class Attempt:
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcome=_BRIEF_OUTCOME if self._brief else _OUTCOME,
+            outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
             outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
         )
         item.encode(source)
@@ -233,16 +245,12 @@ class Attempt:
         but outcomes fits."""
         request = self._request
         filling = Filling(self._items, frozenset(self._shared.holders), self._count)
-        for item in self._items:
-            item.clear()
-            item.taken.update(item.forced)
-        self._shapes = False
-        empty = self._drafted()
-        self._shapes = True
-        filling.fill(0)
-        fixed = empty.tokens - filling.spent
-        room = request.budget_tokens - fixed
-        if room <= filling.spent:
+        fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent and request.carried:  # what others rely on comes first (D9)
+            for item in self._items:
+                item.forced = ()
+            fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent:
             return None
         draft = self._fitted(filling, request.budget_tokens, fixed)
         draft = self._with_fewer_columns(filling, draft, fixed)
@@ -256,6 +264,14 @@ class Attempt:
         if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
             return None
         return draft
+
+    def _fixed(self, filling: Filling) -> int:
+        """Tokens of a digest that shows only what is forced, without that; `filling.spent` are those of it."""
+        filling.fill(0)
+        self._shapes = False
+        empty = self._drafted()
+        self._shapes = True
+        return empty.tokens - filling.spent
 
     def _in_view(self, draft: Draft) -> float:
         """Share of the batch's specifics in view, each by what showing it is worth."""

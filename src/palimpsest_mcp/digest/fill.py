@@ -128,6 +128,8 @@ class Item:
             self.values[number] = gain
         for (_, text), number in specs.items():
             if text in self.names:
+                same = self.names[text]
+                self.values[same] = max(self.values[same], self.values[number])
                 self.values[number] = 0.0
         self._add_names()
         self.rates = []
