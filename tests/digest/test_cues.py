@@ -90,9 +90,41 @@ def test_an_exit_code_of_nothing_stands_with_the_last_line() -> None:
 def test_a_file_that_was_read_did_not_fail_because_its_code_speaks_of_errors(verb: str) -> None:
     code = "def run():\n    try:\n        go()\n    except OSError as error:\n        log.error('failed: denied')"
     source = reading(f"import os\n\n{code}\n    # Errors are told to nobody\n    status = 'failed'\n    return None")
-    assert mark(source, verb=verb) == []
+    assert [source.records[number].text for number in mark(source, verb=verb)] == ["log.error('failed: denied')"]
     assert {one.kind for one in source.records} <= {"line", "claim"}
     assert source.records[5].worth > source.records[3].worth, "a message is asked for more than its neighbours"
+
+
+@pytest.mark.parametrize(
+    ("code", "failing"),
+    [
+        ("catch (error) {\nthrow new Error(`Theme not found: ${name}`);\nisError: true,", 1),
+        ('setTimeout(() => {\n? "Operation aborted"\n// Ignore errors here\nx = 1;', 1),
+        ('x = 1;\n<div class="c">Subagent not found</div>\nisError: boolean;\ny = f(x);', 1),
+        ("const a = 1;\nisError: message.isError,\nconst b = 2;\nconst c = 3;", 1),
+    ],
+)
+def test_of_code_the_line_that_says_in_words_how_it_fails_is_told(code: str, failing: int) -> None:
+    source = reading(f"export class A {{\nimport a from b;\n{code}")
+    source.records[0].kind = "definition"
+    assert mark(source, verb="read a.ts")[0] == failing + 2
+    assert source.records[failing + 2].kind == "line", "nothing failed"
+
+
+def test_a_remark_beside_code_is_worth_less_than_its_definitions() -> None:
+    source = reading("def run():\n# We must never call it twice\nreturn f(x)\nx = g(y)")
+    source.records[0].kind, source.records[0].worth = "definition", 2.0
+    mark(source, verb="read a.py")
+    assert source.records[1].kind == "claim"
+    assert source.records[1].worth < source.records[0].worth
+
+
+def test_a_line_that_a_text_repeats_is_worth_little_again() -> None:
+    warned = "warning: using single-quoted strings is deprecated here"
+    build = reading(f"{warned}\na.ex:1\n{warned}\nb.ex:2\n{warned}")
+    mark(build)
+    first, *again = [one.worth for one in build.records if one.text == warned]
+    assert all(10 * worth <= first for worth in again)
 
 
 def test_a_log_that_was_read_still_tells_its_totals() -> None:

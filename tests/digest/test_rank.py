@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.rank import NAME, Need
+from palimpsest_mcp.digest.rank import Need, names_typed
 from palimpsest_mcp.digest.records import Record
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.text.specifics.classes import CLASSES
@@ -69,7 +69,8 @@ def test_paths_files_handles_and_ids_with_letters_are_names() -> None:
 
 def test_a_name_that_is_in_view_or_that_a_specific_calls_a_number_is_left_out() -> None:
     need = Need("code", in_view={"read_all"})
-    assert need.names(["read_all x_12345 write_all"], [Specific("number", "x_12345")]) == [("write_all", NAME)]
+    found = need.names(["read_all x_12345 write_all"], [Specific("number", "x_12345")])
+    assert [name for name, _ in found] == ["write_all"]
 
 
 @given(TEXT)
@@ -79,14 +80,29 @@ def test_each_name_is_a_whole_token_of_a_line(lines: list[str]) -> None:
         assert any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for line in lines)
 
 
-def test_a_record_is_worth_more_by_its_kind_when_rare_and_when_asked_for() -> None:
+def test_a_record_is_worth_more_by_its_kind_and_when_asked_for() -> None:
     need, asked = Need("log"), Need("log", ["why does the worker restart?"])
     line, error = Record("worker 3 restart"), Record("worker 3 restart", "error")
-    assert need.gain(error, 0, 1) > need.gain(line, 0, 1) > need.gain(line, 0, 900)
-    assert asked.gain(line, 0, 900) > need.gain(line, 0, 900)
+    assert sum(need.told(error)) > sum(need.told(line))
+    assert sum(asked.told(line)) > sum(need.told(line))
 
 
 def test_an_outcome_outranks_a_line_that_repeats_the_request() -> None:
     need = Need("tests", ["the worker of the queue should restart after a crash"])
     line = "the worker of the queue should restart after a crash"
-    assert need.gain(Record("2 failed", "outcome"), 0, 1) > need.gain(Record(line), 0, 1)
+    assert sum(need.told(Record("2 failed", "outcome"))) > sum(need.told(Record(line)))
+
+
+def test_names_are_asked_for_as_they_were_typed_and_common_words_not_at_all() -> None:
+    need = Need("code", ["src/retry.py", "backoff", "please"])
+
+    def asked(line: str) -> float:
+        return need.told(Record(line))[1]
+
+    assert asked("in src/retry.py at 4") > 0 and asked("the Backoff is lost") > 0
+    assert asked("please retry py src") == 0
+
+
+@given(st.text(alphabet="ab1_/.@-$ :\n", max_size=80))
+def test_a_name_that_was_typed_stands_whole_in_its_text(text: str) -> None:
+    assert all(name in text for name in names_typed(text))

@@ -160,3 +160,9 @@ def test_every_record_is_a_whole_line_under_an_earlier_one(lines: list[str]) -> 
     assert [r.text for r in records] == [lines[r.at].strip() for r in records]
     assert all(r.under < i for i, r in enumerate(records))
     assert all(start <= code.claims(lines, start) <= len(lines) for start in range(len(lines)))
+
+
+def test_tags_that_stand_alone_are_noise_and_what_they_hold_is_not() -> None:
+    page = ["def render(assigns) do", '  ~H"""', "  <td>", "    <.badge kind={@kind} />", "  </td>", '  """', "end"]
+    worth = {one.text: one.worth for one in code.read(page).records}
+    assert worth["<td>"] == worth["</td>"] == 0 < worth["<.badge kind={@kind} />"]

@@ -61,7 +61,7 @@ def test_every_line_of_toml_and_ini_stands_under_its_own_section(tree: dict[str,
         for line in ["", f"[{name}]", *(f'{k}{sign}"{v}"' for k, v in leaves.items())]
     ]
     records = _read(lines[1:], _CONFIG)
-    found = [(records[each.under].text, each.text) for each in records if each.kind == "line"]
+    found = [(records[each.under].text, each.text) for each in records if each.kind == "field"]
     assert found == [(f"[{name}]", f'{k}{sign}"{v}"') for name, leaves in tree.items() for k, v in leaves.items()]
 
 
@@ -82,7 +82,7 @@ def test_a_list_that_never_closes_ends_at_the_next_key() -> None:
 
 def test_the_lines_of_a_block_are_no_keys_and_its_marks_no_comments() -> None:
     records = _read(["name: x", "run: |", "  key: value", "  # echo", "kind: y"])
-    assert [(each.under, each.worth) for each in records] == [(-1, 1.0), (-1, 1.0), (1, 1.0), (1, 1.0), (-1, 1.0)]
+    assert [(each.under, each.worth) for each in records] == [(-1, 2.0), (-1, 1.0), (1, 1.0), (1, 1.0), (-1, 2.0)]
 
 
 def test_front_matter_ends_where_its_page_begins() -> None:

@@ -92,3 +92,8 @@ def test_a_script_without_blanks_a_long_address_and_a_sentence_are_no_noise(line
 def test_the_verdict_of_a_tool_is_an_outcome() -> None:
     assert read("Successfully replaced text in a.ts.")[0].kind == "outcome"
     assert read("Error executing query: Unknown column 'id'")[0].kind == "error"
+
+
+def test_a_fence_with_nothing_below_it_closes_a_block_that_another_reader_has_read() -> None:
+    records = read("```\n\n## After the code\nIt goes on.\n\n```typescript")
+    assert [(one.kind, one.under) for one in records[:3]] == [("noise", -1), ("heading", -1), ("line", 1)]

@@ -18,8 +18,8 @@ SEPARATORS = "|¦‖"
 """Between cells: the first that none of them holds."""
 _LONG = 400
 """Characters from which a line or a cell is cut."""
-_CUT_LINE, _CUT_CELL, _CUT_OUTCOME = 240, 160, 120
-"""Characters that are left of a line, of a cell, and of an outcome, which is shown at every budget (15 to 25 tokens)."""
+_CUT_LINE, _CUT_CELL = 240, 160
+"""Characters that are left of a line, and of a cell."""
 CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
@@ -78,13 +78,19 @@ class Block(msgspec.Struct):
 
 
 def encoded(
-    reading: Reading, free: Sequence[int], alike: Sequence[int], narrow: dict[int, tuple[int, ...]] | None = None
+    reading: Reading,
+    free: Sequence[int],
+    alike: Sequence[int],
+    narrow: dict[int, tuple[int, ...]] | None = None,
+    *,
+    outcome: int = _LONG,
 ) -> tuple[list[Unit], list[Block]]:
     """Everything that can be chosen, in source order.
 
     Args:
         free: the records that may be.
         alike: those of them that may be rows of a template.
+        outcome: characters that are left of a line that says how it went.
         narrow: table -> its columns that are shown, where not all of them are.
     """
     units: list[Unit] = []
@@ -100,7 +106,7 @@ def encoded(
     covered = {n for template in templates for one, _ in template.rows for n in one}
     for template in templates:
         _add_template(template, units, blocks)
-    units += [_line(reading.records[n], n) for n in free if n not in covered]
+    units += [_line(reading.records[n], n, outcome) for n in free if n not in covered]
     return sorted(units, key=lambda unit: unit.records[0]), blocks
 
 
@@ -154,9 +160,9 @@ def _cell(text: str) -> str:
     return text if len(text) <= _LONG else f"{_piece(text, _CUT_CELL)} {CUT}"
 
 
-def _line(record: Record, number: int) -> Unit:
+def _line(record: Record, number: int, outcome: int) -> Unit:
     text = record.text
-    most, kept = (_CUT_OUTCOME, _CUT_OUTCOME) if record.kind == "outcome" else (_LONG, _CUT_LINE)
+    most, kept = (outcome, outcome) if record.kind == "outcome" else (_LONG, _CUT_LINE)
     if len(text) <= most or record.kind == "claim":
         return Unit((number,), text)
     return Unit((number,), f"{_piece(text, kept)} {CUT}", cut=True)

@@ -25,6 +25,8 @@ _OFTEN = 5
 """A line whose shape occurs more often belongs to a log or a table: it is not how the whole went."""
 _REPEATED = 40
 """What its score loses then."""
+_WHOLE = 120
+"""Characters from which an outcome may be cut; one that denies or excepts is a claim then, and those stay whole."""
 _ENDS = 4
 """Verdicts stand among the first or last lines of what a program prints."""
 _CLAIM_SHARE = 0.25
@@ -137,6 +139,7 @@ _SPEAKS = frozenset({"line", "error", "claim", "heading"})
 """Kinds of which one may be the last word: a field of data says how it went only where its name says so."""
 _ONCE = frozenset({"line", "error", "claim", "heading", "frame"})
 """The same words again say nothing new."""
+_LISTED = frozenset({"row", "entry", "noise"})
 _NO_CLAIM = frozenset({"row", "entry", "frame", "noise", "outcome", "error"})
 _CODE_KIND = frozenset({"definition", "change", "hit"})
 
@@ -208,6 +211,8 @@ _MOVED = _any(
     r"|\[(?:new|rejected|remote rejected|up to date|deleted)[^\]]{0,20}\]) +\S+ +-> ",
 )
 """A commit that was made, a branch that was pushed or refused."""
+_PLANNED = re.compile(r"# \S{1,200} (?:will|must) be ")
+"""What Terraform is about to do to a thing."""
 _ONLY_WARNED = re.compile(r"^\W*(?:found )?\d+ warnings?\b(?!.*(?:error|fail|pass))")
 _ANNOUNCED = re.compile(r"\W{0,4}[^\W\d]+(?: [^\W\d]+)?\W{0,3}[:：]")
 """`Conclusion:`, `Root cause:`"""
@@ -236,14 +241,17 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
             empty: not known.
 
     Returns:
-        Numbers of the records that say how it went, the best first, at most three; of a file that was read, and of code,
-        the one line that tells how it fails, if there is one: its kind stays what it is.
+        Numbers of the records that say how it went, the best first, at most three. Of a file that was read, and of
+        code, the line that tells best how it fails, and one more where that says it in words of its own; their kind
+        stays what it is.
     """
     lines = [_look(record) for record in reading.records]
     source = _is_source(lines)
     best = _outcomes(lines, is_error=is_error, verb=verb, source=source)
     for number in best:
-        _raise(reading.records[number], "outcome", 4.0)
+        long = len(lines[number].record.text) > _WHOLE and any(words.found(lines[number].seen) for _, words in _CLAIMS)
+        plainly = _has_cue(lines[number]) or reading.records[number].worth >= 4.0
+        _raise(reading.records[number], "claim" if long else "outcome", 4.0 if plainly else 3.0)
     _mark_errors(lines, source=source)
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)
@@ -368,6 +376,7 @@ def _has_cue(line: _Line) -> bool:
         or line.record.kind in ("outcome", "error")
         or seen.low[:1] == "["
         or " -> " in seen.low
+        or seen.low.startswith("plan: ")
         or not _PROGRAMS["speak"].isdisjoint(seen.known)
         or not _DECISION.alone.isdisjoint(seen.known)
     )
@@ -471,7 +480,7 @@ _FILLED = re.compile(r"[$#]?\{[^{}]{0,80}\}")
 _NO_WORDS = re.compile(r"[(){}=;<>]")
 _HANDLES = re.compile(r"(?i)error|exception|timeout|\bfailed\b|refused|denied")
 _FAILS = re.compile(
-    r"(?i)^\W*(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
+    r"(?i)^\**\(?(?:[a-z]\w*(?:error|exception)|error)\b|\berror: |\bfail(?:ed)?\b|time(?:d )?out|refused|denied"
     r"|not found\b|no such file|syntax error|is not (?:installed|supported|allowed|available)"
 )
 """Words that programs and people use for a failure, alike in all of them."""
@@ -485,7 +494,7 @@ def _failing(lines: Sequence[_Line], *, source: bool) -> list[int]:
     best, name = (0.0, False, 0, -1), (-_NAME_CHARS - 1, -1)
     for number, line in enumerate(lines):
         text = _bare(line.record.text).strip()
-        if len(text) > _MESSAGE_CHARS or line.record.table >= 0 or not (line.failed or _HANDLES.search(text)):
+        if line.record.kind in _LISTED or len(text) > _MESSAGE_CHARS or not (line.failed or _HANDLES.search(text)):
             continue
         known = _FAILS.search(text) is not None
         told = _told_failure(line, text, source=source)
@@ -502,7 +511,7 @@ def _told_failure(line: _Line, text: str, *, source: bool) -> float:
     if _COMMENT.match(text):
         return 0.5 if line.failed and len(line.seen.tokens) > 1 else 0
     if not (source or _is_code(text)):
-        return 0.7 if line.failed and len(line.seen.tokens) > _LABEL else 0
+        return 0.7 if line.failed and text.count(" ") >= _LABEL else 0
     said = [_FILLED.sub("", piece) for piece in _PIECES.split(text)[1:]]
     words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _NO_WORDS.search(piece)]
     if any(len(one.seen.tokens) > 1 for one in words):
@@ -541,6 +550,7 @@ def _mark_errors(lines: Sequence[_Line], *, source: bool) -> None:
 
 
 def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
+    outline = source and any(line.record.kind == "definition" for line in lines)
     judged: set[str] = set()
     plain: list[Record] = []
     announced = False
@@ -548,6 +558,8 @@ def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
         if record.kind in _NO_CLAIM or not seen.tokens:
             continue
         worth = next((worth for worth, words in _CLAIMS if words.found(seen)), 0.0)
+        if _PLANNED.match(record.text):
+            record.worth = max(record.worth, CLAIM_WORTH["firm"])
         is_label = len(seen.tokens) <= _LABEL and not seen.gapless
         if announced:  # under `## Conclusion`
             worth = _CLAIMS[0][0]
@@ -557,7 +569,7 @@ def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
         judged.add(shape)
         if not _is_clause(record, is_source=source):
             continue
-        if source:
+        if outline:
             if worth > CLAIM_WORTH["plain"]:  # in a file the outline says more than a remark beside its code
                 _raise(record, "claim", _REMARK * worth)
         elif worth > CLAIM_WORTH["plain"]:

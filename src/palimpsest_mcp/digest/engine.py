@@ -6,6 +6,7 @@ can show nothing but how it went, a pointer with its outcome and its shape; refu
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from .fill import OUTCOMES, Filling, Item, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
 from .rank import Need
+from .records import Record
 from .source import Source
 
 VERSION = "2"
@@ -34,10 +36,15 @@ _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
 _CARRIED = 20.0
 """Gain of a specific that other digests left to what this one replaces (D9): before anything else."""
-_OUTCOME = 160
-"""Characters of an outcome line that are shown at every budget: 15 to 25 tokens for most (D17)."""
+_OUTCOME, _BRIEF_OUTCOME = 140, 72
+"""Characters of a line that says how it went that are shown at every budget, and at a tight one: 15 to 25 tokens."""
+_PLAINLY = 4.0
+"""Worth of a line that says in so many words how it went."""
+_FEW_RECORDS = 3
+"""Records of a result of which any one says what it was."""
 _SHAPE = 100
 """Characters of what a pointer says that it held."""
+_FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
 _SAME, _LEAST_SAME = 0.8, 5
@@ -64,6 +71,8 @@ class Draft:
 class Attempt:
     """Everything about one request; `run` gives the digest."""
 
+    _shapes = True
+    """Whether notes say what is not shown; not while it is counted what a digest takes beside that."""
     _prose_tokens = 0
     """Taken by somebody else's wording (`prose.py`)."""
 
@@ -110,6 +119,10 @@ class Attempt:
             item.clear()
             item.taken.update(item.forced)
         draft = self._drafted()
+        if draft.tokens > request.most_tokens:  # so many results that not even how they went fits (D20 before D17)
+            for item in self._items:
+                item.clear()
+            draft = self._drafted()
         if draft.tokens > request.most_tokens:
             raise DigestRefused(
                 f"Even a pointer for so many items is longer than the {request.most_tokens:,} tokens that a digest may "
@@ -128,21 +141,26 @@ class Attempt:
 
     def _twin(self, number: int) -> int:
         """The earlier result of the batch that has nearly all lines of this one; -1: none."""
-        own = [line for line in map(str.strip, self._sources[number].lines) if line]
-        if len(own) < _LEAST_SAME:
+        own = self._own(number)
+        if own.total() < _LEAST_SAME:
             return -1
         for other in range(number):
-            lines = {line.strip() for line in self._sources[other].lines}
-            if sum(line in lines for line in own) >= _SAME * len(own):
+            lines = self._own(other)
+            if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
                 return other
         return -1
+
+    def _own(self, number: int) -> Counter[str]:
+        """Its lines, and how often each stands there."""
+        return Counter(line for line in map(str.strip, self._sources[number].lines) if line)
 
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
         one = request.sources[number]
         records = source.reading.records
-        outcomes = mark(source.reading, is_error=one.is_error, verb=one.action.verb if one.action else "")
+        verb = f"{one.action.verb} {one.action.target}" if one.action else ""
+        outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
         facts, numbers = self._facts[number], self._shared.numbers[number]
         need = Need(source.form, one.focus, self._user, in_view=self._named)
         values = {
@@ -151,19 +169,30 @@ class Attempt:
         }
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
-        same = {line.strip() for line in self._sources[twin].lines} if twin >= 0 else frozenset[str]()
+        fresh = self._own(number) - self._own(twin) if twin >= 0 else Counter[str]()
+        free: list[int] = []
+        for n, record in enumerate(records):
+            if twin < 0 or fresh[record.text] > 0:
+                free.append(n)
+                fresh[record.text] -= 1
+        if (
+            self._brief and len(records) > _FEW_RECORDS
+        ):  # a last line that only may mean something has no place where little fits
+            outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
         item = Item(
             records=records,
-            free=[n for n, record in enumerate(records) if record.text not in same],
+            free=free,
             need=need,
             values=values,
             specs=self._specs_in([record.cells or (record.text,) for record in records], known),
             twin=twin,
-            outcomes=frozenset(outcomes[: 1 if self._brief else OUTCOMES]),
+            outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
+            outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
         )
         item.encode(source)
-        if twin < 0:  # what stands in a row has its owner beside it there
-            alone = [records[unit.records[0]].text for unit in item.units if unit.block < 0]
+        if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
+            chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
+            alone = [_values(records[n]) for n in chosen]
             item.name(need.names(alone, facts.specs), self._name_numbers, known)
         return item
 
@@ -216,14 +245,12 @@ class Attempt:
         but outcomes fits."""
         request = self._request
         filling = Filling(self._items, frozenset(self._shared.holders), self._count)
-        for item in self._items:
-            item.clear()
-            item.taken.update(item.forced)
-        empty = self._drafted()
-        filling.fill(0)
-        fixed = empty.tokens - filling.spent
-        room = request.budget_tokens - fixed
-        if room <= filling.spent:
+        fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent and request.carried:  # what others rely on comes first (D9)
+            for item in self._items:
+                item.forced = ()
+            fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent:
             return None
         draft = self._fitted(filling, request.budget_tokens, fixed)
         draft = self._with_fewer_columns(filling, draft, fixed)
@@ -237,6 +264,14 @@ class Attempt:
         if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
             return None
         return draft
+
+    def _fixed(self, filling: Filling) -> int:
+        """Tokens of a digest that shows only what is forced, without that; `filling.spent` are those of it."""
+        filling.fill(0)
+        self._shapes = False
+        empty = self._drafted()
+        self._shapes = True
+        return empty.tokens - filling.spent
 
     def _in_view(self, draft: Draft) -> float:
         """Share of the batch's specifics in view, each by what showing it is worth."""
@@ -394,7 +429,7 @@ class Attempt:
             return []
         brief = self._brief
         lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        shape = self._shape(item) if bare and not brief else ""
+        shape = self._shape(item) if bare and self._shapes and not brief else ""
         note = item_note(source, number + 1, lines, brief=brief, shape=shape)
         return [DigestLine("note", note)]
 
@@ -442,6 +477,11 @@ class Attempt:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
+
+
+def _values(record: Record) -> str:
+    """What may stand alone of a record: of fields the values, never the names of them."""
+    return _FIELD_NAME.sub(" ", record.text) if record.kind == "field" else record.text
 
 
 def _limited(request: DigestRequest) -> DigestRequest:

@@ -32,7 +32,7 @@ _NAMES = 4
 """Tokens of `[names]` with its line break."""
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
-_NO_TEMPLATES = frozenset({"code"})
+_NO_TEMPLATES = frozenset({"code", "web_results"})
 """Forms in which lines that are alike are an accident, but for definitions."""
 _DEEP = 6
 """Headings above a line, at most."""
@@ -58,6 +58,8 @@ class Item:
     """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
     names: dict[str, int] = field(default_factory=dict[str, int])
     """What may stand alone, best first, by its number in the batch, among those of the specifics."""
+    outcome: int = 120
+    """Characters that are left of a line that says how it went."""
     outcomes: frozenset[int] = frozenset()
     """Records that say how it went, and are shown at every budget (D17)."""
     twin: int = -1
@@ -90,10 +92,18 @@ class Item:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
         self.parents = frozenset(record.under for record in self.records)
-        alike = [n for n in self.free if source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition"]
-        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow)
+        alike = [
+            n
+            for n in self.free
+            if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or self.records[n].kind == "definition")
+        ]
+        self.units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
-        for unit in self.units:
+        said = set[str]()
+        for number, unit in enumerate(self.units):
+            if unit.block < 0 and unit.text in said and number not in self.forced:
+                continue  # the same line again says nothing
+            said.add(unit.text)
             size = len(unit.text) // len(unit.records)
             told = [self.need.told(self.records[n], size) for n in unit.records]
             says = any(_SAYS.search(self.records[n].text) for n in unit.records)
@@ -118,6 +128,8 @@ class Item:
             self.values[number] = gain
         for (_, text), number in specs.items():
             if text in self.names:
+                same = self.names[text]
+                self.values[same] = max(self.values[same], self.values[number])
                 self.values[number] = 0.0
         self._add_names()
         self.rates = []
@@ -271,7 +283,7 @@ class Filling:
             cost += self._opening(block) / min(_SHARED, block.total)
         for n in item.above(unit):
             cost += (self._count(item.records[n].text) + 1) / (1 + _SHARED / 2)
-        return self._gain(item, unit, item.alike[unit.block] if unit.block >= 0 else 0) / max(1, cost)
+        return self._gain(item, unit, _step(item.alike[unit.block]) if unit.block >= 0 else 0) / max(1, cost)
 
     def _gain(self, item: Item, unit: Unit, alike: int) -> float:
         """What a unit is worth beside what is shown, so many of its like among it."""
@@ -453,3 +465,9 @@ def _runs(texts: Sequence[str]) -> list[str]:
         else:
             found.append([text])
     return [one[0] if len(one) == 1 else " ".join(one) if len(one) == 2 else f"{one[0]}–{one[-1]}" for one in found]
+
+
+def _step(alike: int) -> int:
+    """The power of two below a count: each of many rows that are alike is looked at again only when twice as many are
+    shown, so that a fill stays linear."""
+    return 1 << alike.bit_length() >> 1

@@ -41,7 +41,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     some = sorted(counts.records.items(), key=lambda one: (one[0] == "line", -one[1].total, one[0]))[:_NOUNS]
     parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
     if not brief or not parts:
-        parts.append(f"{counts.shown:,} of {counts.total:,} specifics")
+        parts.append(f"{counts.shown:,} of {counted(counts.total, 'specific')}")
     said.append(f"shows {', '.join(parts)}")
     for holder, n in sorted(counts.holders.items(), key=lambda one: (-one[1], one[0]))[:1]:
         if holder != request.batch_id:
@@ -64,10 +64,11 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
         target = source.action.target if source.action else ""
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
-    facts = [counted(lines, "line") if lines > 1 else counted(source.tokens, "token")]
+    facts = [counted(lines, "line")] if lines > 1 else [] if brief else [counted(source.tokens, "token")]
     facts += ["error"] if source.is_error else []
-    facts += [f"{source.redacted} masked"] if source.redacted else []
-    return f"[{name}: {', '.join(facts)}{f'; {shape}' if shape else ''}]"
+    facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
+    said = f": {', '.join(facts)}" if facts else ""
+    return f"[{name}{said}{f'; {shape}' if shape else ''}]"
 
 
 def prose_note(author: str, lines: int, *, about: str = "") -> str:

@@ -18,6 +18,7 @@ from ..models import text as nouns
 from ..models.items import Span, Specific
 from ..models.records import ClassCount, DigestLine, DigestPart, DigestSource, SpecificCounts
 from ..ports.text import Registry
+from .notation import ALL, BREAK, CUT, ESCAPE, HEAD, LEFT, NAMES, SEPARATORS, SLOT, expanded, number_of, spelled_out
 from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, is_cut, numbers, squeezed
 
 CHECKS = (
@@ -38,18 +39,10 @@ SLACK = 1.05
 PROSE_SHARE = 0.4
 """Of the budget, at most, for a model's wording (D10)."""
 _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of its source"
-_SEPARATORS = "|¦‖"
 BEFORE = "extractive/1"
 """The digester of the notation of before."""
-_ESCAPE, _CUT, _BREAK = "» ", "…", " ⏎ "
-_HEAD = re.compile(r"\[([0-9,]{1,12}) of ([0-9,]{1,12}) ([^\]·\n]{1,60})\](?: (.*))?")
-_ALL = re.compile(r"\[all ([0-9,]{1,12}) [^\]]{1,60}\] (.*)")
-_LEFT = re.compile(r"\[columns left out: (.*)\]")
 _NUMBERED = re.compile(r"column ([0-9]{1,5})")
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|item ([0-9]{1,6}) but:)\]")
-_NAMES = "[names] "
-_SLOT = re.compile(r"<([0-9]{1,3})>")
-_RUN = re.compile(r"([0-9]{1,18})–([0-9]{1,18})")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _NOTE = re.compile(
     r"\[(?:[^\n]* · )?all of it: restore_batch \S+ \S+\]|\[item \d[^\n]*\](?<!but:\])|" + _PROSE_NOTE.pattern
@@ -140,13 +133,13 @@ class _Proof:
             rule = prose_violation([self._facts], [text], self._facts.registry)
         elif kind == "note" and _NOTE.fullmatch(text):
             rule = ""
-        elif head := _HEAD.fullmatch(text):
+        elif head := HEAD.fullmatch(text):
             return self._block(lines, at, head)
         elif equal := _EQUAL.fullmatch(text):
             rule = self._equal(at, equal)
-        elif text.startswith(_NAMES):
-            rule = self._names(text.removeprefix(_NAMES))
-        elif kind == "note" or _ALL.fullmatch(text) or _LEFT.fullmatch(text) or _NOTE.fullmatch(text):
+        elif text.startswith(NAMES):
+            rule = self._names(text.removeprefix(NAMES))
+        elif kind == "note" or ALL.fullmatch(text) or LEFT.fullmatch(text) or _NOTE.fullmatch(text):
             rule = "note: not one of ours where it stands"
         else:
             rule = self._quote(text)
@@ -167,21 +160,21 @@ class _Proof:
     def _quote(self, text: str) -> str:
         """The rule that a line breaks which is no row; empty where it is a whole line, sentence or piece."""
         facts = self._facts
-        bare = text.removeprefix(_ESCAPE).strip()
+        bare = text.removeprefix(ESCAPE).strip()
         places = facts.whole.get(bare)
-        if places is None and (bare in facts.page.texts or (bare[:1] != _CUT != bare[-1:] and facts.sentence(bare))):
+        if places is None and (bare in facts.page.texts or (bare[:1] != CUT != bare[-1:] and facts.sentence(bare))):
             places = []
         if places is not None and not text[:1].isspace():
             self._show(facts.view.get(bare, bare))
             if self._but is not None:
                 self._but[1].discard(bare)
             return self._heading(bare, places)
-        if bare and _CUT in (bare[0], bare[-1]) and not text[:1].isspace():
+        if bare and CUT in (bare[0], bare[-1]) and not text[:1].isspace():
             return self._piece(bare)
         return _UNKNOWN
 
     def _piece(self, text: str) -> str:
-        piece = text.strip(f"{_CUT} ")
+        piece = text.strip(f"{CUT} ")
         cut = self._facts.piece(piece)
         if cut is None or self._invents(piece):
             return "invented: a piece that its source does not have between two gaps"
@@ -231,7 +224,7 @@ class _Proof:
         starts = [0, *(found.end() for found in re.finditer(": ", text))][:4]
         for start in starts:
             path = text[: max(0, start - 2)]
-            for separator in _SEPARATORS:
+            for separator in SEPARATORS:
                 pairs = [part.partition("=") for part in text[start:].split(separator)]
                 if len(pairs) > 1 and not all(sign for _, sign, _ in pairs):
                     continue
@@ -314,10 +307,10 @@ class _Proof:
         while (
             end < len(lines)
             and lines[end].kind != "prose"
-            and (lines[end].text[:1] == " " or _ALL.fullmatch(lines[end].text) or _LEFT.fullmatch(lines[end].text))
+            and (lines[end].text[:1] == " " or ALL.fullmatch(lines[end].text) or LEFT.fullmatch(lines[end].text))
         ):
             end += 1
-        said, total = _int(head[1]), _int(head[2])
+        said, total = number_of(head[1]), number_of(head[2])
         rows = [(n, lines[n].text[1:]) for n in range(at + 1, end) if lines[n].text[:1] == " "]
         rest = head[4] or ""
         if head[3] == "like":
@@ -351,7 +344,7 @@ class _Proof:
         return rows
 
     def _template(self, at: int, text: str, rows: Sequence[tuple[int, str]], total: int) -> int:
-        slots = [int(slot) for slot in _SLOT.findall(text)]
+        slots = [int(slot) for slot in SLOT.findall(text)]
         if not slots or min(slots) < 1:
             self._bad(at, "template: without slots")
             return 0
@@ -361,13 +354,13 @@ class _Proof:
         decoded: list[_Decoded] = []
         listed = 0
         for n, row in rows:
-            splits = [row.split(one) for one in _SEPARATORS] if width > 1 else [[row]]
+            splits = [row.split(one) for one in SEPARATORS] if width > 1 else [[row]]
             places = next((one for values in splits if (one := self._expanded(text, values, width)) is not None), None)
             if places is None and (above := self._facts.whole.get(row.strip())) is not None:
                 decoded.append((n, row.strip(), above))
                 continue
             if places is None and width == 1 and (" " in row or "–" in row):
-                for value in _listed(row):
+                for value in spelled_out(row):
                     if self._expanded(text, [value], 1) is None:
                         self._bad(n, "rows: one that expands to no line of its source")
                         break
@@ -383,7 +376,7 @@ class _Proof:
         facts = self._facts
         if len(values) != width:
             return None
-        lines = tuple(squeezed(_SLOT.sub(lambda slot: values[int(slot[1]) - 1], one)) for one in text.split(_BREAK))
+        lines = tuple(squeezed(SLOT.sub(lambda slot: values[int(slot[1]) - 1], one)) for one in text.split(BREAK))
         places = facts.run(lines)
         if places is None:
             joined = " ".join(lines)
@@ -398,15 +391,15 @@ class _Proof:
         self, at: int, head: str, notes: Sequence[tuple[int, str]], rows: Sequence[tuple[int, str]], total: int
     ) -> int:
         """Rows of cells: each stands in one record, under these columns (D7)."""
-        readings = [self._rows_under(one, head, notes, rows, total) for one in _SEPARATORS]
+        readings = [self._rows_under(one, head, notes, rows, total) for one in SEPARATORS]
         best = min(readings, key=lambda one: len(one.bad))
         for n, rule in best.bad.items():
             self._bad(n, rule)
         if total > best.records:
             self._bad(at, "count: more rows than its source has")
         for text in best.shown:
-            for part in text.removesuffix(_CUT).split("⏎"):
-                self._show(part.strip(), alone=not text.endswith(_CUT))
+            for part in text.removesuffix(CUT).split("⏎"):
+                self._show(part.strip(), alone=not text.endswith(CUT))
         return self._placed(best.decoded)
 
     def _rows_under(
@@ -423,13 +416,13 @@ class _Proof:
         mentioned = set(columns)
         made = _Table({}, [], [])
         for n, text in notes:
-            if every := _ALL.fullmatch(text):
+            if every := ALL.fullmatch(text):
                 constants |= {
                     name: cell(value) for name, _, value in (one.partition("=") for one in every[2].split(separator))
                 }
-                if _int(every[1]) != total:
+                if number_of(every[1]) != total:
                     made.bad[n] = "count: not so many rows as it says"
-            elif (left := _LEFT.fullmatch(text)) is not None:
+            elif (left := LEFT.fullmatch(text)) is not None:
                 mentioned.update(left[1].split(", "))
         split = {n: tuple(map(cell, row.split(separator))) for n, row in rows}
         bare = [one for one in split.values() if len(one) > 1 or "".join(one) not in facts.whole]
@@ -459,14 +452,14 @@ class _Proof:
                 made.shown += split[n]
         agreeing = sum(len(found) for values, found in known.items() if values[len(columns) :] == fixed)
         if fixed and agreeing < total:
-            made.bad |= {n: "rows: a value that not all of them have" for n, text in notes if _ALL.fullmatch(text)}
+            made.bad |= {n: "rows: a value that not all of them have" for n, text in notes if ALL.fullmatch(text)}
         elif columns:
             made.shown += (*columns, *constants, *fixed)
         return made
 
     def _cut_row(self, values: tuple[str, ...], known: Projection) -> list[Place] | None:
         """The records of a row with cells that are marked as cut: by the others, and by how those begin (D16)."""
-        cut = tuple(n for n, value in enumerate(values) if not value or value.endswith(_CUT))
+        cut = tuple(n for n, value in enumerate(values) if not value or value.endswith(CUT))
         if not cut:
             return None
         key = id(known), cut
@@ -476,7 +469,7 @@ class _Proof:
                 others = tuple(one for n, one in enumerate(whole) if n not in cut)
                 self._uncut[key].setdefault(others, []).append(whole)
         for whole in self._uncut[key].get(tuple(one for n, one in enumerate(values) if n not in cut), [])[:_OFTEN]:
-            heads = [(values[n].removesuffix(_CUT).rstrip(), whole[n].replace("⏎", "\n")) for n in cut]
+            heads = [(values[n].removesuffix(CUT).rstrip(), whole[n].replace("⏎", "\n")) for n in cut]
             if all(_may_be_cut(one.replace("⏎", "\n"), text) for one, text in heads):
                 return known[whole]
         return None
@@ -501,19 +494,6 @@ def _may_be_cut(piece: str, text: str) -> bool:
     if not piece:
         return not text or len(text) > LONG or "\n" in text
     return is_cut(piece, text) and not _TURNS.search(cut_at(text, len(piece)))
-
-
-def _int(text: str) -> int:
-    return int(text.replace(",", "") or 0)
-
-
-def _listed(row: str) -> Iterator[str]:
-    """Values in a line, runs of numbers spelled out one by one as they are asked for."""
-    for word in row.split():
-        if found := _RUN.fullmatch(word):
-            yield from (str(n).zfill(len(found[1])) for n in range(int(found[1]), int(found[2]) + 1))
-        else:
-            yield word
 
 
 def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
@@ -656,14 +636,11 @@ def shown_specifics(facts: Facts, check: PartCheck) -> tuple[Specific, ...]:
 
 
 def shown_in(part: str, registry: Registry) -> Iterator[Specific]:
-    """Specifics of the part's shown lines, each with the key that its own line gives it.
+    """Specifics of what the part shows (`notation.expanded`), each with the key that its own line gives it.
 
     Our notes and somebody else's wording show nothing (D3, D10).
-
-    A cell of a factored table has its column's name in another line and comes without a key here: a later digest then
-    shows the specific once more instead of pointing here, which is the safe side.
     """
-    for line in without_prose(part).split("\n"):
+    for line in expanded(without_prose(part)).split("\n"):
         if not _NOTE.fullmatch(line):
             for span in registry.spans(line):
                 yield Specific(span.cls, span.text, span.key)

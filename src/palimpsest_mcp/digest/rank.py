@@ -39,7 +39,7 @@ WHOLE: Final = 48
 """Characters of a record from which it tells as much as its kind does: a shorter one tells less."""
 COMMON: Final = 0.3
 """How fast a record falls with each further one of its shape: rare before common."""
-FOCUS: Final = 0.5
+FOCUS: Final = 0.25
 """More for a record by each word of the focus in it: somebody asked for it."""
 FOCUS_MOST: Final = 3
 """Words of the focus that count in one record: a line that repeats the whole request is not the answer to it."""
@@ -62,15 +62,17 @@ SHORTEST: Final = 4
 LONGEST: Final = 160
 """Characters of a name: longer ones are minified code and keys."""
 
-COMMON_WORDS: Final = frozenset(
-    """about above after again also always another anything back because been before being below both call called
+_COMMON: Final = """
+    about above after again also always another anything back because been before being below both call called
     change changes check code could data does doing done down each else even every everything file files find first
-    following from give given going good have help here implement into issue just keep know like line lines list look
-    made make many more most much must need needed needs next none nothing only other output over please problem project
-    read repository result results right same section should show some something still such sure take task test tests
-    than that their them then there these they thing things this those through time under until update upon used user
-    using very want well were what when where whether which while will with within without work would write your""".split()
-)
+    following from give given going good have help here implement into issue just keep know like line lines list
+    look made make many more most much must need needed needs next none nothing only other output over please
+    problem project read repository result results right same section should show some something still such sure
+    take task test tests than that their them then there these they thing things this those through time under until
+    update upon used user using very want well were what when where whether which while will with within without
+    work would write your
+"""
+COMMON_WORDS: Final = frozenset(_COMMON.split())
 """Words of so many requests that a line with one of them answers none."""
 
 FORMS: Final[Mapping[str, str]] = {
@@ -86,12 +88,16 @@ FORMS: Final[Mapping[str, str]] = {
 }
 """Name of a reader -> the kind of content that the prior was counted on, where that has another name."""
 
-_NO_NAMES: Final = frozenset({"date", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"})
+_NO_NAMES: Final = frozenset(
+    {"date", "email", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"}
+)
 _TOKEN: Final = re.compile(
     r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
-_WORD: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w*")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
+_DIGIT: Final = re.compile(r"\d")
+_MARK: Final = re.compile(r"[/._-]")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
 _LONG_ENOUGH_FOR_HEX: Final = 7
@@ -118,11 +124,10 @@ class Need:
         """
         self._rates = _rates(FORMS.get(form, form))
         self._user = {name: USER * weight for name, weight in (classes or {}).items()}
-        self._exact = frozenset(word for one in focus for word in (one, *names_typed(one)))
-        self._focus = frozenset(word for one in focus if one not in names_typed(one) for word in words_of(one))
+        self._names = frozenset(name for one in focus for name in names_typed(one))
+        self._exact = self._names.union(focus)
+        self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
         self._in_view = in_view
-        self._asked: dict[str, int] = {}
-        """Text of a record -> words of the focus in it."""
 
     def value(self, cls: str, text: str) -> float:
         """Gain of showing one specific."""
@@ -141,12 +146,19 @@ class Need:
         for line in lines:
             for token in _TOKEN.findall(line):
                 times[token] = times.get(token, 0) + 1
+        classes = {one.text: one.cls for one in specs}
+        usual = _rates("")["name"]
         found = [
-            (name, NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+            (
+                name,
+                (NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+                * self._rates.get(classes.get(name, "name"), usual)
+                / usual,
+            )
             for name, count in times.items()
             if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
         ]
-        found.sort(key=lambda one: (-times[one[0]], -one[1]))
+        found.sort(key=lambda one: -one[1])
         return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
 
     def told(self, record: Record, size: int = WHOLE) -> tuple[float, float]:
@@ -157,10 +169,10 @@ class Need:
             size: characters that are printed of it.
         """
         own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE)
-        if not self._focus:
-            return own, 0.0
-        asked = self._focus.intersection(word.lower() for word in _WORD.findall(record.text))
-        return own, FOCUS * min(FOCUS_MOST, len(asked))
+        asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
+        if any(name in record.text for name in self._names):  # cheaper than to take every line apart
+            asked += len(self._names.intersection(typed_in(record.text)))
+        return own, FOCUS * min(FOCUS_MOST, asked)
 
 
 def tokens_of(text: str) -> list[str]:
@@ -168,16 +180,19 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text)
 
 
+def typed_in(text: str) -> dict[str, None]:
+    """What could name something in a text, each once, in order: words with the marks of paths, files and addresses."""
+    return dict.fromkeys([word.rstrip("./@-") for word in _TYPED.findall(text)])
+
+
 def names_typed(text: str) -> list[str]:
     """What in a text names one thing as it stands, each once: what `is_name` takes, and what holds a digit."""
-    found = dict.fromkeys(word.rstrip("./@-") for word in _TYPED.findall(text))
-    return [one for one in found if SHORTEST <= len(one) <= LONGEST and (any(c.isdigit() for c in one) or is_name(one))]
+    return [one for one in typed_in(text) if SHORTEST <= len(one) <= LONGEST and (_DIGIT.search(one) or is_name(one))]
 
 
 def words_of(text: str) -> list[str]:
     """Words with a meaning of their own, in lower case, each once: short ones and what every request says are none."""
-    found = dict.fromkeys(word.lower() for word in _WORD.findall(text))
-    return [word for word in found if len(word) >= SHORTEST and word not in COMMON_WORDS]
+    return [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word not in COMMON_WORDS]
 
 
 def is_name(token: str) -> bool:
@@ -185,11 +200,11 @@ def is_name(token: str) -> bool:
     no plain word, number, date, hash, version."""
     if _VERSION.fullmatch(token) or (len(token) >= _LONG_ENOUGH_FOR_HEX and _HEX.fullmatch(token)):
         return False
-    if token[0] in "/." and not any(mark in token[1:] for mark in "/._-"):
+    if token[0] in "/." and not _MARK.search(token, 1):
         return False  # a closing tag, a method behind a call
     if "/" in token or "." in token or "::" in token or token[0] == "@":
         return True
-    digits = any(c.isdigit() for c in token)
+    digits = _DIGIT.search(token) is not None
     if "-" in token:
         return digits or "_" in token or _HUMP.search(token) is not None
     return digits or "_" in token.strip("_") or _HUMP.search(token) is not None

@@ -28,16 +28,22 @@ LINES = 12
 BREAK = " ⏎ "
 _SAVES = 0.85
 """Of the characters of the lines themselves, at most, that template and rows may take."""
-_VARIABLE = re.compile(r"(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*\d(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*")
+_VARIABLE = re.compile(
+    r"(?<![\w.+:/@%$#~=-])(?:[^\W\d]|[.+:/@%$#~=-])*+\d(?:[\w.+:/@%$#~=-]|(?<=\d),(?=\d))*+"  # from its beginning only
+)
 """A word that holds a digit, with what is joined to it."""
 _WORD = re.compile(r"[^\W_]+(?:[-_'.@/][^\W_]+)*")
 _NAMED = re.compile(r"[\w.@/-]+:")
 _SPLIT = re.compile(r"\d+|\D+")
-_SLOT = re.compile(r"<(\d+)>")
 _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
-_HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|]+[./][^\s:|]*):(\d+):(\s*)(\S.*)")
+_HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
+_SLOT = re.compile(r"<\d+>")
+_SAID = re.compile(r"\w")
+"""Lines that have no word in common are not alike."""
+_OURS = re.compile(r"<\d+>|⏎|\0")
+"""A line that holds one of our marks stands for itself."""
 
 
 class Template(msgspec.Struct):
@@ -53,7 +59,7 @@ class Template(msgspec.Struct):
 
 def mined(records: Sequence[Record], free: Sequence[int]) -> list[Template]:
     """The templates of the records that are `free`, each in one at most; in source order."""
-    free = [n for n in free if not _SLOT.search(records[n].text)]
+    free = [n for n in free if not _OURS.search(records[n].text)]
     skeletons = {n: _skeleton(records[n]) for n in free}
     found = list(_over_lines(records, free, skeletons))
     used = {n for one in found for covered, _ in one.rows for n in covered}
@@ -85,9 +91,12 @@ def _parts(record: Record, mask: re.Pattern[str]) -> _Parts:
 
 def _over_lines(records: Sequence[Record], free: Sequence[int], skeletons: dict[int, str]) -> Iterable[Template]:
     """Templates over several consecutive lines that begin with the same one."""
-    places: dict[str, list[int]] = defaultdict(list)
+    places: dict[tuple[str, int], list[int]] = defaultdict(list)
+    depths = {-1: 0}
+    for n, record in enumerate(records):
+        depths[n] = depths.get(record.under, 0) + 1
     for place, n in enumerate(free):
-        places[skeletons[n]].append(place)
+        places[skeletons[n], depths[n]].append(place)
     used = set[int]()
     for starts in places.values():
         starts = [place for place in starts if free[place] not in used]
@@ -108,6 +117,7 @@ def _over_lines(records: Sequence[Record], free: Sequence[int], skeletons: dict[
             if (
                 tuple(skeletons[n] for n in chunk) == shape
                 and chunk[-1] - chunk[0] == size - 1
+                and all(depths[n] > depths[chunk[0]] or records[n].under == records[chunk[0]].under for n in chunk)
                 and used.isdisjoint(chunk)
             ):
                 chunks.append(chunk)
@@ -179,7 +189,7 @@ def _template(rows: Sequence[tuple[tuple[int, ...], _Parts]], records: Sequence[
     text = _BLANKS.sub(" ", text)
     before = sum(len(records[n].text) + 1 for covered, _ in rows for n in covered)
     after = len(text) + 16 + sum(sum(map(len, value)) + len(value) + 1 for value in values)
-    if not values[0] or (after > _SAVES * before and lone is None):
+    if not values[0] or (after > _SAVES * before and lone is None) or not _SAID.search(_SLOT.sub("", text)):
         return None
     return Template(
         text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None
@@ -203,7 +213,7 @@ def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, li
 
 def _trimmed(column: tuple[str, ...]) -> tuple[str, tuple[str, ...], str]:
     head = _common_start(column)
-    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":/@#$~+-")) if len(set(column)) > 1 else 0)]
+    head = head[: max(head.rfind("=") + 1, len(head) - len(head.lstrip(":#")) if len(set(column)) > 1 else 0)]
     shortest = min(map(len, column)) - len(head)
     tail = _common_start([one[len(head) :][::-1] for one in column])[::-1]
     tail = tail[len(tail.rstrip(".,:;=/")) :][-max(0, shortest - 1) :] if shortest > 1 else ""

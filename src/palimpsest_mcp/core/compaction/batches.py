@@ -217,7 +217,7 @@ class Batches:
 
     def _pointer(self, one: ContextItem) -> str:
         batch, _, item = one.copy_of.partition(" ")
-        return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
+        return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
     async def _raise_level(self, first: Plan) -> None:
         """Make one digest of several of the oldest, where the rule allows it (L16)."""

@@ -10,7 +10,7 @@ import msgspec
 
 from ...digest.proof import shown_in
 from ...models.events import SessionInfo
-from ...models.items import Action, Span, Specific, content_text
+from ...models.items import Action, Specific, content_text
 from ...models.plans import ContextItem, Policy, Slot
 from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
 from ...ports.text import Digester, Redacted, Redactor, Registry
@@ -32,8 +32,6 @@ class Sources:
         self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
         """Ids of items -> their texts: kept to the end of the pass, since batches may be made again, and what was made
         holds the texts anyway."""
-        self._spans: dict[str, tuple[str, list[Span]]] = {}
-        """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
 
     def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
         """Their texts redacted, one after the other: a secret may run over the end of one."""
@@ -46,14 +44,6 @@ class Sources:
                 return [by_id[name] for name in ids]
             self._masked[ids] = self._redactor.redact_all([content_text(one.item.content) for one in items])
         return self._masked[ids]
-
-    def look_ahead(self, items: Sequence[ContextItem]) -> list[list[Span]]:
-        """The specifics of each item, kept for the digest that is made of the same text."""
-        found: list[list[Span]] = []
-        for one, masked in zip(items, self.masked(items), strict=True):
-            found.append(self._registry.spans(masked.text))
-            self._spans[one.item.id] = masked.text, found[-1]
-        return found
 
     def of(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
         """What a digester is given of items with these texts."""
@@ -76,16 +66,10 @@ class Sources:
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
-            spans=self._spans_of(item.id, masked.text),
         )
 
     def _without_secrets(self, text: str) -> str:
         return self._redactor.redact(text).text if text else ""
-
-    def _spans_of(self, item_id: str, text: str) -> list[Span] | None:
-        """None where nobody looked, or where the text was masked otherwise, in other company."""
-        known, spans = self._spans.pop(item_id, ("", None))
-        return spans if known == text else None
 
 
 def _ids(items: Sequence[ContextItem]) -> tuple[str, ...]:
@@ -254,8 +238,7 @@ class BatchDigests:
         sources = self.sources.of(items, masked)
         request = DigestRequest(
             sources=tuple(
-                msgspec.structs.replace(source, focus=words)
-                for source, words in zip(sources, asked.words, strict=True)
+                msgspec.structs.replace(source, focus=words) for source, words in zip(sources, asked.words, strict=True)
             ),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,

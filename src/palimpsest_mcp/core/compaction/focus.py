@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...digest.rank import names_typed, words_of
+from ...digest.rank import names_typed, typed_in, words_of
 from ...memory.summary.calls import calls_of, strings
 from ...memory.summary.talk import intent_of, last_asked
 from ...memory.summary.todos import todos_of
@@ -67,9 +67,9 @@ class Focus:
         said: set[str] = set()
         for item, text in zip(items, masked, strict=True):
             row = item.position[0]
-            names = names_typed(text.text)
+            names = [name for name in typed_in(text.text) if name in self._typed]
             said.update(self._stays.intersection(names))
-            typed = sorted((name for name in names if self._typed.get(name, -1) > row), key=lambda n: -self._typed[n])
+            typed = sorted((name for name in names if self._typed[name] > row), key=lambda name: -self._typed[name])
             words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self._words)))[:MOST])
         return Asked(tuple(words), frozenset(said))
 

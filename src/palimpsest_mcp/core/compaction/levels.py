@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from ...context.budgets import Group
-from ...digest.proof import facts_of
-from ...digest.proof import shown_in
+from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Slot

@@ -27,6 +27,8 @@ _RAISED = re.compile(
     r"raise [A-Z]|\{:error, ?[:\"]|process\.exit\(|sys\.exit\()"
 )
 _MARKED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|BUG|WARNING|DEPRECATED|@deprecated)\b")
+_TAG = re.compile(r"</?[\w.:-]{1,60}(?: ?/?>)?$|<%\s{0,4}(?:end|else|true ->)\s{0,4}%>$")
+"""A line that is nothing but a tag without attributes, or its end."""
 _OPENS = ('"""', "'''", "/**", '@moduledoc """', '@doc """')
 """First lines of a description whose words stand on the next."""
 
@@ -129,10 +131,10 @@ def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]
         return "line", 0.9 if fresh and (line.quoted or text[0] in "\"'*@/") else 0.3
     if line.sort == 3:
         return "definition", 2.0 if depth < 2 else 1.0
-    if BRACKETS.match(text):
+    if BRACKETS.match(text) or _TAG.match(text):
         return "noise", 0.0
     if IMPORT.match(text):
-        return "line", 0.4
+        return "line", 0.2
     if CONSTANT.match(text) and not _ATTRIBUTE.match(text):
         return "line", 1.6 if depth == 0 or (depth == 1 and not _LOCAL.match(text)) else 0.4
     if _RAISED.match(text):

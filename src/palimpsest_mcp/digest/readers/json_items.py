@@ -48,8 +48,11 @@ class Walk:
             self.array(node, path, owner)
         elif is_map(node):
             told = all(says(value, key) for key, value in zip(node.keys, node.values, strict=True))
+            name = last(path) or "key"
+            if any(isinstance(value, Tree) and name in (value.keys or ()) for value in node.values):
+                name = "key"
             for key, value in zip(node.keys, node.values, strict=True):
-                self.object(value, path, owner, {} if told else {last(path) or "key": key})
+                self.object(value, path, owner, {} if told else {name: key})
         else:
             self.object(node, path, owner)
 

@@ -13,6 +13,8 @@ from ..records import Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
 
+_ROWS = 3
+"""Rows from which the names of their columns are worth a line of their own."""
 _SPARSE = 4
 """A table with more cells for each value is none: its rows have too little in common."""
 _REGULAR = 0.8
@@ -27,6 +29,10 @@ _STATUS = re.compile(
 _ERROR = re.compile(r"(?:^|\.)(?:error|errors|error_message|errorMessage|exception|fault)$")
 _FINE = frozenset(("", "null", "None", "false", "False", "0", "[]", "{}"))
 """What an error field says when there was none."""
+_FIELDS = 120
+"""Characters of one record of fields: an object with more leaves is told in parts, so that some of them can be had."""
+_REST = 0.7
+"""Worth of the parts after the first: ids and names come first nearly everywhere."""
 _FEW = 12
 """Leaves. A larger object with a leaf called `error` is a palette or a schema, not the report of one."""
 
@@ -74,8 +80,11 @@ class _Told:
     def judge(self, group: Group) -> None:
         """Whether a group is a table, what names its rows, and which of them are exceptions."""
         rows = [self.items[number].leaves for number in group.members]
-        if len(rows) < 2:
-            group.key, group.alone = [name for name in rows[0] if _NAMES.search(name)][:1] or list(rows[0])[:1], True
+        if len(rows) < (2 if self.items[group.members[0]].bare else _ROWS):
+            names = [name for name in rows[0] if len({row[name] for row in rows if name in row}) == len(rows)]
+            called = sorted((name for name in names if _NAMES.search(name)), key=lambda name: name.count("."))
+            group.key = (called or names or list(rows[0]))[:1]
+            group.alone = bool(names)
             return
         if len(group.columns) * len(rows) > _SPARSE * sum(map(len, rows)) + LONG:
             group.key = [min(rows[0], key=lambda name: _rank(name, Counter(row.get(name, "") for row in rows)))]
@@ -155,9 +164,11 @@ class _Told:
         named = [f"{name}={value}" for name, value in self.owner(item)]
         line = list(named)
         first = group.key[0] if group.key and not item.bare else ""
-        if first in names and (item.row or _NAMES.search(first)):
+        if first in names and (item.row or (item.path and _NAMES.search(first))):
             named.append(pieces[names.index(first)])
         head = f"{item.path}: " if item.path else ""
+        if sum(map(len, (*line, *pieces))) > _FIELDS - len(head) or any("|" in piece for piece in pieces):
+            line = list(named)
         failed = (
             any(_ERROR.search(name) and value not in _FINE for name, value in item.leaves.items())
             and len(pieces) <= _FEW
@@ -168,8 +179,9 @@ class _Told:
                 line.append(piece)
             after = pieces[number + 1 : number + 2]
             # A bar inside a value would read as the end of it: such a leaf is the last one of its record.
-            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > LONG - len(head):
+            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > _FIELDS - len(head):
                 self.records.append(Record(head + "|".join(line), "error" if failed else "field", worth, at=item.at))
+                worth = min(worth, _REST)
                 line = list(named)
 
 

@@ -48,7 +48,7 @@ _BOILERPLATE = re.compile(
     r"|previous|next|search|close|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
     r"|all rights reserved.*|newsletter|loading\W*)\W*$"
     r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
-    r"|^\W{0,4}(?:best|kind|warm)?(?: ?(?:regards|wishes|best|cheers|thanks|sincerely|grüße|grüßen|cordialement))+,?\W*$"
+    r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
     r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
     r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))",
     re.IGNORECASE,

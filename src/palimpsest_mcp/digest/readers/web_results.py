@@ -14,6 +14,8 @@ _LONG = 300
 """Characters of a snippet that are shown as one; a longer one is read by its sentences."""
 _AHEAD = 30
 """Lines that a snippet may have, before the next title is given up."""
+_FIRST = 3
+"""Results that a search holds for the best: of the others the title says enough."""
 
 
 def _titles(lines: Sequence[str], at: int) -> bool:
@@ -52,17 +54,18 @@ def _labelled(line: str) -> bool:
 def read(lines: Sequence[str]) -> Reading:
     """Titles as headings; a long snippet by its sentences."""
     records: list[Record] = []
-    title = -1
+    title, results = -1, 0
     for at, raw in enumerate(lines):
         text = raw.strip()
         if not text:
             continue
         if _titles(lines, at):
-            title = len(records)
-            records.append(Record(text, "heading", 3.0, at=at))
+            title, results = len(records), results + 1
+            records.append(Record(text, "heading", 3.0 if results <= _FIRST else 1.5, at=at))
         elif _URL.match(text):
-            records.append(Record(text, "line", 2.5, under=title, at=at))
+            records.append(Record(text, "line", 2.5 if results <= _FIRST else 1.0, under=title, at=at))
         else:
             sentences = _SENTENCE.split(text) if len(text) > _LONG else (text,)
-            records.extend(Record(sentence, "line", 1.0, under=title, at=at) for sentence in sentences)
+            worth = 3.0 if results <= _FIRST else 1.0
+            records.extend(Record(sentence, "line", worth, under=title, at=at) for sentence in sentences)
     return Reading(records)
