@@ -115,7 +115,6 @@ ROWS: dict[str, list[Change]] = {
     "blocks._LONG": [(blocks, "_LONG", NEVER)],
     "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
-    "blocks._CUT_OUTCOME": [(blocks, "_CUT_OUTCOME", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CONSTANT": [(blocks, "_CONSTANT", NEVER)],
     "templates.LEAST": [(templates, "LEAST", 2)],
     "templates.LINES": [(templates, "LINES", NEVER)],
@@ -130,6 +129,9 @@ ROWS: dict[str, list[Change]] = {
     "engine._NEAR": [(engine, "_NEAR", 1.0)],
     "engine._CARRIED": [(engine, "_CARRIED", 0.0)],
     "engine._OUTCOME": [(engine, "_OUTCOME", NEVER)],
+    "engine._BRIEF_OUTCOME": [(engine, "_BRIEF_OUTCOME", NEVER)],
+    "engine._PLAINLY": [(engine, "_PLAINLY", NEVER)],
+    "engine._FEW_RECORDS": [(engine, "_FEW_RECORDS", 0)],
     "engine._SHAPE": [(engine, "_SHAPE", NEVER)],
     "engine._SAME": [(engine, "_SAME", 2.0)],
     "engine._LEAST_SAME": [(engine, "_LEAST_SAME", 1)],
