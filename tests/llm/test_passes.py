@@ -94,7 +94,7 @@ async def test_a_model_puts_results_into_words_and_code_adds_the_rest(tmp_path: 
 @pytest.mark.anyio
 async def test_what_summaries_cost_delays_the_break_even(tmp_path: Path) -> None:
     free = await compacted(Settings.load(home=tmp_path / "a", model="claude-sonnet-5-5"), session())
-    async with fake_api(Reply(one_line_each("The workers ran."))) as api:
+    async with fake_api(Reply(one_line_each("The workers ran.", tokens_in=20_000))) as api:
         paid = await compacted(configured(tmp_path / "b", api, model="claude-sonnet-5-5"), session())
     assert free.report.cache is not None and paid.report.cache is not None
     assert free.report.cache.break_even_turns and paid.report.cache.break_even_turns
