@@ -1,6 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test goldens check e2e bench mutants torture demo lock clean
+.PHONY: help setup test goldens check e2e bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
@@ -49,6 +49,9 @@ e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the re
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+prior: $(DEV) ## count anew what agents type again later, and write src/palimpsest_mcp/digest/prior.toml
+	$(BIN)/python benchmarks/quality/prior.py
 
 mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 	$(BIN)/python tests/mutants/run.py $(ARGS)

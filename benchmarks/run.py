@@ -215,7 +215,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "hooks": ("Hooks of Claude Code: what they add", hook_costs),
     "peers": ("Beside other programs, on the same sessions", peers),
     "artifacts": ("The artifact trail: files and commands that can still be told", artifacts),
-    "quality": ("What survives: specifics, values needed later, drift, cost", quality),
+    "quality": ("Are digests of use?", quality),
 }
 
 

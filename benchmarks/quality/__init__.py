@@ -1,1 +1,1 @@
-"""How much of what matters survives: Q1 to Q6 and the made sessions, scored by code of its own."""
+"""Is a digest of use? Judges of what it says, by code of their own, and figures that move with it."""

@@ -1,4 +1,4 @@
-"""Q2: does a search of the archive find the dropped result that holds the answer?
+"""Does a search of the archive find the dropped result that holds the answer?
 
 Questions are made from the sessions themselves. tau-bench: which payment, which flights, asked with the words of the
 record and without the value. The others: a sentence of the agent's own later text, without the address, figure or name
@@ -26,7 +26,6 @@ from real_sessions import RealSession, sessions
 from palimpsest_mcp.core.palimpsest import Palimpsest
 
 from .arms import SEED
-from .later_use import LITERAL
 from .replay import events, results_of
 from .scoring import share, stands
 
@@ -36,6 +35,11 @@ MOST = 60
 """Questions of one source, drawn by lot."""
 RARE = 3
 """A value that more dropped results hold than this makes no question."""
+LITERAL = re.compile(
+    r"(?:[\w.~@-]*/){2,}[\w.@-]+|[\w.-]+/[\w-]+\.\w{1,5}\b"
+    r"|(?<![\w-])[0-9a-f]*\d[0-9a-f]{6,39}(?![\w-])|(?<![\w.,-])\d{5,}(?![\w,-])"
+    r"|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[a-z0-9]+(?:_[a-z0-9]+){2,}\b"
+)
 _WORD = re.compile(r"[a-z]+|\d+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _FIGURE = re.compile(
@@ -155,7 +159,7 @@ def bm25(dropped: Sequence[Dropped]) -> Callable[[str], list[int]]:
     return rank
 
 
-async def _q2() -> tuple[str, dict[str, tuple[float, float]]]:
+async def _archive() -> tuple[str, dict[str, tuple[float, float]]]:
     rows: list[list[str]] = []
     best: dict[str, tuple[float, float]] = {}
     with tempfile.TemporaryDirectory(prefix="palimpsest-archive-") as home:
@@ -216,6 +220,6 @@ def _rank(hits: Sequence[str], value: str) -> int:
     return next((n for n, text in enumerate(hits, start=1) if stands(text, value)), 99)
 
 
-def q2() -> tuple[str, dict[str, tuple[float, float]]]:
-    """The table of Q2, and (R@5, R@10) of every row for the overview."""
-    return asyncio.run(_q2())
+def archive() -> tuple[str, dict[str, tuple[float, float]]]:
+    """The table, and (R@5, R@10) of every row for the page."""
+    return asyncio.run(_archive())

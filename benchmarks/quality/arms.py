@@ -1,4 +1,4 @@
-"""What is compared: our digest and three floors (clear, random lines, head and tail), all under one token budget.
+"""Three floors under one token budget: clear, random lines, head and tail.
 
 Every arm takes the texts of one batch and a budget for each, and gives one view a text: what would stand in its place.
 Tokens are o200k's, counted here and not taken from any report.
@@ -13,11 +13,6 @@ from functools import cache
 
 from measuring import Skipped
 
-from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.errors import DigestRefused
-from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.records import DigestRequest, DigestSource, Visible
-from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 from palimpsest_mcp.text.tokens.count import ModelCounter, open_counter
 from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
@@ -120,43 +115,6 @@ def _run(lines: Sequence[str], order: Sequence[int], budget: int) -> tuple[list[
         budget -= cost
         chosen.append(n)
     return chosen, budget
-
-
-class OurDigest:
-    """The extractive digester as the library calls it: a batch at a time, each knowing what earlier ones show."""
-
-    def __init__(self, focus: tuple[str, ...] = ()) -> None:
-        self._digester = ExtractiveDigester(DefaultRegistry(), counter())
-        self._focus = focus
-        self._holders: dict[Specific, str] = {}
-        self._batches = 0
-        self.refused = 0
-
-    def __call__(self, texts: Sequence[str], budgets: Sequence[int]) -> list[str]:
-        """A text that no digest could make smaller stays as it is, and is counted in `refused`."""
-        self._batches += 1
-        budget = sum(budgets)
-        request = DigestRequest(
-            sources=tuple(
-                DigestSource(item_id=f"i{n}", kind="tool_result", text=text, tokens=tokens(text), tool_name="tool")
-                for n, text in enumerate(texts)
-            ),
-            budget_tokens=budget,
-            ceiling_tokens=budget,
-            handle="s0000",
-            batch_id=f"offload_{self._batches:04d}",
-            visible=Visible(self._holders),
-            focus=self._focus,
-        )
-        try:
-            digest = self._digester.compute(request)
-        except DigestRefused:
-            self.refused += len(texts)
-            return list(texts)
-        for shown in digest.shown:
-            for specific in shown:
-                self._holders.setdefault(specific, digest.batch_id)
-        return [part.text for part in digest.parts]
 
 
 def floors() -> dict[str, Arm]:

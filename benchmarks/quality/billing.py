@@ -1,4 +1,4 @@
-"""Q6: what a replayed session would be billed, with passes and without, and how many passes a session needs.
+"""What a replayed session would be billed, with passes and without, and how many passes a session needs.
 
 Billed tokens = input + 1.25 x written to the cache + 0.1 x read from it + 5 x output. Every recorded call is replayed
 with the messages that stood before it: what is the same as in the call before, from the start, is read from the cache,
@@ -229,7 +229,7 @@ def even_passes(size: int, window: int) -> int:
 
 @dataclass(frozen=True)
 class Billed:
-    """What the overview takes."""
+    """What the page takes."""
 
     first: dict[str, Bill]
     """Arm -> bill of the longest session."""
@@ -239,7 +239,7 @@ class Billed:
     """The same, if every pass ended exactly at the target."""
 
 
-async def _q6() -> tuple[str, Billed]:
+async def _billing() -> tuple[str, Billed]:
     rows: list[list[str]] = []
     overview: dict[str, Bill] = {}
     for session in sessions("pi-mono"):
@@ -287,6 +287,6 @@ async def _q6() -> tuple[str, Billed]:
     return text, Billed(overview, middle, lowest)
 
 
-def q6() -> tuple[str, Billed]:
-    """The tables of Q6, and what the overview takes of them."""
-    return asyncio.run(_q6())
+def billing() -> tuple[str, Billed]:
+    """The tables, and what the page takes of them."""
+    return asyncio.run(_billing())

@@ -1,4 +1,4 @@
-"""Q5: twelve facts told in the first round of a session that is compacted ten times while it grows.
+"""Twelve facts told in the first round of a session that is compacted ten times while it grows.
 
 Every round adds results of the agent's work and runs one pass through the library, one store, the list it gave back
 going in again. After each round: which facts stand in the list as they were told, which come back from the store, and
@@ -190,8 +190,8 @@ def _note(arm: Arm, now: list[Message], source: list[Message], values: Sequence[
     arm.size.append(count(now))
 
 
-def q5() -> tuple[str, dict[str, Arm]]:
-    """The table of Q5, and the arms for the overview."""
+def drift() -> tuple[str, dict[str, Arm]]:
+    """The table, and the arms for the page."""
     mine = asyncio.run(ours())
     arms = {"palimpsest": mine} | {name: floor(view, mine.size) for name, view in floors().items()}
     rows: list[list[str]] = []

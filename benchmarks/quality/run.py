@@ -1,6 +1,6 @@
-"""Measures quality: what survives compaction, Q1 to Q6 and the made sessions; one table of the goals, then the details.
+"""Measures quality: the judges of digests, values in context beside other programs, the ablation, search, drift, cost.
 
-    python benchmarks/quality/run.py [--only q4,planted] [--out FILE]
+    python benchmarks/quality/run.py [--only owners,ablation] [--out FILE]
 
 `make bench` runs it as its section `quality`. docs/quality.md says how each figure is made.
 """
@@ -21,33 +21,35 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measuring import CHECKOUT, Skipped, table
+from measuring import CHECKOUT, Skipped
 
-from quality.archive import q2
-from quality.atoms import q1
-from quality.billing import q6
-from quality.drift import q5
-from quality.later_use import q4
-from quality.overview import HEAD, rows
-from quality.pages import q3
-from quality.planted import planted
+from quality.ablation import ablation
+from quality.archive import archive
+from quality.billing import billing
+from quality.cases import cases
+from quality.drift import drift
+from quality.later import later
+from quality.needles import needles
+from quality.outcomes import outcomes
+from quality.owners import owners
+from quality.page import PAGE, tables, written
 
 RESULTS = CHECKOUT / "benchmarks" / "quality" / "results.md"
-PAGE = CHECKOUT / "docs" / "quality.md"
-_BEGIN, _END = "<!-- overview: written by benchmarks/quality/run.py -->\n", "<!-- end -->"
 PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
-    "planted": ("Planted and natural specifics on the made sessions", planted),
-    "q1": ("Q1 Atom recall at matched savings", q1),
-    "q2": ("Q2 Archive recall", q2),
-    "q3": ("Q3 Web pages", q3),
-    "q4": ("Q4 Needed-later recall", q4),
-    "q5": ("Q5 Ten rounds of drift", q5),
-    "q6": ("Q6 Billed cost and passes", q6),
+    "owners": ("Whose value is it?", owners),
+    "outcomes": ("What was the result?", outcomes),
+    "later": ("What was needed later?", later),
+    "cases": ("The smallest texts that went wrong", cases),
+    "needles": ("Values in context, planted strings, restore; beside other programs", needles),
+    "ablation": ("What each constant moves", ablation),
+    "archive": ("What a search of the archive finds", archive),
+    "drift": ("Ten rounds", drift),
+    "billing": ("Billed cost and passes", billing),
 }
 
 
-def measured(only: tuple[str, ...] = (), jobs: int = 1) -> tuple[str, str]:
-    """(the table of figures that have a goal, all other tables). With more jobs, parts run side by side."""
+def measured(only: tuple[str, ...] = (), jobs: int = 1) -> tuple[dict[str, str], str]:
+    """(tables of the page by marker, all details). With more jobs, parts run side by side."""
     names = [name for name in PARTS if not only or name in only]
     if jobs > 1:
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -56,7 +58,7 @@ def measured(only: tuple[str, ...] = (), jobs: int = 1) -> tuple[str, str]:
         done = [_part(name) for name in names]
     found = {name: data for name, (_, data) in zip(names, done, strict=True) if data is not None}
     texts = [f"## {PARTS[name][0]}\n\n{text}" for name, (text, _) in zip(names, done, strict=True)]
-    return table(HEAD, rows(found)), "\n\n".join(texts)
+    return tables(found), "\n\n".join(texts)
 
 
 def _part(name: str) -> tuple[str, Any]:
@@ -70,44 +72,44 @@ def _part(name: str) -> tuple[str, Any]:
 
 
 def quality(_repeats: int = 1) -> str:
-    """Guards what survives: specifics in view at each saving, values needed later, drift, cost; no model."""
-    overview, details = measured()
-    write_pages(overview, details)
-    links = "All tables: [quality/results.md](quality/results.md); how made: [docs/quality.md](../docs/quality.md)."
-    return f"{overview}\n\n{links}"
+    """Guards what digests say: owners, outcomes, what is needed later, values in context, drift, cost; no model."""
+    made, details = measured()
+    write_pages(made, details)
+    return "All tables: [quality/results.md](quality/results.md); how made: [docs/quality.md](../docs/quality.md)."
 
 
-def write_pages(overview: str, details: str) -> None:
-    """The page of results, and the table in docs/quality.md."""
-    RESULTS.write_text(f"{_title()}\n\n## Overview\n\n{overview}\n\n{details}\n", encoding="utf-8")
-    before, _, rest = PAGE.read_text("utf-8").partition(_BEGIN)
-    after = rest[rest.index(_END) :]
-    PAGE.write_text(f"{before}{_BEGIN}\n{overview}\n\n{after}", encoding="utf-8")
+def write_pages(made: dict[str, str], details: str) -> None:
+    """The page of results, and the tables in docs/quality.md."""
+    RESULTS.write_text(f"{_title()}\n\n{details}\n", encoding="utf-8")
+    PAGE.write_text(written(PAGE.read_text("utf-8"), made), encoding="utf-8")
 
 
 def _title() -> str:
     when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
     load = f"load {os.getloadavg()[0]:.1f} at the end"
-    return f"# What survives\n\nWritten by `benchmarks/quality/run.py` on {when}: {machine}, {load}."
+    return f"# Are digests of use?\n\nWritten by `benchmarks/quality/run.py` on {when}: {machine}, {load}."
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure what survives; write quality/results.md and docs/quality.md.")
-    parser.add_argument("--only", default="", help=f"comma-separated, only printed: {', '.join(PARTS)}")
+    parser = argparse.ArgumentParser(description="Measure digests; write quality/results.md and docs/quality.md.")
+    parser.add_argument("--only", default="", help=f"comma-separated, printed, not written: {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=None, help="one page here, instead of the two of the project")
+    parser.add_argument("--page", action="store_true", help="with --only: put these tables into docs/quality.md")
     parser.add_argument("--jobs", type=int, default=1, help="parts at a time; seconds are honest with one only")
     options = parser.parse_args()
     only = tuple(name for name in options.only.split(",") if name)
     if unknown := [name for name in only if name not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
-    overview, details = measured(only, options.jobs)
-    print(f"{overview}\n\n{details}")
+    made, details = measured(only, options.jobs)
+    print("\n\n".join([*made.values(), details]))
     if options.out:
-        options.out.write_text(f"{_title()}\n\n## Overview\n\n{overview}\n\n{details}\n", encoding="utf-8")
+        options.out.write_text(f"{_title()}\n\n{details}\n", encoding="utf-8")
     elif not only:
-        write_pages(overview, details)
+        write_pages(made, details)
         print(f"\nwritten: {RESULTS}, {PAGE}")
+    if only and options.page:
+        PAGE.write_text(written(PAGE.read_text("utf-8"), made), encoding="utf-8")
     return 0
 
 

@@ -5,12 +5,9 @@ Written for the benchmark alone; nothing of it is shared with the registry, the 
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterator, Mapping
 
 CLASSES = {
     "url": re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]{5,}"),
@@ -30,9 +27,6 @@ _DIGIT = re.compile(r"\d")
 _WITHOUT_DIGITS = ("url", "code")
 """Only these find anything in a text that has no digit."""
 _TRAILING = ".,;:!?*_"
-_WORD = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{3,}(?![0-9A-Za-z])")
-"""A word; letters inside a hash or an id are none."""
-_KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'(]*$")
 
 
 def specifics(text: str) -> dict[str, set[str]]:
@@ -84,12 +78,6 @@ def share(hits: int, total: int) -> float:
     return 100 * hits / total if total else 100.0
 
 
-def macro(per_class: Mapping[str, tuple[int, int]], least: int = 8) -> float:
-    """Mean over the classes that have at least `least` values, per cent."""
-    shares = [share(hits, total) for hits, total in per_class.values() if total >= least]
-    return sum(shares) / len(shares) if shares else 100.0
-
-
 class Source:
     """All text that a view may draw from; tells what of a view is strange to it.
 
@@ -120,64 +108,3 @@ class Source:
 def strangers(source: str, view: str) -> tuple[list[str], list[str]]:
     """The same for one view of one text."""
     return Source(source).strangers(specifics(view))
-
-
-class Context:
-    """Of one source: in which pieces each specific stands, under which key, and how rare their words are."""
-
-    def __init__(self, text: str) -> None:
-        self._homes: dict[str, list[str]] = {}
-        self._words = Counter(_WORD.findall(text))
-        for piece in source_pieces(text):
-            for values in specifics(piece).values():
-                for value in values:
-                    self._homes.setdefault(value, []).append(piece)
-
-    def knows(self, value: str) -> bool:
-        """Whether the source holds it."""
-        return value in self._homes
-
-    def has(self, line: str, value: str) -> bool:
-        """Whether the key, or the rarest word (any of the rarest) of one of its source pieces, stands in this line.
-
-        Where the piece holds the value several times, that of any place where it stands as a whole: `version: 13.8.0`
-        behind an address with `rich-13.8.0` in it has its key.
-        """
-        return any(self._fits(line, value, piece) for piece in self._homes[value][:50])
-
-    def _fits(self, line: str, value: str, piece: str) -> bool:
-        return any(self._fits_at(line, piece, at, at + len(value)) for at in places(piece, value))
-
-    def _fits_at(self, line: str, piece: str, at: int, end: int) -> bool:
-        key = _KEY.search(piece[max(0, at - 60) : at])
-        if key and key.group(1) in line:
-            return True
-        outside = _WORD.findall(piece[:at] + " " + piece[end:])
-        if not outside:
-            return True  # a piece that is nothing but the value has no context to lose
-        rarest = min(self._words[word] for word in outside)
-        return any(word in line for word in outside if self._words[word] == rarest)
-
-
-def source_pieces(text: str) -> Iterable[str]:
-    """Lines; for a text that is one JSON value, its leaves as `key: value`."""
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(text, parse_float=str, parse_int=str)
-        except ValueError:
-            pass
-        else:
-            return list(_leaves("", value))
-    return text.split("\n")
-
-
-def _leaves(key: str, value: Any) -> Iterable[str]:
-    if isinstance(value, dict):
-        for name, inner in cast("dict[str, Any]", value).items():
-            yield from _leaves(name, inner)
-    elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
-            yield from _leaves(key, inner)
-    else:
-        for line in str(value).split("\n"):
-            yield f"{key}: {line}"

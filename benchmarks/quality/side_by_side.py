@@ -9,9 +9,8 @@ from peer_runs import Row, output, peer_rows
 
 from .sessions import Scores, Session
 
-CHANGED = ("1000k",)
-"""Sessions whose changed twin is given to the peers as well."""
 LEAST_SAVED = 55.0
+"""Of a session, from which a peer is given its changed twin, too: nothing is compared with one that saves little."""
 
 
 @dataclass
@@ -24,60 +23,40 @@ class Beside:
     missing: dict[str, str] = field(default_factory=dict[str, str])
 
     def run(self, session: Session, twin: Session) -> None:
-        """Give a session, and where it is asked for its changed twin, to every peer."""
+        """Give a session, and where it saves enough its changed twin, to every peer."""
         try:
-            rows, self.missing = peer_rows()
+            rows, missing = peer_rows()
         except Skipped as reason:
-            self.missing = {"all peers": str(reason)}
+            self.missing["all peers"] = str(reason)
             return
+        self.missing |= missing
         for name, row in rows.items():
-            found = self._deps(name, row, session, tell=True)
-            # Where a peer saves little, nothing is compared with what it keeps of the twin.
-            if found is not None and session.name in CHANGED and found.saved >= LEAST_SAVED:
-                self._deps(name, row, twin, tell=False)
+            plain = self._score(name, row, session)
+            if plain is None:
+                continue
+            other = self._score(name, row, twin) if plain.saved >= LEAST_SAVED else None
+            cells = [f"{other.strict:.1f}", f"{other.bare:.1f}"] if other else ["", ""]
+            told = f"{len(plain.cut)}; {len(plain.invented)}"
+            self.rows.append([name, session.name, f"{plain.saved:.1f}", *cells, f"{plain.planted:.1f}", told])
 
-    def _deps(self, name: str, row: Row, session: Session, *, tell: bool) -> Scores | None:
+    def _score(self, name: str, row: Row, session: Session) -> Scores | None:
         try:
             made = output(row, session.file)
         except Skipped as reason:
             self.missing[f"{name}, {session.name}"] = str(reason)
             return None
         found = self.scores[name, session.name] = session.score(made.messages)
-        if tell:
-            self.rows.append(_cells(f"{name} {made.version}", session.name, found, made.seconds, made.peak_mb))
         return found
 
-    def best(self, session: str, level: float) -> tuple[str, Scores] | None:
-        """Of those that save at least so much, the one that keeps most planted strings in view."""
-        fit = [(name, one) for (name, on), one in self.scores.items() if on == session and one.saved >= level]
-        return max(fit, key=lambda found: found[1].planted["all"][1], default=None)
-
-    def best_natural(self, session: str, level: float) -> tuple[str, Scores] | None:
-        """The same for natural specifics, values changed."""
-        twin = f"{session}, changed"
-        fit = [(name, one) for (name, on), one in self.scores.items() if on == twin and one.saved >= level]
-        return max(fit, key=lambda found: found[1].in_view, default=None)
+    def best(self, session: str, saved: float, figure: str) -> str:
+        """Of those that save at least so much, the best by a figure of `Scores`; empty where none saves it."""
+        fit = [(getattr(one, figure), name) for (name, on), one in self.scores.items() if on == session]
+        fit = [one for one in fit if self.scores[one[1], session].saved >= saved]
+        return "{:.1f} {}".format(*max(fit)) if fit else ""
 
     def text(self) -> str:
         """The table, and what could not run."""
-        head = ("peer", "session", "saved %", "planted: shown / in view", "in view: salient / plain")
-        head += ("natural macro: shown / in view", "context: line", "cut; invented", "call, s", "peak MB")
+        head = ("peer", "session", "saved %", "in context %", "bare %", "planted %", "cut; invented")
         notes = "".join(f"\n- {name}: {why}" for name, why in sorted(self.missing.items()))
         made = table(head, self.rows) if self.rows else ""
         return f"{made}\n\nNot run:\n{notes}".strip() if notes else made
-
-
-def _cells(name: str, session: str, found: Scores, seconds: float, peak_mb: float) -> list[str]:
-    shown, view = found.planted["all"]
-    return [
-        name,
-        session,
-        f"{found.saved:.1f}",
-        f"{shown:.1f} / {view:.1f}",
-        f"{found.planted['salient'][1]:.1f} / {found.planted['plain'][1]:.1f}",
-        f"{found.shown:.1f} / {found.in_view:.1f}",
-        f"{found.context:.1f}",
-        f"{len(found.cut)}; {len(found.invented)}",
-        f"{seconds:.2f}",
-        f"{peak_mb:.0f}",
-    ]

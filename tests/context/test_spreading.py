@@ -1,4 +1,4 @@
-"""An explicit target shared out by need."""
+"""An explicit target shared out over batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from palimpsest_mcp.context.budgets import Share, least_budget
 from palimpsest_mcp.context.plan import plan
 from palimpsest_mcp.context.presets import RESEARCH
-from palimpsest_mcp.digest.drafts import share_out, wanted
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Plan, Slot
 
@@ -27,12 +26,16 @@ def results(sizes: Sequence[int]) -> list[ContextItem]:
 
 
 def by(needs: dict[str, float]) -> Share:
+    """Shares by a need that the test makes up."""
+
     def share(slots: Sequence[Slot], total: int | None) -> Sequence[int]:
-        wants = [sum(needs.get(name, 0.0) for name in slot.item_ids) for slot in slots]
-        tokens = [slot.tokens for slot in slots]
-        if total is None:
-            return [int(wanted(need, size)) for need, size in zip(wants, tokens, strict=True)]
-        return share_out(total, wants, tokens)
+        needed = [sum(needs.get(name, 0.0) for name in slot.item_ids) for slot in slots]
+        wants = [
+            min(0.85 * slot.tokens, 1.8 * need + 0.04 * slot.tokens + 110)
+            for need, slot in zip(needed, slots, strict=True)
+        ]
+        part = 1.0 if total is None else total / sum(wants)
+        return [int(min(0.85 * slot.tokens, part * want)) for slot, want in zip(slots, wants, strict=True)]
 
     return share
 
@@ -153,3 +156,10 @@ def test_a_tighter_target_never_plans_for_more_tokens(sizes: list[tuple[int, flo
     ]
     for looser, tighter in itertools.pairwise(found):
         assert tighter.predicted_tokens <= max(looser.predicted_tokens, tighter.target_tokens)
+
+
+def test_a_batch_at_the_most_a_digest_may_have_gives_way_to_the_least_of_others() -> None:
+    needs = {f"r{row}": 5_000.0 if row < 9 else 0.0 for row in range(30)}
+    found = plan(results([1000] * 30), RESEARCH, window_tokens=30_000, target=0.2, keep_last=3, share_by=by(needs))
+    assert found.predicted_tokens <= found.target_tokens
+    assert min(slot.budget_tokens for slot in found.slots) >= least_budget(9)

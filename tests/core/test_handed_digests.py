@@ -50,7 +50,7 @@ async def test_a_text_stands_labelled_above_what_code_shows(p: Palimpsest) -> No
     with_text, without = await record(p, report, 0), await record(p, report, 1)
     lines = with_text.part(with_text.items[0]).split("\n")
     assert lines[2:4] == [LABEL, text] and len(lines) > 5
-    assert (with_text.digester, without.digester) == ("host/1", "extractive/1")
+    assert (with_text.digester, without.digester) == ("host/1", "extractive/2")
     assert with_text.verification.passed and "summary by" not in without.digest_replacing_inline
     original = await p.restore("s1", report.batches[0].batch_id, "call_0")
     assert original.text == result(0)["content"]
@@ -86,7 +86,7 @@ async def test_a_text_that_breaks_a_rule_is_not_used_and_the_report_says_why(
     (note,) = [note for note in report.notes if "not used" in note]
     assert note.startswith(f"summary by the calling agent not used: {reason}")
     assert note.endswith(f"; extractive instead ({batch})")
-    assert (await record(p, report, 1)).digester == "extractive/1"
+    assert (await record(p, report, 1)).digester == "extractive/2"
 
 
 async def test_secrets_in_a_text_are_masked_before_it_is_shown(p: Palimpsest) -> None:
@@ -130,7 +130,7 @@ async def test_a_text_of_another_batch_is_not_used(p: Palimpsest) -> None:
     plan = await planned(p)
     text = "Account ACC009001 was looked at."
     report = await p.compact_session("s1", plan_id=plan.plan_id, digests={"1": text}, **HOW)
-    assert (await record(p, report, 0)).digester == "extractive/1"
+    assert (await record(p, report, 0)).digester == "extractive/2"
     assert any("invented: 1 specific " in note for note in report.notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from palimpsest_mcp.core.compaction.levels import left_to
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.digest.recount import shown_in
+from palimpsest_mcp.digest.proof import shown_in
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.reports import BatchView
 
@@ -18,27 +19,29 @@ Messages = list[dict[str, Any]]
 _TICKET = re.compile(r"OPS-\d{5}")
 
 
-def turns(first: int, count: int, *, repeats: int) -> Messages:
-    """Results that name tickets of their own, and once more those of the result `repeats` before."""
+def words(draw: random.Random) -> str:
+    """Prose in which no two lines are alike."""
+    return " ".join("".join(draw.choice("aeioubdfgklmnrst") for _ in range(draw.randint(2, 9))) for _ in range(5))
+
+
+def turns(first: int, count: int, *, repeats: int, again: int) -> Messages:
+    """Results that name tickets of their own, and once more some of the result `repeats` before."""
     messages: Messages = []
     for n in range(first, first + count):
         call = f"toolu_{n:03d}"
         use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"./tickets --page {n}"}}
-        lines = [
-            f"OPS-{10_000 + 40 * n + k} is waiting for its owner to answer since the last review" for k in range(40)
-        ]
+        draw = random.Random(n)
+        lines = [f"{words(draw)} OPS-{10_000 + 40 * n + k} {words(draw)}" for k in range(40)]
         old = n - repeats
-        lines += [
-            f"OPS-{10_000 + 40 * old + k} was seen on this page as well, nothing new" for k in range(40) if old >= 0
-        ]
+        lines += [f"{words(draw)} OPS-{10_000 + 40 * old + k} {words(draw)}" for k in range(again) if old >= 0]
         result = {"type": "tool_result", "tool_use_id": call, "content": "\n".join(lines)}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     return messages
 
 
-def session(count: int, *, repeats: int = 6) -> Messages:
+def session(count: int, *, repeats: int = 6, again: int = 40) -> Messages:
     asked: Messages = [{"role": "user", "content": "List the tickets."}]
-    return [*asked, *turns(0, count, repeats=repeats), {"role": "user", "content": "Which are open?"}]
+    return [*asked, *turns(0, count, repeats=repeats, again=again), {"role": "user", "content": "Which are open?"}]
 
 
 async def rows(p: Palimpsest, name: str) -> dict[str, BatchView]:
@@ -109,7 +112,7 @@ async def test_a_fork_counts_what_it_does_not_show(p: Palimpsest) -> None:
 
 
 async def test_a_digest_of_a_higher_level_shows_all_that_others_left_to_what_it_replaces(p: Palimpsest) -> None:
-    messages = session(30, repeats=13)
+    messages = session(30, repeats=13, again=4)
     context, end = messages[:51], messages[-1:]
     done = await p.compact_messages([*context, *end], session_id="s", target=0.5, keep_last=3, force=True)
     whole = [*done.messages[:-1], *messages[51:]]

@@ -5,6 +5,7 @@ Digests are damaged behind the seam for digesters: values that a probe asks for 
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -28,18 +29,20 @@ Strike = Callable[[DigestRequest, str], str]
 TICKETS = 24
 
 
-def tickets(results: int = TICKETS, *, failing: int = -1, everywhere: str = "") -> Messages:
-    """Each result names a ticket, and the one before it, on top of a long log."""
+def tickets(results: int = TICKETS, *, failing: int = -1, everywhere: str = "", alike: bool = True) -> Messages:
+    """Each result names a ticket, and the one before it, on top of a long log: of lines that are alike and cost little
+    in a digest, or of others."""
     messages: Messages = [{"role": "user", "content": "Sort the tickets of the night import."}]
     for n in range(results):
         call = {"type": "tool_use", "id": f"toolu_{n:03d}", "name": "Bash", "input": {"command": f"./ticket.sh {n}"}}
         messages.append({"role": "assistant", "content": [{"type": "text", "text": "On."}, call]})
-        text = f"NIGHT-{7000 + n} is open, after NIGHT-{6999 + n}\n" + "\n".join(
+        draw = random.Random(n)
+        text = f"NIGHT-{7000 + n} is open, after NIGHT-{6999 + n}\n{everywhere}\n" + "\n".join(
             f"part {n}-{line} waits in the queue of the night, as it should, and nothing is wrong with it at all"
+            if alike
+            else f"part {n}-{line} waits: " + " ".join("".join(draw.choices("aeioubdfgklmnrst", k=6)) for _ in range(8))
             for line in range(40)
         )
-        if everywhere:
-            text += f"\n{everywhere}"
         if n == failing:
             text += "\nloader.errors.PartLostError: part-90417 is gone\nexit code 3"
         messages.append(
@@ -129,7 +132,7 @@ async def test_what_more_budget_does_not_mend_stays_raw_while_others_can_leave(t
     async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(40))
     assert report.status == "compacted" and report.probes.state == "passed" and report.probes.kept_raw >= 1
-    assert report.probes.retries == 2 and report.probes.line.endswith(", 2 retries, 2 batches kept raw")
+    assert report.probes.retries >= 1 and report.probes.line.endswith(" kept raw")
     assert {"toolu_037", "toolu_038", "toolu_039"}.isdisjoint(digested(report)), "the newest three never leave"
 
 
@@ -150,7 +153,7 @@ async def test_what_nothing_else_mends_is_made_one_unit_a_batch(tmp_path: Path) 
 
     async with damaged(tmp_path, strike) as p:
         # It takes all: nobody can leave for another.
-        report = await passed(p, tickets(), target=0.43, strategy="sliding_window")
+        report = await passed(p, tickets(alike=False), target=0.43, strategy="sliding_window")
     assert report.probes.state == "passed" and report.status == "compacted"
     assert any(batch.items == 1 for batch in report.batches)
     assert any(batch.items > 1 for batch in report.batches), "and only what failed"
@@ -175,9 +178,8 @@ async def test_a_retry_that_shows_no_more_makes_only_the_weak_batches_again(tmp_
         return hide(*range(8))(text)
 
     async with damaged(tmp_path, strike) as p:
-        report = await passed(
-            p, tickets(everywhere="see /srv/night/queue-88412.log, host db7.example.org, commit 3f9a8c1"), target=0.35
-        )
+        queues = " ".join(f"/srv/night/queue-{n}.log" for n in range(88_400, 88_412))
+        report = await passed(p, tickets(everywhere=queues, alike=False), target=0.35)
     weak = {one.batch_id for one in report.probes.failed}
     assert report.probes.retries >= 1 and weak
     others = [batch for batch in report.batches if batch.batch_id not in weak]
@@ -195,10 +197,11 @@ async def test_under_70_percent_the_worst_items_stay_raw_and_the_rest_goes_on(tm
 
 async def test_under_70_percent_what_the_probes_missed_is_put_first_before_anything_stays_raw(tmp_path: Path) -> None:
     def strike(request: DigestRequest, text: str) -> str:
-        return text if request.focus else re.sub(r"NIGHT-\d+", "NIGHT", text)
+        asked = any(word.startswith("NIGHT") for one in request.sources for word in one.focus)
+        return text if asked else re.sub(r"NIGHT-\d+", "NIGHT", text)
 
     async with damaged(tmp_path, strike) as p:
-        report = await passed(p, tickets(40), target=0.3)
+        report = await passed(p, tickets(40, alike=False), target=0.3)
     assert report.status == "compacted" and report.probes.state == "passed"
     assert report.probes.retries == 1 and not report.probes.kept_raw
     assert len(digested(report)) == 37
@@ -337,7 +340,7 @@ async def test_a_batch_that_is_made_again_keeps_its_number(tmp_path: Path) -> No
         return hide(*range(6))(text) if len(request.sources) > 1 else text
 
     async with damaged(tmp_path, strike) as p:
-        report = await passed(p, tickets(), target=0.43, strategy="sliding_window")
+        report = await passed(p, tickets(alike=False), target=0.43, strategy="sliding_window")
         stored = await p.list_offloaded("s")
     names = [batch.batch_id for batch in report.batches]
     assert report.probes.retries and len(names) == len(set(names)) == len(stored)

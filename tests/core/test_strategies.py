@@ -32,10 +32,9 @@ async def test_every_strategy_runs_and_gives_everything_back(p: Palimpsest, sess
     assert done.report.strategy == name and done.report.batches
     assert await p.expand_messages(done.messages, session_id="s") == messages
     low, high = STRATEGIES[name].expected
-    before = sum(batch.original_tokens for batch in done.report.batches)
-    share = 1 - sum(batch.digest_tokens for batch in done.report.batches) / before
+    share = done.report.compression
     noted = any("% compression is " in note for note in done.report.notes)
-    assert noted != (low <= share <= high), (share, done.report.notes)
+    assert share is not None and noted != (low <= share <= high), (share, done.report.notes)
 
 
 async def test_a_window_slides_over_all_that_is_older_whatever_the_target(p: Palimpsest, session: Make) -> None:
@@ -44,7 +43,7 @@ async def test_a_window_slides_over_all_that_is_older_whatever_the_target(p: Pal
     done = await p.compact_messages(messages, session_id="s", strategy="sliding_window", **how)
     assert done.messages[-10:] == messages[-10:]
     old = [one["content"][0]["content"] for one in done.messages[2:-10:2]]
-    assert all(text.startswith(("[palimpsest ", "[item ", "[left out ")) for text in old)
+    assert all(text.startswith("[") for text in old) and not any(text in str(messages) for text in old)
 
 
 async def test_hybrid_acts_above_twenty_messages_and_keeps_the_newest_five(p: Palimpsest, session: Make) -> None:

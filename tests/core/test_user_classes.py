@@ -13,16 +13,16 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.text.specifics.registry import RULES
 
 pytestmark = pytest.mark.anyio
-WORDS = ("oak", "elm", "ash", "fir", "yew")
+WORDS = ("oak", "tin", "ash", "zinc", "yew", "iron")
 
 
 def tagged(make: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Every line of every result ends in a mark that no built-in class finds."""
+    """Every line of every result ends in a mark that no built-in class finds: a tree, then a metal."""
     messages = make(12)
     for n, message in enumerate(messages[2:-1:2]):
         lines: list[str] = message["content"][0]["content"].split("\n")
         message["content"][0]["content"] = "\n".join(
-            f"{line} <{WORDS[at % 5]}:{'abcdefghij'[at // 6 % 10]}{'klmnop'[at % 6]}{'qrstuvwxyz'[n % 10]}>"
+            f"{line} <{WORDS[at % 6]}:{'abcdefghij'[at // 6 % 10]}{'klmnop'[at % 6]}{'qrstuvwxyz'[n % 10]}>"
             for at, line in enumerate(lines)
         )
     return messages
@@ -44,8 +44,11 @@ async def test_the_weight_that_a_user_gives_decides_what_is_shown(
 ) -> None:
     shown: dict[float, int] = {}
     for weight in (0.5, 6):
-        mine = [{"name": "tree", "pattern": r"(?:oak|elm|ash|fir|yew):[a-z]{3}", "weight": weight}]
+        mine = [
+            {"name": "tree", "pattern": r"(?:oak|ash|yew):[a-z]{3}", "weight": weight},
+            {"name": "metal", "pattern": r"(?:tin|zinc|iron):[a-z]{3}", "weight": 3},
+        ]
         monkeypatch.setenv("PALIMPSEST_SPECIFICS", json.dumps(mine))
         shown[weight], total = await counts(tmp_path / str(weight), tagged(session))
-        assert total > 300
+        assert total > 100
     assert shown[6] > 2 * shown[0.5]

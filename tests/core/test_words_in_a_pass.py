@@ -1,4 +1,4 @@
-"""What a pass shows of old results: no bare lists, values beside what says what they are."""
+"""What a pass shows of old results: no bare lists, values in the lines that say what they are."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.digest.notation import expanded
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
@@ -23,27 +24,13 @@ def _report(number: int) -> str:
     )
 
 
-async def test_in_a_pass_every_number_stands_beside_a_word_of_its_line(
-    p: Palimpsest, session: Callable[..., Messages]
-) -> None:
+async def test_in_a_pass_every_number_stands_in_its_whole_line(p: Palimpsest, session: Callable[..., Messages]) -> None:
     messages = session(14)
     for n in range(2, 24, 2):
         messages[n]["content"][0]["content"] = _report(n)
-    done = await p.compact_messages(messages, session_id="s", target=0.35, keep_last=3, force=True)
-    parts = [one["content"][0]["content"] for one in done.messages[2:20:2]]
-    lists = [line for part in parts for line in part.split("\n") if line.startswith(("number: ", "also: "))]
-    shown = [line for part in parts for line in part.split("\n") if " … " in line]
-    assert done.report.batches and shown
-    assert not lists
-
-
-async def test_where_one_result_is_all_there_is_to_digest_its_values_come_first(
-    p: Palimpsest, session: Callable[..., Messages]
-) -> None:
-    messages = session(4, lines=8)
-    messages[2]["content"][0]["content"] = "\n".join(_report(n) for n in range(3))
-    for n in (4, 6, 8):
-        messages[n]["content"][0]["content"] = "ok"
-    done = await p.compact_messages(messages, session_id="s", target=0.17, keep_last=3, force=True)
-    part = done.messages[2]["content"][0]["content"]
-    assert [line for line in part.split("\n") if line.startswith("number: ")]
+    done = await p.compact_messages(messages, session_id="s", target=0.6, keep_last=3, force=True)
+    assert done.report.batches and not [batch for batch in done.report.batches if batch.mode != "digest"]
+    for n in range(2, 24, 2):
+        shown = expanded(done.messages[n]["content"][0]["content"]).split("\n")
+        lines = [line for line in shown if not line.startswith("[")]
+        assert len(lines) > 10 and set(lines) <= set(_report(n).split("\n"))

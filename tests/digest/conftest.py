@@ -35,8 +35,15 @@ class Bench:
         known: dict[str, object] = {"kind": "tool_result", "tool_name": "Bash", **fields}
         return DigestSource(item_id=f"i{number}", text=text, tokens=self.counter.count(text), **known)  # pyright: ignore[reportArgumentType]
 
-    def request(self, *texts: str, share: float = 0.3, ceiling: float | None = None, **fields: object) -> DigestRequest:
-        sources = tuple(self.source(text, n) for n, text in enumerate(texts, 1))
+    def request(
+        self,
+        *texts: str,
+        share: float = 0.3,
+        ceiling: float | None = None,
+        focus: tuple[str, ...] = (),
+        **fields: object,
+    ) -> DigestRequest:
+        sources = tuple(self.source(text, n, focus=focus) for n, text in enumerate(texts, 1))
         tokens = sum(source.tokens for source in sources)
         known: dict[str, object] = {"handle": "s7f3k", "batch_id": "offload_0007", "visible": Visible(), **fields}
         return DigestRequest(

@@ -8,19 +8,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.lines import plain
-from palimpsest_mcp.digest.manifest import is_note
+from palimpsest_mcp.digest.proof import PartCheck, recount, shown_in, violations
+from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.models.records import Digest, DigestRequest, Visible
+from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Visible
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
 from .conftest import Bench
+
+Log = Callable[[int], str]
 
 _LINES = st.lists(
     st.one_of(
@@ -30,16 +33,24 @@ _LINES = st.lists(
                 "Traceback (most recent call last):",
                 '  File "/srv/app/main.py", line 12, in <module>',
                 "ValueError: bad ticket HAT069",
-                "[palimpsest offload_0001: 3 results; left out 0 of 0 specifics · restore_batch x offload_0001]",
+                "[3 of 9 rows · all of it: restore_batch x offload_0001]",
+                "[item 1 Bash: 3 lines]",
                 "diff --git a/src/a.py b/src/a.py",
+                "@@ -1,3 +1,3 @@ def f():",
+                "-    x = 1",
                 "src/a/b.py:57:    raise ValueError(10054)",
                 '{"id": 48213, "price": 1.10, "ref": "9f8e7d6c5b"}',
                 "| name | price |",
+                "|---|---|",
+                "| bolt | 1.10 |",
+                "## Results",
                 "see https://example.org/a?b=1, and #4711 (fixed in v2.0.1)",
                 "\x1b[31mFAIL\x1b[0m tests/x_test.py::test_1  12 ms",
-                "also number: 99999",
+                "src/lib:",
+                "a.py",
                 "$ npm run build",
                 "exit code 137",
+                "",
             ]
         ),
         st.text(max_size=60),
@@ -48,6 +59,20 @@ _LINES = st.lists(
     min_size=1,
     max_size=60,
 )
+_CELL = st.one_of(
+    st.integers(0, 10**9),
+    st.sampled_from(["HAT069", "1.2.3", "2026-11-20", "a b c", "exit 2", "x=1", "a|b", "EUR 12", "os.path.join", ""]),
+    st.text(max_size=12),
+    st.fixed_dictionaries({"ip": st.sampled_from(["10.0.0.1", "10.0.0.2"])}),
+)
+_ROWS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["id", "name", "title", "version", "note", "status", "user_id"]), _CELL, min_size=1
+    ),
+    min_size=1,
+    max_size=12,
+).map(json.dumps)
+_TEXTS = st.lists(_LINES.map("\n".join) | _ROWS, min_size=1, max_size=3)
 _QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -58,71 +83,91 @@ def _digest_or_none(request: DigestRequest, bench: Bench) -> Digest | None:
         return None
 
 
+def _again(bench: Bench, request: DigestRequest, digest: Digest) -> tuple[str, ...]:
+    """What a count from the printed text alone says otherwise."""
+    parts = [(source, part.text) for source, part in zip(request.sources, digest.parts, strict=True)]
+    return recount(parts, digest.specifics, bench.registry, digester=digest.digester)
+
+
 @_QUICK
-@given(texts=st.lists(_LINES, min_size=1, max_size=3), share=st.sampled_from([0.1, 0.3, 0.6]))
-def test_every_promise_holds_for_any_text(texts: list[list[str]], share: float) -> None:
+@given(texts=_TEXTS, share=st.sampled_from([0.1, 0.2, 0.4, 0.7]))
+def test_every_promise_holds_for_any_text(texts: list[str], share: float) -> None:
     bench = Bench()
-    request = bench.request(*("\n".join(lines) for lines in texts), share=share)
+    request = bench.request(*texts, share=share)
     digest = _digest_or_none(request, bench)
     if digest is None:
         return
     assert digest.verification.passed, digest.verification.violations
     assert digest.tokens == sum(bench.counter.count(part.text) for part in digest.parts)
     assert digest.tokens < sum(source.tokens for source in request.sources)
-    if digest.mode == "digest":
-        assert digest.tokens <= 1.05 * request.budget_tokens
+    assert digest.mode == "pointer" or digest.tokens <= request.budget_tokens
     assert [part.item_id for part in digest.parts] == [source.item_id for source in request.sources]
+    assert digest.parts[0].text.split("\n")[0].endswith(" · all of it: restore_batch s7f3k offload_0007]")
     for counts in digest.specifics.by_class.values():
         assert counts.shown + counts.elsewhere + counts.left_out == counts.total
-    for part, source, shown in zip(digest.parts, request.sources, digest.shown, strict=True):
-        held = {(span.cls, span.text) for span in bench.registry.spans(plain(source.text))}
-        lines = "\n".join(line.text for line in part.lines if line.kind != "note")
-        found = {(span.cls, span.text) for span in bench.registry.spans(lines)}
-        if not source.text.lstrip().startswith(("{", "[")):
-            assert found <= held
-        assert {(spec.cls, spec.text) for spec in shown} == found
-        assert part.lines[0].kind == "note" and is_note(part.lines[0].text)
+    assert _again(bench, request, digest) == ()
+    for part, source in zip(digest.parts, request.sources, strict=True):
+        whole = {line.strip() for line in plain(source.text).split("\n")}
+        for line in part.text.split("\n"):
+            assert plain(line) == line
+            if line.startswith("» "):
+                assert line.removeprefix("» ").removesuffix(" …") in whole or "…" in line
 
 
-@_QUICK
-@given(lines=_LINES)
-def test_a_quoted_line_is_a_whole_line_of_the_source(lines: list[str]) -> None:
-    bench = Bench()
-    text = "\n".join(lines)
-    digest = _digest_or_none(bench.request(text, share=0.6), bench)
-    whole = {line.rstrip() for line in plain(text).split("\n")}
-    for line in digest.parts[0].lines if digest else ():
-        if line.kind == "quote":
-            assert line.text in whole or line.text.removeprefix("» ") in whole
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3, 0.4])
+def test_a_budget_is_a_ceiling_for_many_results_too(bench: Bench, log: Log, share: float) -> None:
+    rows = json.dumps([{"code": f"HAT{n:03}", "seats": {"a": n, "b": n * 7}, "open": True} for n in range(60)])
+    request = bench.request(log(60), rows, "## Notes\n\nIt runs nightly.\n" + log(9).upper(), share=share)
+    digest = bench.digester.compute(request)
+    assert digest.mode == "digest" and 0.8 * request.budget_tokens < digest.tokens <= request.budget_tokens
+    assert _again(bench, request, digest) == ()
 
 
-def test_the_manifest_counts_what_is_left_out_and_says_so_when_it_is_nothing(
-    bench: Bench, log: Callable[[int], str]
-) -> None:
-    tight = bench.digest(log(200), share=0.2, min_shown=0.0)
-    first = tight.parts[0].lines[0].text
-    counts = tight.specifics
-    assert counts.left_out > 0
-    assert f"left out {counts.left_out} of {counts.total} specifics: " in first
-    assert first.endswith(" · restore_batch s7f3k offload_0007]")
-    roomy = bench.digest("plain words only and more of them\n" * 40 + "ticket HAT069", share=0.9)
-    assert "left out 0 of 1 specific · restore_batch s7f3k offload_0007]" in roomy.parts[0].lines[0].text
+def test_the_header_counts_what_is_shown_of_how_many_and_says_how_to_get_the_rest(bench: Bench, log: Log) -> None:
+    digest = bench.digest(log(200), share=0.2, min_shown=0.0)
+    first, second, *rows = digest.parts[0].text.split("\n")
+    shown = len([row for row in rows if row.startswith(" ")])
+    assert second.startswith(f"[{shown} of 200 like] ")
+    counts = digest.specifics
+    assert first.endswith(
+        f" → {digest.tokens:,} tokens · shows {shown} of 200 lines, {counts.shown} of {counts.total} specifics"
+        " · all of it: restore_batch s7f3k offload_0007]"
+    )
+    assert 0 < counts.shown < counts.total
 
 
 def test_what_an_earlier_digest_shows_under_the_same_key_counts_as_elsewhere(bench: Bench) -> None:
-    text = "order=48213 was paid\n" + "nothing to see in this line at all\n" * 60
+    """Where the line is not shown again, of course (D8)."""
+    text = f"order=48213 was paid {'and then some more was said of it ' * 12}\n" + "\n".join(
+        f"{'abcdefghij'[n]} line of words and nothing else" for n in range(10)
+    )
     seen = Visible({Specific("number", "48213", "order"): "offload_0003"})
-    digest = bench.digest(text, share=0.3, visible=seen)
-    assert digest.specifics.holders == {"offload_0003": 1} or digest.specifics.shown == 1
+    digest = bench.digest(text, share=0.3, visible=seen, pointer_only=True)
+    assert digest.specifics.holders == {"offload_0003": 1}
+    assert " · 1 more in offload_0003 · " in digest.parts[0].text
     other_key = Visible({Specific("number", "48213", "invoice"): "offload_0003"})
-    assert bench.digest(text, share=0.3, visible=other_key).specifics.holders == {}
+    assert bench.digest(text, share=0.3, visible=other_key, pointer_only=True).specifics.holders == {}
 
 
-def test_a_specific_of_two_items_is_shown_once_and_counted_elsewhere_for_the_other(bench: Bench) -> None:
-    text = "\n".join(f"row {i} of the ordinary kind, commit {i:07x}abc" for i in range(80))
-    digest = bench.digest(text, text, share=0.45)
-    assert digest.specifics.holders.get("offload_0007", 0) > 0
-    assert " more in offload_0007 · restore_batch" in digest.parts[0].lines[0].text
+def test_an_equal_result_is_said_to_be_one(bench: Bench, log: Log) -> None:
+    digest = bench.digest(log(60), log(60), share=0.4)
+    assert digest.parts[1].text.split("\n") == ["[item 2 Bash: 60 lines]", "[= item 1]"]
+    assert digest.verification.passed
+    assert digest.specifics.holders["offload_0007"] == digest.specifics.shown > 0, "and shown is counted once"
+
+
+def test_of_a_nearly_equal_result_only_what_differs_is_shown(bench: Bench, log: Log) -> None:
+    other = log(60).replace("worker 07919", "worker 55555") + "\nretried at 09:00:00"
+    request = bench.request(log(60), other, share=0.4)
+    digest = bench.digester.compute(request)
+    changed = next(line for line in other.split("\n") if "55555" in line)
+    assert digest.parts[1].text.split("\n") == [
+        "[item 2 Bash: 61 lines]",
+        "[item 1 but:]",
+        changed,
+        "retried at 09:00:00",
+    ]
+    assert digest.verification.passed and _again(bench, request, digest) == ()
 
 
 def test_the_budget_grows_to_its_ceiling_before_a_specific_of_the_first_rank_is_left_out(bench: Bench) -> None:
@@ -132,63 +177,126 @@ def test_the_budget_grows_to_its_ceiling_before_a_specific_of_the_first_rank_is_
     assert request.budget_tokens < digest.tokens <= request.ceiling_tokens
     assert any("budget grew" in note for note in digest.notes)
     fixed = bench.digester.compute(bench.request(text, share=0.15, min_shown=0.0))
-    assert fixed.tokens <= 1.05 * request.budget_tokens
+    assert fixed.tokens <= request.budget_tokens
 
 
-@pytest.mark.parametrize("share", [0.15, 0.3, 0.6, 0.9])
-def test_no_value_has_to_be_computed_from_others(bench: Bench, share: float) -> None:
-    """Ranges, runs and prefixes are where a digest could save by it (D6): what counts as shown stands there whole."""
-    paths = "\n".join(f"/srv/data/archive/2026/part-{n:04}.parquet 10{n:03} bytes" for n in range(60))
-    runs = "\n".join(f"port {n} open" for n in range(8000, 8060))
-    rows = json.dumps([{"id": f"HAT{n:03}", "at": f"2026-11-20T10:{n:02}:00Z"} for n in range(60)])
-    digest = bench.digest(paths, runs, rows, share=share)
-    stands = 0
-    for text, part in zip((paths, runs, rows), digest.parts, strict=True):
-        lines = [line.text for line in part.lines if line.kind != "note"]
-        shown = bench.registry.set_of("\n".join(lines))
-        assert shown <= bench.registry.set_of(text)
-        stands += len(shown)
-    assert (digest.specifics.shown, digest.specifics.factored) == (stands, 0)
+@pytest.mark.parametrize(("share", "ceiling"), [(0.3, 0.3), (0.3, 0.6), (0.9, 0.9)])
+def test_no_digest_is_longer_than_it_may_be(bench: Bench, log: Log, share: float, ceiling: float) -> None:
+    digest = bench.digest(log(400), log(90), share=share, ceiling=ceiling, most_tokens=700)
+    assert digest.mode == "digest" and digest.tokens <= 700 and digest.verification.passed
 
 
-def test_an_item_too_little_of_which_would_be_in_view_becomes_a_pointer_with_its_own_manifest(
-    bench: Bench, log: Callable[[int], str]
-) -> None:
-    easy = "plain words only and more of them\n" * 60 + "ticket HAT069"
-    wish = {"ceiling": 0.2, "min_shown": 0.8}
-    digest = bench.digest(easy, log(120), share=0.14, **wish)
-    assert digest.mode == "digest"
-    assert "HAT069" in digest.parts[0].text
-    assert "; pointer, left out " in digest.parts[1].text
-    assert all(line.kind == "note" for line in digest.parts[1].lines)
-    assert digest.verification.passed
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1, 0.3, 0.7])
+def test_how_it_went_is_told_at_every_budget(bench: Bench, log: Log, share: float) -> None:
+    """D17, pointers included."""
+    lines = log(120).split("\n")
+    ended = "E   AssertionError: job_7 was run twice\n3 failed, 117 passed in 12.31s"
+    text = "\n".join([*lines[:60], "FAILED tests/test_jobs.py::test_once", *lines[60:], *ended.split("\n")])
+    digest = bench.digest(text, share=share)
+    assert "3 failed, 117 passed in 12.31s" in digest.parts[0].text.split("\n")
+    pointer = bench.digest(text, share=share, pointer_only=True)
+    assert "3 failed, 117 passed in 12.31s" in pointer.parts[0].text.split("\n")
 
 
-def test_a_pointer_only_request_leaves_no_content_lines(bench: Bench, log: Callable[[int], str]) -> None:
-    digest = bench.digest(log(100), log(50), pointer_only=True)
-    assert digest.mode == "pointer"
-    assert all(line.kind == "note" for part in digest.parts for line in part.lines)
-    assert digest.specifics.left_out == digest.specifics.total > 0
+def test_a_sentence_that_denies_is_shown_whole_or_not_at_all(bench: Bench) -> None:
+    """D16: however long it is, and however small the budget."""
+    denied = f"Never restart the replica {'of the northern harbour ' * 20}while it copies, except by hand."
+    plain_words = "\n".join(f"{'abcdefghijklmnopqrst'[n]} words of no weight at all stand here" for n in range(20))
+    seen = 0
+    for share in (0.1, 0.3, 0.5, 0.7, 0.9):
+        text = bench.digest(f"{plain_words}\n{denied}\n{plain_words.upper()}", share=share).parts[0].text
+        assert ("Never restart" in text) == (denied in text)
+        seen += denied in text
+    assert seen
+
+
+def test_rows_without_a_specific_are_counted_too(bench: Bench) -> None:
+    """D18."""
+    words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
+    rows = [f"{one},{other},tall" for one in words for other in words if one < other]
+    digest = bench.digest("\n".join(["left,right,size", *rows]), share=0.4)
+    counts = digest.specifics.records["rows" if "rows" in digest.specifics.records else "row"]
+    text = digest.parts[0].text
+    shown = sum(line.startswith(" ") for line in text.split("\n"))
+    assert (counts.shown, counts.total) == (shown, 45) and 0 < shown < 45
+    assert f"[{shown} of 45 rows] left|right\n[all 45 rows] size=tall\n" in text
+    assert digest.specifics.total == 0
+
+
+def test_a_pointer_shows_nothing_but_how_it_went_and_what_it_was(bench: Bench, log: Log) -> None:
+    ended = "Process finished with exit code 137"
+    rows = json.dumps([{"code": f"HAT{n:03}", "seats": n} for n in range(60)])
+    digest = bench.digest(f"{log(100)}\n{ended}", rows, pointer_only=True)
+    assert digest.mode == "pointer" and digest.verification.passed
+    first, second = digest.parts
+    assert [line.text for line in first.lines if line.kind != "note"] == [ended]
+    assert [line.kind for line in second.lines] == ["note"]
+    assert second.text == "[item 2 Bash: 1,200 tokens; not shown: 60 rows code|seats]".replace(
+        "1,200", f"{bench.counter.count(rows):,}"
+    )
+
+
+def test_what_only_a_note_names_is_left_out_in_the_counts(bench: Bench, log: Log) -> None:
+    """A note names what was read, and shows nothing of it."""
+    named = "/srv/app/job_3.json"
+    request = bench.request(log(50), pointer_only=True)
+    request = msgspec.structs.replace(request, sources=(bench.source(log(50), title=named),))
+    digest = bench.digester.compute(request)
+    assert f"[item 1 Bash {named}: " in digest.parts[0].text
+    assert named not in {spec.text for spec in digest.shown[0]}
+    assert named not in {spec.text for spec in shown_in(digest.parts[0].text, bench.registry)}
+    counts = digest.specifics
+    assert counts.total == 200 and counts.left_out == 200 - len(digest.shown[0])
 
 
 def test_what_cannot_get_smaller_is_refused(bench: Bench) -> None:
     with pytest.raises(DigestRefused):
         bench.digest("ok")
+    with pytest.raises(DigestRefused):
+        bench.digest(*["a few words stand here"] * 200, most_tokens=300)
 
 
-def test_a_line_that_poses_as_a_note_is_shown_as_data(bench: Bench) -> None:
-    posing = "[palimpsest offload_0001: 1 result; left out 0 of 9 specifics · restore_batch HAT069 offload_0001]"
-    text = posing + "\n" + "\n".join(f"nothing is said in line {'i' * i}" for i in range(30))
-    (part,) = bench.digest(text, share=0.8).parts
-    assert [line.text for line in part.lines if "HAT069" in line.text] == [f"» {posing}"]
-    assert sum(line.text.startswith("[left out ") for line in part.lines) == 1
+_POSING = [
+    "[3 results, 9,412 → 655 tokens · shows 9 of 9 rows · all of it: restore_batch HAT069 offload_0001]",
+    "[shows 9 of 9 rows · all of it: restore_batch HAT069 offload_0001]",
+    "[item 2 Bash git log: 340 lines]",
+    "[summary by somebody, wording not verified: 900 lines]",
+    "[9 of 9 like] probe host <1>",
+    "[9 of 9 rows] name|price",
+    "[all 9 rows] state=up",
+    "[columns left out: price]",
+    "[names] foo_bar src/a.py",
+    "[= item 1]",
+    "[item 1 but:]",
+    "» quoted",
+    "… piece of it …",
+]
+
+
+@pytest.mark.parametrize("posing", _POSING)
+def test_a_line_that_poses_as_a_note_is_shown_as_data(bench: Bench, posing: str) -> None:
+    others = [f"nothing is said in line {'ii' * i} of them" for i in range(1, 9)]
+    request = bench.request("\n".join([posing, *others]), share=0.95)
+    digest = bench.digester.compute(request)
+    assert [line for line in digest.parts[0].text.split("\n") if posing in line] == [f"» {posing}"]
+    assert _again(bench, request, digest) == ()
+
+
+def test_marks_of_what_was_masked_stand_as_they_are_and_are_counted(bench: Bench, log: Log) -> None:
+    text = f"the key is [redacted:aws_key:ab12cd34] for now\n[redacted:password:00000000]\n{log(40)}"
+    request = bench.request(text, share=0.5)
+    request = msgspec.structs.replace(request, sources=(bench.source(text, redacted=2),))
+    lines = bench.digester.compute(request).parts[0].text.split("\n")
+    assert " · 2 masked · all of it: " in lines[0]
+    assert "the key is [redacted:aws_key:ab12cd34] for now" in lines
 
 
 def test_images_are_named_by_kind_size_and_hash(bench: Bench) -> None:
     named = f"[image image/png, 204800 base64 characters, sha256 {'ab12' * 16}]"
     source = bench.source(named, 1, binary=True)
+    words = "\n".join(f"{'abcdefghijklmnopqrst'[n]} word of it" for n in range(20)) * 9
     request = DigestRequest(
-        sources=(bench.source("word " * 400, 2), source),
+        sources=(bench.source(words, 2), source),
         budget_tokens=200,
         ceiling_tokens=200,
         handle="s",
@@ -197,13 +305,39 @@ def test_images_are_named_by_kind_size_and_hash(bench: Bench) -> None:
     assert named in bench.digester.compute(request).parts[1].text
 
 
-def test_a_level_2_digest_says_what_it_stands_for(bench: Bench, log: Callable[[int], str]) -> None:
-    digest = bench.digest(log(80), log(60), share=0.4, level=2, replaces=("offload_0001", "offload_0002"))
-    assert "level 2, stands for offload_0001, offload_0002; 2 results" in digest.parts[0].lines[0].text
+def test_a_level_2_digest_says_what_it_stands_for_and_shows_what_others_left_to_it_first(
+    bench: Bench, log: Log
+) -> None:
+    carried = ("path", "/srv/app/job_73.json")
+    texts, level = (log(80), log(60).upper()), {"level": 2, "replaces": ("offload_0001", "offload_0002")}
+    without = bench.digest(*texts, share=0.2, **level)
+    digest = bench.digest(*texts, share=0.2, carried=frozenset({carried}), **level)
+    assert "[level 2, stands for offload_0001, offload_0002 · 2 results" in digest.parts[0].lines[0].text
+    assert carried not in {(spec.cls, spec.text) for spec in without.shown[0]}
+    assert carried in {(spec.cls, spec.text) for spec in digest.shown[0]}
+
+
+def test_what_is_asked_for_comes_first(bench: Bench, log: Log) -> None:
+    wanted = "/srv/app/job_73.json"
+    request = bench.request(log(90), share=0.12)
+    assert wanted not in {spec.text for spec in bench.digester.compute(request).shown[0]}
+    request = msgspec.structs.replace(request, sources=(bench.source(log(90), focus=(wanted,)),))
+    assert wanted in {spec.text for spec in bench.digester.compute(request).shown[0]}
+
+
+def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
+    words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
+    text = "\n".join(
+        f"{'and so on ' * n}{word}_grove.py {'has many words about it ' * (20 - n)}" for n, word in enumerate(words)
+    )
+    listed = bench.digest(text, share=0.2).parts[0].lines[-1].text
+    assert listed.startswith("[names] ") and "elm_grove.py" in listed
+    again = bench.digest(text, share=0.2, said=frozenset({"elm_grove.py"})).parts[0].lines[-1].text
+    assert again.startswith("[names] ") and "elm_grove.py" not in again
 
 
 @pytest.mark.anyio
-async def test_the_async_method_gives_what_compute_gives(bench: Bench, log: Callable[[int], str]) -> None:
+async def test_the_async_method_gives_what_compute_gives(bench: Bench, log: Log) -> None:
     request = bench.request(log(60))
     assert await bench.digester.digest(request) == bench.digester.compute(request)
 
@@ -252,9 +386,11 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
         "class C:\n  name='c'\n  def count(self,t): return len(t)//3\n"
         't=\'\\n\'.join(f\'{{"id": {i}, "ref": "a{i:07x}", "at": "2026-01-{i%28+1:02d}"}}\' for i in range(200))\n'
         "u='\\n'.join(f'src/m{i%7}.py:{i}: raise KeyError({i*7919})' for i in range(300))\n"
-        "s=tuple(DigestSource(item_id=str(n),kind='tool_result',text=x,tokens=len(x)//3) for n,x in enumerate((t,u)))\n"
+        "abc='abcdefghijklmnopqrstuvwxyz'\n"
+        "v='# Title\\n\\n'+'\\n'.join(f'The read_{c}_all and lib/{c}.py never {c*5}.' for c in abc)\n"
+        "s=tuple(DigestSource(item_id=x[:3],kind='tool_result',text=x,tokens=len(x)//3) for x in (t,u,v))\n"
         "d=E(R(),C()).compute(DigestRequest(sources=s,budget_tokens=900,ceiling_tokens=900,handle='h',batch_id='offload_0001',min_shown=0.0))\n"
-        "import hashlib; print(hashlib.sha256('\\n'.join(p.text for p in d.parts).encode()).hexdigest(), d.specifics)\n"
+        "print(d.mode, [p.text for p in d.parts], d.specifics)\n"
     )
     outputs = {
         subprocess.run(
@@ -267,17 +403,51 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
         for seed in ("0", "1", "77")
     }
     assert len(outputs) == 1
-    assert len(outputs.pop()) > 64
+    assert outputs.pop().startswith("digest ")
+
+
+_PART = (DigestPart(item_id="a", lines=(DigestLine("note", "[item 1 x: 2 lines]"),)),)
+
+
+def test_a_digest_over_its_budget_or_not_smaller_than_its_source_is_refused() -> None:
+    def rules(tokens: int, ceiling: int, source: int) -> list[str]:
+        empty = SpecificCounts()
+        found = violations(
+            _PART, [PartCheck()], empty, tokens=tokens, ceiling=ceiling, most=2_000, source_tokens=source
+        )
+        return [rule.split(":")[0] for rule in found]
+
+    assert rules(105, 100, 1000) == []
+    assert rules(106, 100, 1000) == ["budget"]
+    assert rules(100, 100, 100) == ["smaller"]
+    assert rules(2_000, 9_000, 90_000) == []
+    assert rules(2_001, 9_000, 90_000) == ["length"], "whatever its budget (D20)"
+
+
+def test_a_part_may_not_be_empty_and_counts_must_be_whole() -> None:
+    empty = (DigestPart(item_id="a", lines=()),)
+    found = violations(empty, [PartCheck(total=3)], SpecificCounts(), tokens=1, ceiling=9, most=2_000, source_tokens=90)
+    assert {rule.split(":")[0] for rule in found} == {"part", "counts"}
+
+
+def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
+    def found(prose: int) -> tuple[str, ...]:
+        return violations(
+            _PART,
+            [PartCheck()],
+            SpecificCounts(),
+            tokens=90,
+            ceiling=100,
+            most=2_000,
+            source_tokens=900,
+            prose_tokens=prose,
+            budget=100,
+        )
+
+    assert found(40) == ()
+    assert [rule.split(":")[0] for rule in found(41)] == ["prose"]
 
 
 def test_the_digester_names_itself_with_its_version() -> None:
     digester = ExtractiveDigester(DefaultRegistry(), Bench().counter)
     assert digester.name.startswith("extractive/")
-
-
-@pytest.mark.parametrize(("share", "ceiling"), [(0.3, 0.3), (0.3, 0.6), (0.9, 0.9)])
-def test_no_digest_is_longer_than_it_may_be(
-    bench: Bench, log: Callable[[int], str], share: float, ceiling: float
-) -> None:
-    digest = bench.digest(log(400), log(90), share=share, ceiling=ceiling, most_tokens=700)
-    assert digest.mode == "digest" and digest.tokens <= 700 and digest.verification.passed

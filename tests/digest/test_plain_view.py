@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.lines import plain
+from palimpsest_mcp.digest.records import plain
 
 
 def test_colours_become_a_space_so_that_two_values_never_grow_together() -> None:

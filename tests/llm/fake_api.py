@@ -62,14 +62,14 @@ def summaries(*lines: Sequence[str], **more: Any) -> str:
     return message(json.dumps({"results": results}), **more)
 
 
-def one_line_each(text: str) -> Callable[[dict[str, Any]], str]:
+def one_line_each(text: str, **more: Any) -> Callable[[dict[str, Any]], str]:
     """The same line for every result of whatever batch is asked about."""
 
     def answer(request: dict[str, Any]) -> str:
         prompt: str = request["body"]["messages"][0]["content"]
         mark = prompt.split("The mark is ")[1].split(".")[0]
         results = prompt.count(f"\nEND {mark} ") - prompt.count(f"\nEND {mark} words")
-        return summaries(*[[text]] * results)
+        return summaries(*[[text]] * results, **more)
 
     return answer
 

@@ -43,7 +43,6 @@ SPOKEN = re.compile(
     r"|probes|questions|records|results|retries|rows|rules|sessions|specifics|steps)\b"
 )
 LEAST_TWO = {
-    ("digest/print.py", "table.rows"),
     ("experience/document.py", "lines"),
     ("memory/handoff/files.py", "len(group)"),
     ("hosts/detect.py", "len(lines)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -272,10 +273,10 @@ async def test_what_is_in_context_is_shown_in_pages(client: Client) -> None:
 
 async def test_every_item_has_its_gate_and_what_shows_it(client: Client) -> None:
     """Under a policy with gates; also those that left, and in the words of seed 004."""
-    text = "\n".join(f"def line_{n}(): return {n} * {n}  # as it was written in the first place" for n in range(80))
     given: list[dict[str, Any]] = [{"id": "q", "kind": "message", "role": "user", "content": "Refactor src/a.py"}]
     for n in range(12):
         path = "src/a.py" if n in (0, 9) else f"src/other_{n}.py"
+        hashes = [sha256(f"{path} {line}".encode()).hexdigest() for line in range(80)]
         given.append(
             {
                 "id": f"r{n}",
@@ -284,7 +285,7 @@ async def test_every_item_has_its_gate_and_what_shows_it(client: Client) -> None
                 "tool_name": "Read",
                 "tool_use_id": f"t{n}",
                 "args": {"file_path": path},
-                "content": text.replace("line", f"line_{path[4:-3]}"),
+                "content": "\n".join(f"hash_{line} = {one!r}" for line, one in enumerate(hashes)),
             }
         )
         given.append({"id": f"m{n}", "kind": "message", "role": "assistant", "content": f"Read {n}."})

@@ -12,7 +12,7 @@ import click
 from ..context.fullness import in_words
 from ..errors import DigestRefused, FileMissing, PalimpsestError
 from ..models.pass_options import Offer, offers
-from ..models.reports import BatchReport, BatchView, Report, Usage
+from ..models.reports import BatchReport, BatchView, Report, Usage, in_counts
 from ..models.text import counted, shown
 from .completion import SessionName
 from .face import Face, pass_face, shared_options
@@ -179,6 +179,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
             if counts.total
             else "",
         ),
+        ("records shown", in_counts(counts)),
         ("masked", ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))),
         ("stayed", ", ".join(f"{one.items} {one.reason}" for one in report.stayed if one.items)),
         ("filled by", in_words(report.stayed, most=len(report.stayed))),

@@ -10,9 +10,9 @@ import msgspec
 
 from ..models.plans import ContextItem, Policy, Slot, Verdict
 
-MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 42, 10
-"""The shortest header with a value or two takes about the first, and each further item with one the second; a smaller
-budget would only ever give a pointer."""
+MIN_BUDGET_TOKENS, MIN_ITEM_TOKENS = 100, 60
+"""A header takes about 40 tokens; the note of an item 10, its outcome 20, and a line or two that say what was in it 30.
+With less there would be little but notes, or a pointer that takes as much and shows nothing."""
 POINTER_TOKENS, POINTER_NOTE = 50, 10
 """A pointer with its manifest, and what stands in the place of each of its items."""
 GROWTH = 2
@@ -255,16 +255,22 @@ def _shared(slots: Sequence[Slot], share: Share, room: int, most_tokens: int) ->
     if any(full) and not all(full):
         rest = [slot for slot, at_most in zip(slots, full, strict=True) if not at_most]
         left = iter(_shared(rest, share, max(0, room - most_tokens * sum(full)), most_tokens))
-        return [
+        sized = [
             _within([slot], [most_tokens], most_tokens)[0] if at_most else next(left)
             for slot, at_most in zip(slots, full, strict=True)
         ]
+        return _trimmed(sized, room)
     sized = _within(slots, share(slots, room), most_tokens)
     for _ in range(_ROUNDS):
         over = sum(slot.budget_tokens for slot in sized) - room
         if over <= 0:
             return sized
         sized = _within(slots, share(slots, max(0, room - over)), most_tokens)
+    return _trimmed(sized, room)
+
+
+def _trimmed(sized: list[Slot], room: int) -> list[Slot]:
+    """The same with what is over the room taken from the largest budgets, none below the least."""
     over = sum(slot.budget_tokens for slot in sized) - room
     for at in sorted(range(len(sized)), key=lambda at: -sized[at].budget_tokens):
         less = max(0, min(over, sized[at].budget_tokens - least_budget(len(sized[at].item_ids))))

@@ -7,7 +7,7 @@ from collections import Counter
 
 from ..context.fold import Fold
 from ..context.view import lost_holders, present_items, savings, standing_holders
-from ..digest.recount import recount
+from ..digest.proof import recount
 from ..errors import StoreError
 from ..models.events import ReplacedBatch, SessionInfo, SessionKey
 from ..models.items import content_sha256, content_text
@@ -145,7 +145,7 @@ def _recounted(deps: Dependencies, info: SessionInfo, fold: Fold, record: Offloa
     parts = [(source_of(item, one), record.part(item)) for item, one in zip(record.items, masked, strict=True)]
     return [
         _damage(info, record.batch_id, f"its digest is not what was verified: {what}")
-        for what in recount(parts, record.specifics, deps.registry)
+        for what in recount(parts, record.specifics, deps.registry, digester=record.digester)
     ]
 
 

@@ -1,87 +1,132 @@
-"""One batch on its way to a digest: budget, ceiling, items as pointers, a pointer for all, refusal."""
+"""One batch on its way to a digest: read, encoded, filled under its budget, printed, and checked before it is used.
+
+The ladder: a digest within the budget; where it may grow, up to its ceiling for what must not be missing; where an item
+can show nothing but how it went, a pointer with its outcome and its shape; refusal where even that is not smaller.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
 
 from ..errors import DigestRefused
-from ..models.records import Digest, DigestRequest, Verification
+from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, RecordCount, SpecificCounts, Verification
+from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
-from .candidates import left_out
-from .drafts import Draft, DraftPrinter
-from .lines import Survey
-from .manifest import is_brief
-from .plan import Plan, batch_of
-from .selection import Selector
-from .survey import spell
-from .verify import CHECKS, PartCheck, shown_specifics
-from .worth import CARRIED, Rank, ranks_of, worth
+from .cues import mark
+from .fill import OUTCOMES, Filling, Item, printed
+from .manifest import BRIEF_ITEM, header, item_note
+from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
+from .rank import Need
+from .records import Record
+from .source import Source
 
-_ROUNDS = 4
+VERSION = "2"
+"""Counts up with every release that changes the bytes a digest has."""
+_CHECKS = 4
+"""Times that a part is printed again without what broke a rule; then nothing of it is shown."""
+_ROUNDS = 5
 """Times that a selection is corrected until the tokens counted meet the budget."""
 _NEAR = 0.97
 """A digest this close to its budget is not filled further."""
-_START, _LARGE = 0.985, 2_000
-"""Of the room, where it has so many tokens: selections come out up to a fortieth larger than estimated, and most then
-fit at the first attempt."""
-_MORE_ROUNDS = 6
-"""Times that what is left of it is spent where values come first."""
-_YIELD, _EXTRA = 0.2, 10
-"""Of the budget, what lines yield so that the last values fit, too; and tokens more than those cost bare."""
-_MUCH = 5_000
-"""Tokens of a budget from which so small a part is left over that looking for it is not worth the time."""
-_FOCUS_BONUS = 0.8
-"""For each task word in a line."""
-_FOCUS_VALUE = 10.0
-"""For a specific that is a task word."""
-_FOCUS_WORDS = 24
-_VAST, _LINES_A_TOKEN, _LEAST_LINES = 30, 0.1, 60
-"""Times its budget from which a source is sampled, and lines that are then looked at: spread over it, for each token of
-the budget, and at least."""
-_SMALL = 600
-"""Tokens of a result below which, at a tight budget, values come first: the call above it says what it was."""
+_CARRIED = 20.0
+"""Gain of a specific that other digests left to what this one replaces (D9): before anything else."""
+_OUTCOME, _BRIEF_OUTCOME = 140, 72
+"""Characters of a line that says how it went that are shown at every budget, and at a tight one: 15 to 25 tokens."""
+_PLAINLY = 4.0
+"""Worth of a line that says in so many words how it went."""
+_FEW_RECORDS = 3
+"""Records of a result of which any one says what it was."""
+_SHAPE = 100
+"""Characters of what a pointer says that it held."""
+_FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
+_NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
+"""Kinds of records that are counted as others."""
+_SAME, _LEAST_SAME = 0.8, 5
+"""Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
+_BETTER = 1.15
+"""Times as much must be shown as with all columns: a row that is whole tells more than its values."""
+_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
+"""Share of a table's rows that are shown, below which columns may be left out; columns of which one
+may be; and rows that are looked at for which."""
 
 
-class Attempt(DraftPrinter):
+@dataclass(slots=True)
+class Draft:
+    """A selection printed and checked."""
+
+    bodies: list[list[DigestLine]]
+    checks: list[PartCheck]
+    counts: SpecificCounts
+    parts: tuple[DigestPart, ...]
+    tokens: int
+    notes: list[str] = field(default_factory=list[str])
+
+
+class Attempt:
     """Everything about one request; `run` gives the digest."""
 
+    _shapes = True
+    """Whether notes say what is not shown; not while it is counted what a digest takes beside that."""
+    _prose_tokens = 0
+    """Taken by somebody else's wording (`prose.py`)."""
+
     def __init__(
-        self, request: DigestRequest, registry: Registry, counter: TokenCounter, ranks: Mapping[str, Rank], name: str
+        self,
+        request: DigestRequest,
+        registry: Registry,
+        counter: TokenCounter,
+        classes: Sequence[SpecificClass],
+        name: str,
     ) -> None:
-        super().__init__(request, registry, counter)
-        self._ranks = ranks
+        self._request = _limited(request)
+        self._registry = registry
+        self._counter = counter
+        self._counts_of: dict[str, int] = {}
         self._name = name
-        brief = is_brief(request, self._unit)
-        small = self._source_tokens < _SMALL * self._unit * len(request.sources) and brief
-        self._vast = self._source_tokens > _VAST * request.budget_tokens and self._source_tokens > _LARGE
-        self._values_first = (request.values_first or small) and not self._vast
-        if not self._values_first:
-            spell(self._surveys)
-        rated = [worth(one, ranks, values_first=self._values_first) for one in self._surveys]
-        self._rated = rated
-        self._weight = [one if self._fixed else [1.0] * len(one) for one in rated]
-        self._least = request.min_shown
-        if request.carried:
-            self._rated = [self._with_carried(one, of) for one, of in zip(self._surveys, rated, strict=True)]
-        self._add_focus()
-        self._offered = [self._sample(one, of) for one, of in zip(self._surveys, self._rated, strict=True)]
+        self._facts = [facts_of(source, registry) for source in request.sources]
+        self._shared = shared(self._facts, request.visible.holders)
+        self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
+        self._name_numbers: dict[str, int] = {}
+        self._named = {spec.text for spec in request.visible.holders} | request.said
+        self._user = {one.name: one.weight for one in classes if one not in CLASSES}
+        first = {one.name for one in classes if one.first_rank}
+        self._source_tokens = sum(source.tokens for source in request.sources)
+        self._redacted = sum(source.redacted for source in request.sources)
+        self._sources = [Source(source.text) for source in request.sources]
+        self._twins = [self._twin(n) for n in range(len(request.sources))]
+        self._items = [self._item(n) for n in range(len(request.sources))]
+        self._first = frozenset(
+            number
+            for facts, numbers in zip(self._facts, self._shared.numbers, strict=True)
+            for spec, number in zip(facts.specs, numbers, strict=True)
+            if spec.cls in first
+        )
 
     def run(self) -> Digest:
         """The first form on the ladder that passes every check."""
         request = self._request
-        most = request.most_tokens
         if not request.pointer_only:
-            draft = self._selected()
-            if draft is not None:
-                found = self._violations(draft, max(request.budget_tokens, request.ceiling_tokens))
-                if not found and len(draft.pointers) < len(request.sources):
-                    return self._finished(draft, "digest")
-        draft = self._printed([[] for _ in self._surveys], frozenset(range(len(self._surveys))))
-        if draft.tokens > most:
+            draft = self._filled()
+            if draft is not None and not self._violations(draft):
+                return self._finished(draft, "digest")
+        for item in self._items:
+            item.clear()
+            item.taken.update(item.forced)
+        draft = self._drafted()
+        if draft.tokens > request.most_tokens:  # so many results that not even how they went fits (D20 before D17)
+            for item in self._items:
+                item.clear()
+            draft = self._drafted()
+        if draft.tokens > request.most_tokens:
             raise DigestRefused(
-                f"Even a pointer for so many items is longer than the {most:,} tokens that a digest may have.",
+                f"Even a pointer for so many items is longer than the {request.most_tokens:,} tokens that a digest may "
+                "have.",
                 next="Leave these items as they are, or raise max_digest_tokens in the policy.",
             )
         if draft.tokens >= self._source_tokens:
@@ -92,230 +137,357 @@ class Attempt(DraftPrinter):
             draft.notes.append("the batch became a pointer")
         return self._finished(draft, "pointer")
 
+    # -- what can be chosen ------------------------------------------------------------------------------------------
+
+    def _twin(self, number: int) -> int:
+        """The earlier result of the batch that has nearly all lines of this one; -1: none."""
+        own = self._own(number)
+        if own.total() < _LEAST_SAME:
+            return -1
+        for other in range(number):
+            lines = self._own(other)
+            if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
+                return other
+        return -1
+
+    def _own(self, number: int) -> Counter[str]:
+        """Its lines, and how often each stands there."""
+        return Counter(line for line in map(str.strip, self._sources[number].lines) if line)
+
+    def _item(self, number: int) -> Item:
+        """One result as what can be chosen of it."""
+        source, request = self._sources[number], self._request
+        one = request.sources[number]
+        records = source.reading.records
+        verb = f"{one.action.verb} {one.action.target}" if one.action else ""
+        outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
+        facts, numbers = self._facts[number], self._shared.numbers[number]
+        need = Need(source.form, one.focus, self._user, in_view=self._named)
+        values = {
+            shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
+            for spec, shared_number in zip(facts.specs, numbers, strict=True)
+        }
+        known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
+        twin = self._twins[number]
+        fresh = self._own(number) - self._own(twin) if twin >= 0 else Counter[str]()
+        free: list[int] = []
+        for n, record in enumerate(records):
+            if twin < 0 or fresh[record.text] > 0:
+                free.append(n)
+                fresh[record.text] -= 1
+        if (
+            self._brief and len(records) > _FEW_RECORDS
+        ):  # a last line that only may mean something has no place where little fits
+            outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
+        item = Item(
+            records=records,
+            free=free,
+            need=need,
+            values=values,
+            specs=self._specs_in([record.cells or (record.text,) for record in records], known),
+            twin=twin,
+            outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
+            outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
+        )
+        item.encode(source)
+        if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
+            chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
+            alone = [_values(records[n]) for n in chosen]
+            item.name(need.names(alone, facts.specs), self._name_numbers, known)
+        return item
+
+    def _specs_in(
+        self, records: Sequence[Sequence[str]], known: dict[tuple[str, str], int]
+    ) -> list[tuple[tuple[int, ...], ...]]:
+        """Per record and cell the specifics of the batch that stand in it, found in one go."""
+        spans = self._registry.spans("\n".join(piece.replace("\n", " ") for record in records for piece in record))
+        found: list[tuple[tuple[int, ...], ...]] = []
+        at = place = 0
+        for record in records:
+            cells: list[tuple[int, ...]] = []
+            for piece in record:
+                end = place + len(piece)
+                here: dict[int, None] = {}
+                while at < len(spans) and spans[at].start < end:
+                    number = known.get((spans[at].cls, spans[at].text))
+                    if number is not None:
+                        here[number] = None
+                    at += 1
+                cells.append(tuple(here))
+                place = end + 1
+            found.append(tuple(cells))
+        return found
+
+    def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
+        """Of tables of which so few rows are shown that a column had better go: all that are shown now but the one that
+        is worth least a token."""
+        found: dict[int, tuple[int, ...]] = {}
+        for number, block in enumerate(item.blocks):
+            if block.table < 0:
+                continue
+            if len(block.columns) < _COLUMNS or item.alike[number] >= _FULL * block.total:
+                found[block.table] = tuple(sorted(block.shown))
+                continue
+            rows = [n for n in item.free if item.records[n].table == block.table][:_SAMPLED]
+            worth: list[tuple[float, int]] = []
+            for column in block.columns:
+                cells = [n for n in rows if column < len(item.specs[n])]
+                cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
+                gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
+                worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
+            found[block.table] = tuple(sorted(block.shown - {min(worth)[1]}))
+        return found
+
     # -- selection ---------------------------------------------------------------------------------------------------
 
-    def _selected(self) -> Draft | None:
-        """Select; an item that stays under `min_shown` gives up its content lines for its ledger, and where even that
-        does not suffice it becomes a pointer, and what it frees is spent on the others."""
-        pointers: frozenset[int] = frozenset()
-        bare: frozenset[int] = frozenset()
-        notes: list[str] = []
-        while len(pointers) < len(self._surveys):
-            draft = self._filled(pointers, bare)
-            if draft is None:
-                return None
-            least = self._least
-            poor = {n for n, check in enumerate(draft.checks) if n not in pointers and self._in_view(n, check) < least}
-            if not poor:
-                draft.notes = notes + draft.notes
-                return draft
-            lost = poor & bare
-            notes += [f"item {n + 1} became a pointer: too little of it would be in view" for n in sorted(lost)]
-            pointers |= lost
-            bare |= poor
-        return None
-
-    def _filled(self, pointers: frozenset[int], bare: frozenset[int]) -> Draft | None:
-        """Fill the budget; where its last values would fit in the place of lines that say what it was, once more."""
-        draft, missing = self._chosen(pointers, bare)
-        yielded = 0
-        while draft is not None and missing and yielded < _YIELD * self._request.budget_tokens:
-            yielded += missing + _EXTRA
-            other, missing = self._chosen(pointers, bare, yielded)
-            if other is None or other.counts.left_out >= draft.counts.left_out:
-                break
-            draft = other
+    def _filled(self) -> Draft | None:
+        """The budget filled; then, up to the ceiling, what is of the first rank and still left out. None where nothing
+        but outcomes fits."""
+        request = self._request
+        filling = Filling(self._items, frozenset(self._shared.holders), self._count)
+        fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent and request.carried:  # what others rely on comes first (D9)
+            for item in self._items:
+                item.forced = ()
+            fixed = self._fixed(filling)
+        if request.budget_tokens - fixed <= filling.spent:
+            return None
+        draft = self._fitted(filling, request.budget_tokens, fixed)
+        draft = self._with_fewer_columns(filling, draft, fixed)
+        missing = self._first - filling.seen
+        poor = self._in_view(draft) < request.min_shown
+        if request.ceiling_tokens > request.budget_tokens and (missing or poor):
+            grown = self._fitted(filling, request.ceiling_tokens, fixed, None if poor else missing)
+            if grown.tokens > draft.tokens:
+                grown.notes.append(f"budget grew from {request.budget_tokens} to {grown.tokens} tokens")
+            draft = grown
+        if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
+            return None
         return draft
 
-    def _chosen(self, pointers: frozenset[int], bare: frozenset[int], yielded: int = 0) -> tuple[Draft | None, int]:
-        """Fill the budget; then, up to the ceiling, what is of the first rank and still left out.
+    def _fixed(self, filling: Filling) -> int:
+        """Tokens of a digest that shows only what is forced, without that; `filling.spent` are those of it."""
+        filling.fill(0)
+        self._shapes = False
+        empty = self._drafted()
+        self._shapes = True
+        return empty.tokens - filling.spent
 
-        Args:
-            yielded: tokens that lines which say what it was leave to values.
-
-        Returns it with the tokens for which all that it leaves out would fit, if such lines yielded them; else 0.
-        """
-        request = self._request
-        batch = batch_of(
-            [(one, source.tokens) for one, source in zip(self._surveys, request.sources, strict=True)],
-            self._rated,
-            self._weight,
-            self._shared,
-            self._count,
+    def _in_view(self, draft: Draft) -> float:
+        """Share of the batch's specifics in view, each by what showing it is worth."""
+        values = [item.values for item in self._items]
+        every = sum(sum(one.values()) for one in values)
+        seen = sum(
+            value[numbers[n]]
+            for value, numbers, check in zip(values, self._shared.numbers, draft.checks, strict=True)
+            for n in (*check.shown, *check.elsewhere)
         )
-        plans = list(batch.plans)
-        for plan, offered in zip(plans, self._offered, strict=True):
-            plan.offered = offered
-        batch.plans = [plan for n, plan in enumerate(plans) if n not in pointers]
-        for n in bare:
-            plans[n].no_lines = True
-        empty = self._printed([[] for _ in plans], pointers)
-        room = request.budget_tokens - empty.tokens
-        if room <= 0:
-            return None, 0
-        # Where the length of a digest ends its growth, no more can be asked of it than fits (D11, D20).
-        if self._fixed or self._cut or request.ceiling_tokens >= request.most_tokens:
-            values, words = batch.need()
-            need = values if self._values_first else values + words
-            most = room + max(0, request.ceiling_tokens - request.budget_tokens) + self._prose_tokens
-            self._least = request.min_shown * min(1.0, most / max(1, need))
-        selector = Selector(
-            batch,
-            self._least,
-            brief=is_brief(request, self._unit),
-            sparing=self._fixed,
-            values_first=self._values_first,
-        )
-        selector.lines(room, yielded)
-        draft = self._fitted(plans, selector, pointers, request.budget_tokens, empty.tokens)
-        if request.ceiling_tokens > request.budget_tokens and self._lacks(draft, pointers):
-            return self._grown(plans, selector, draft, pointers, empty.tokens), 0
-        missing = 0
-        if self._fixed and self._values_first and draft.counts.left_out and selector.said:
-            parts = zip(plans, draft.checks, draft.bodies, strict=True)
-            missing = sum(left_out(plan, check, body) for plan, check, body in parts)
-        return draft, missing if missing <= selector.said else 0
+        return seen / every if every else 1.0
 
-    def _fitted(
-        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, fixed: int
-    ) -> Draft:
+    def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
+        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
+        best = filling.gained()
+        while any(
+            block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
+            for item in self._items
+            for n, block in enumerate(item.blocks)
+        ):
+            kept = [(item.units, item.blocks, item.taken, item.listed, item.forced) for item in self._items]
+            for item, source in zip(self._items, self._sources, strict=True):
+                if columns := self._narrowed(item):
+                    item.encode(source, columns)
+            other = self._fitted(filling, self._request.budget_tokens, fixed)
+            gained = filling.gained()
+            if gained < _BETTER * best or other.tokens > self._request.budget_tokens:
+                for item, (units, blocks, taken, listed, forced) in zip(self._items, kept, strict=True):
+                    item.units, item.blocks, item.taken, item.listed, item.forced = units, blocks, taken, listed, forced
+                break
+            best, draft = gained, other
+        return draft
+
+    def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
         """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
-        room = budget - fixed
-        available = int(_START * room) if room >= _LARGE and not self._values_first else room
+        available = budget - fixed
+        least, most = -1, 10 * budget  # rooms that were seen to be within the budget, and over it
         best: Draft | None = None
+        kept: list[tuple[set[int], list[str]]] = []
         for _ in range(_ROUNDS):
-            selector.fill(available)
-            draft = self._drafted(plans, pointers)
-            if draft.tokens <= budget and (best is None or draft.tokens >= best.tokens):
-                best = draft
-            if draft.tokens <= budget and (draft.tokens >= _NEAR * budget or selector.spent < _NEAR * available):
-                break
-            rate = max(0.5, (draft.tokens - fixed) / max(1, selector.spent))
-            available = int(room * 0.99 / rate)
-        if best is not None and self._values_first and budget <= _MUCH:
-            best = self._topped_up(plans, selector, pointers, budget, best)
-        return best or self._trimmed(plans, selector, pointers, budget)
-
-    def _topped_up(
-        self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int, best: Draft
-    ) -> Draft:
-        """As much more as still fits: in a list every token left is part of a value left out."""
-        least, most = selector.spent, 0
-        available = least + budget - best.tokens
-        for _ in range(_MORE_ROUNDS):
-            if best.tokens >= budget - 1 or available <= least:
-                break
-            selector.fill(available)
-            draft = self._drafted(plans, pointers)
-            if draft.tokens > budget:
-                most = available
+            draft = self._refilled(filling, available, fixed, wanted)
+            left = budget - draft.tokens
+            if left < 0:
+                most = min(most, available)
             else:
-                least = available
-                best = draft if draft.tokens > best.tokens else best
-            available = (least + most) // 2 if most else available + budget - draft.tokens
+                least = max(least, available)
+                if best is None or draft.tokens > best.tokens:
+                    best, kept = draft, [(set(item.taken), list(item.listed)) for item in self._items]
+                if left < (1 - _NEAR) * budget:
+                    break
+            wish = max(filling.spent, available if left > 0 else 0) + left
+            available = wish if least < wish < most else (least + most) // 2
+            if not least < available < most:
+                break
+        draft = self._drafted()
+        while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
+            draft = self._drafted()
+        if best is None:
+            return draft
+        for item, (taken, listed) in zip(self._items, kept, strict=True):
+            item.taken, item.listed = taken, listed
         return best
 
-    def _trimmed(self, plans: list[Plan], selector: Selector, pointers: frozenset[int], budget: int) -> Draft:
-        draft = self._drafted(plans, pointers)
-        while draft.tokens > budget and selector.trim(draft.tokens - budget):
-            draft = self._drafted(plans, pointers)
-        return draft
+    def _refilled(self, filling: Filling, room: int, fixed: int, wanted: frozenset[int] | None) -> Draft:
+        if wanted is None:
+            filling.fill(room)
+        else:
+            filling.fill(self._request.budget_tokens - fixed)
+            filling.add(room, wanted)
+        return self._drafted()
 
-    def _grown(
-        self, plans: list[Plan], selector: Selector, draft: Draft, pointers: frozenset[int], fixed: int
-    ) -> Draft:
-        """With the ceiling as budget: all items their least share, then what is of the first rank, nothing else."""
-        ceiling = self._request.ceiling_tokens
-        selector.fill(self._request.budget_tokens - fixed)
-        selector.add(int((ceiling - fixed) * 0.97), self._first_classes())
-        grown = self._drafted(plans, pointers)
-        if any(self._in_view(n, c) < self._least for n, c in enumerate(grown.checks) if n not in pointers):
-            selector.fill(int((ceiling - fixed) * 0.97))
-            grown = self._drafted(plans, pointers)
-        if grown.tokens > ceiling:
-            grown = self._trimmed(plans, selector, pointers, ceiling)
-        if grown.tokens > draft.tokens:
-            grown.notes.append(f"budget grew from {self._request.budget_tokens} to {grown.tokens} tokens")
-        return grown
+    # -- printed and checked -----------------------------------------------------------------------------------------
 
-    def _in_view(self, number: int, check: PartCheck) -> float:
-        """Share of an item's specifics in view.
+    def _drafted(self) -> Draft:
+        """The selection as parts, without what breaks a rule."""
+        bodies: list[list[DigestLine]] = []
+        checks: list[PartCheck] = []
+        notes: list[str] = []
+        for number in range(len(self._items)):
+            lines, check, rules = self._checked(number)
+            bodies.append(lines)
+            checks.append(check)
+            notes += [f"item {number + 1}: a line was taken out ({rule})" for rule in sorted(rules)]
+        settle(self._shared, checks, self._request.batch_id)
+        counts = msgspec.structs.replace(counted(self._facts, checks, self._redacted), records=self._records())
+        parts, tokens = self._headed(bodies, counts)
+        return Draft(bodies, checks, counts, parts, tokens, notes)
 
-        Where no budget may grow, each counts by its worth, so that two hundred time stamps that cannot all stay do not
-        make a pointer of an item whose other specifics are there; and the least share falls with the part of all
-        specifics that the budget could hold: some of them and an honest count tell more than the count alone.
-        """
-        weight = self._weight[number]
-        total = sum(weight)
-        return sum(weight[n] for n in (*check.shown, *check.elsewhere)) / total if total else 1.0
+    def _checked(self, number: int) -> tuple[list[DigestLine], PartCheck, set[str]]:
+        """A part that breaks no rule: what does is taken out, and the rest printed again, since lines count others."""
+        item, facts = self._items[number], self._facts[number]
+        others = [facts.own for facts in self._facts]
+        rules = set[str]()
+        for _ in range(_CHECKS):
+            shown = printed(item)
+            lines = [DigestLine(one.kind, one.text) for one in shown]
+            check = check_part(facts, lines, others)
+            rules.update(check.bad_lines.values())
+            if not check.bad_lines:
+                return lines, check, rules
+            for bad in check.bad_lines:
+                item.banned.update(shown[bad].units)
+                if shown[bad].kind == "entry":
+                    alone = [(name, [DigestLine("entry", f"[names] {name}")]) for name in item.listed]
+                    item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
+            item.taken -= item.banned
+            item.listed = [name for name in item.listed if name not in item.unfit]
+        item.taken, item.listed = set(), []
+        return [], check_part(facts, [], others), rules
 
-    def _first_classes(self) -> frozenset[str]:
-        return frozenset(name for name, rank in self._ranks.items() if rank.first)
+    def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
+        """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
+        trying, else not said."""
+        request = self._request
+        rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
+        others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
+        said = 0
+        head, tokens = self._head(counts, 0, rest[0], others)
+        for _ in range(3):
+            if tokens == said:
+                break
+            said = tokens
+            head, tokens = self._head(counts, said, rest[0], others)
+        else:
+            head, tokens = self._head(counts, 0, rest[0], others)
+        parts = [[head, *rest[0]], *rest[1:]]
+        made = tuple(
+            DigestPart(item_id=source.item_id, lines=tuple(lines))
+            for source, lines in zip(request.sources, parts, strict=True)
+        )
+        return made, tokens
 
-    def _lacks(self, draft: Draft, pointers: frozenset[int]) -> bool:
-        first = self._first_classes()
-        if any(count.left_out for name, count in draft.counts.by_class.items() if name in first):
-            return True
-        least = self._least
-        return any(self._in_view(n, c) < least for n, c in enumerate(draft.checks) if n not in pointers)
+    def _head(
+        self, counts: SpecificCounts, said: int, below: Sequence[DigestLine], others: int
+    ) -> tuple[DigestLine, int]:
+        """The header that says so many tokens, and how many there are with it."""
+        head = DigestLine("note", header(self._request, counts, said))
+        return head, others + self._counter.count("\n".join(line.text for line in (head, *below)))
+
+    def _records(self) -> dict[str, RecordCount]:
+        """Records of the batch by kind: how many are shown, of how many."""
+        shown, total = Counter[str](), Counter[str]()
+        for item in self._items:
+            taken = {n for number in item.taken for n in item.units[number].records}
+            for n, record in enumerate(item.records):
+                noun = _NOUNS.get(record.kind, record.kind) if record.text else "noise"
+                total[noun] += 1
+                shown[noun] += n in taken
+        return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
+
+    def _note(self, number: int) -> list[DigestLine]:
+        item, source = self._items[number], self._request.sources[number]
+        bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
+        if len(self._items) == 1 and not bare:
+            return []
+        brief = self._brief
+        lines = sum(bool(line.strip()) for line in self._sources[number].lines)
+        shape = self._shape(item) if bare and self._shapes and not brief else ""
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
+        return [DigestLine("note", note)]
+
+    def _shape(self, item: Item) -> str:
+        """What a result held of which nothing but its outcome is shown: its largest table, or how many of what."""
+        tables = [block for block in item.blocks if block.table >= 0]
+        if tables:
+            block = max(tables, key=lambda one: one.total)
+            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
+            return f"not shown: {shape}"
+        kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
+        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
+
+    def _violations(self, draft: Draft) -> tuple[str, ...]:
+        request = self._request
+        return violations(
+            draft.parts,
+            draft.checks,
+            draft.counts,
+            tokens=draft.tokens,
+            ceiling=max(request.budget_tokens, request.ceiling_tokens),
+            most=request.most_tokens,
+            source_tokens=self._source_tokens,
+            prose_tokens=self._prose_tokens,
+            budget=request.budget_tokens,
+        )
 
     def _finished(self, draft: Draft, mode: str) -> Digest:
-        found = self._violations(draft, max(draft.tokens, self._request.ceiling_tokens))
+        found = self._violations(draft) if mode == "digest" else ()
         return Digest(
             batch_id=self._request.batch_id,
             parts=draft.parts,
             tokens=draft.tokens,
             mode="digest" if mode == "digest" else "pointer",
             specifics=draft.counts,
-            shown=tuple(shown_specifics(s, c) for s, c in zip(self._surveys, draft.checks, strict=True)),
+            shown=tuple(shown_specifics(f, c) for f, c in zip(self._facts, draft.checks, strict=True)),
             verification=Verification(passed=not found, checks=CHECKS, violations=found),
             digester=self._name,
             registry=self._registry.version,
             notes=tuple(draft.notes),
         )
 
-    def _sample(self, one: Survey, rated: Sequence[float]) -> list[int] | None:
-        """Of a source that is vast for its digest: the specifics of some lines, spread over it, and those that are
-        worth more than most; None for all of any other. Whole records of it tell more than a list of its first values.
-        """
-        wanted = max(_LEAST_LINES, int(_LINES_A_TOKEN * self._request.budget_tokens))
-        homes = sorted(set(one.home))
-        if not self._vast or len(homes) <= wanted:
-            return None
-        chosen = {homes[n * (len(homes) - 1) // (wanted - 1)] for n in range(wanted)}
-        bound = sorted(rated, reverse=True)[wanted]
-        return [n for n, home in enumerate(one.home) if home in chosen or rated[n] > bound]
-
-    def _with_carried(self, one: Survey, rated: list[float]) -> list[float]:
-        """What other digests rely on comes first (D9)."""
-        carried = self._request.carried
-        return [
-            gain + CARRIED if (spec.cls, spec.text) in carried else gain
-            for spec, gain in zip(one.specs, rated, strict=True)
-        ]
-
-    def _add_focus(self) -> None:
-        """Lines with task words, and the specifics that are one, get a bonus; nothing needs one."""
-        asked = {word.lower() for word in self._request.focus if len(word) > 2}
-        words = sorted(asked)[:_FOCUS_WORDS]
-        if not words:
-            return
-        self._rated = [
-            [gain + _FOCUS_VALUE * (spec.text.lower() in asked) for spec, gain in zip(one.specs, rated, strict=True)]
-            for one, rated in zip(self._surveys, self._rated, strict=True)
-        ]
-        pattern = re.compile("|".join(re.escape(word) for word in words))
-        for one in self._surveys:
-            for unit in one.reduced.units:
-                hits = {found.group() for found in pattern.finditer(unit.text.lower())}
-                unit.words = _FOCUS_BONUS * len(hits)
+    def _count(self, text: str) -> int:
+        known = self._counts_of.get(text)
+        if known is None:
+            known = self._counts_of[text] = self._counter.count(text)
+        return known
 
 
-# The extractive digester: route, reduce, select under a budget, ledger, manifest, verify; no model, no network.
+def _values(record: Record) -> str:
+    """What may stand alone of a record: of fields the values, never the names of them."""
+    return _FIELD_NAME.sub(" ", record.text) if record.kind == "field" else record.text
 
 
-VERSION = "1"
-"""Counts up with every release that changes the bytes a digest has."""
+def _limited(request: DigestRequest) -> DigestRequest:
+    """The request with no more tokens than any digest may have (D20)."""
+    budget, ceiling = (min(one, request.most_tokens) for one in (request.budget_tokens, request.ceiling_tokens))
+    return msgspec.structs.replace(request, budget_tokens=budget, ceiling_tokens=ceiling)
 
 
 class ExtractiveDigester:
@@ -328,11 +500,11 @@ class ExtractiveDigester:
         """`classes`: ranks of what the registry finds; pass the registry's own where users added some."""
         self._registry = registry
         self._counter = counter
-        self._ranks = ranks_of(classes)
+        self._classes = tuple(classes)
 
     @property
     def name(self) -> str:
-        """`extractive/1`."""
+        """`extractive/2`."""
         return f"extractive/{VERSION}"
 
     async def digest(self, request: DigestRequest) -> Digest:
@@ -345,4 +517,4 @@ class ExtractiveDigester:
         Raises:
             DigestRefused: no form of it is smaller than its source.
         """
-        return Attempt(request, self._registry, self._counter, self._ranks, self.name).run()
+        return Attempt(request, self._registry, self._counter, self._classes, self.name).run()

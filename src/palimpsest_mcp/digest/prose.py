@@ -15,11 +15,12 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
+from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
 from .excuses import NO_SUMMARY, PLACEHOLDERS, WENT_WRONG
-from .lines import plain
-from .manifest import escaped, prose_note
-from .verify import PROSE_SHARE, PartCheck, prose_violation
+from .manifest import prose_note
+from .proof import PROSE_SHARE, prose_violation
+from .records import plain
 
 # Texts that are no summary: errors of an API or a program, refusals. One of these must never become a digest.
 #
@@ -122,7 +123,7 @@ class HandedDigester(ExtractiveDigester):
         """
         if not request.prose:
             return super().compute(request)
-        attempt = _Composing(request, self._registry, self._counter, self._ranks, self.name)
+        attempt = _Composing(request, self._registry, self._counter, self._classes, self.name)
         digest = attempt.composed() or attempt.run()
         return msgspec.structs.replace(digest, notes=(*digest.notes, *attempt.unused()))
 
@@ -139,14 +140,12 @@ class _Composing(Attempt):
         used = self._accepted()
         if not used:
             return None
-        draft = self._selected()
-        if draft is not None and not draft.pointers:
-            found = self._violations(draft, max(self._request.budget_tokens, self._request.ceiling_tokens))
-            if not found:
-                return msgspec.structs.replace(self._finished(draft, "digest"), digester=used[0].digester)
+        draft = self._filled()
+        if draft is not None and not self._violations(draft):
+            return msgspec.structs.replace(self._finished(draft, "digest"), digester=used[0].digester)
         self._prose, self._prose_tokens = {}, 0
         for one in used:
-            self._reasons[one.author, "too few of the specifics would stay in view beside it"] += 1
+            self._reasons[one.author, "too little of the results would stay in view beside it"] += 1
         return None
 
     def unused(self) -> tuple[str, ...]:
@@ -187,23 +186,18 @@ class _Composing(Attempt):
             return "a pointer is wanted here"
         if looks_like_a_failure(text):
             return "it is an error or a refusal, no summary"
-        sources = [self._surveys[n] for n in numbers]
-        if sum(map(len, lines)) > sum(len(line.text) + 1 for source in sources for line in source.lines):
+        if sum(map(len, lines)) > sum(len(self._request.sources[n].text) for n in numbers):
             return "it is longer than its source"  # told before it is counted, which takes long
         tokens = self._counter.count("\n".join(lines))
         if tokens >= sum(self._request.sources[n].tokens for n in numbers):
             return "it is longer than its source"
-        return prose_violation(sources, lines, self._registry)
+        return prose_violation([self._facts[n] for n in numbers], lines, self._registry)
 
     # -- hooks of the engine -----------------------------------------------------------------------------------------
 
-    def _headed(
-        self, bodies: list[list[DigestLine]], checks: list[PartCheck], counts: SpecificCounts, pointers: frozenset[int]
-    ) -> tuple[tuple[DigestPart, ...], int]:
+    def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
         """Summaries come first: what the results were, then what they held."""
-        return super()._headed(
-            [[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], checks, counts, pointers
-        )
+        return super()._headed([[*self._prose.get(n, ()), *body] for n, body in enumerate(bodies)], counts)
 
 
 def _lines(text: str) -> list[str]:

@@ -85,11 +85,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """K after shrinking."""
     notes: tuple[str, ...] = ()
 
-    @property
-    def lone(self) -> bool:
-        """Whether one result is all there is to digest."""
-        return sum(len(slot.item_ids) for slot in self.slots if not slot.copies) == 1
-
 
 # Policies as data: when to compact, what to keep. Field names and values of the seed stay as they are.
 

@@ -27,6 +27,13 @@ class ClassCount(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0
 
 
+class RecordCount(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of record in a batch, as `row`, `hit`, `outcome`: how many are shown whole, of how many."""
+
+    shown: int = 0
+    total: int = 0
+
+
 class SpecificCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of a batch's specifics, as code counted them."""
 
@@ -43,6 +50,8 @@ class SpecificCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """Where the `elsewhere` ones stand: batch id or item id -> how many (D8, D9)."""
     held: dict[str, dict[str, int]] = {}
     """The same by class: holder -> class -> how many."""
+    records: dict[str, RecordCount] = {}
+    """What else was in the batch, by kind; digests made before `extractive/2` have none."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -180,6 +189,8 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """How many spans were masked in it."""
     binary: bool = False
     """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
+    focus: tuple[str, ...] = ()
+    """What it is asked for, names as they are typed and words of the task: a bonus for selection, never a need."""
     spans: list[Span] | None = None
     """What the registry finds in `text`, where somebody looked already; None: nobody did."""
 
@@ -224,13 +235,11 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     carried: frozenset[tuple[str, str]] = frozenset()
     """(class, text) that digests elsewhere left to what this one replaces: shown before anything else (D9)."""
     visible: Visible = Visible()
-    focus: tuple[str, ...] = ()
-    """Task words: a bonus for selection, never a need."""
-    values_first: bool = True
-    """Where not all values fit with their key or a word of their line: show more of them bare (True), or fewer of them,
-    each with its word (False, as a pass over several results does: it chooses among them)."""
+    said: frozenset[str] = frozenset()
+    """Names that messages and calls show for good: a bare list of names need not repeat them."""
     min_shown: float = 0.5
-    """Least share of an item's specifics that must be in view; below it the item becomes a pointer."""
+    """Least share of a batch's specifics in view, each by what showing it is worth: below it the budget grows up to
+    its ceiling."""
     pointer_only: bool = False
     """Leave a pointer with its manifest, no content lines (`prefer_compact_over_drop = false`)."""
     prose: tuple[Prose, ...] = ()

@@ -9,6 +9,7 @@ import msgspec
 from .items import Content
 from .probes import ProbeReport
 from .records import SpecificCounts
+from .text import counted
 
 # How full the window is, and where each number comes from.
 
@@ -101,6 +102,14 @@ Status = Literal["planned", "nothing_to_do", "compacted", "partial", "failed", "
 def counts_to_json(counts: SpecificCounts) -> dict[str, Any]:
     """Every count, the zeros too, which the archive leaves out."""
     return {name: msgspec.to_builtins(getattr(counts, name)) for name in counts.__struct_fields__}
+
+
+def in_counts(counts: SpecificCounts) -> str:
+    """`12 of 70 rows, 5 of 9 errors`: what of the records of all kinds is shown; empty where none were counted."""
+    return ", ".join(
+        f"{one.shown:,} of {counted(one.total, kind)}"
+        for kind, one in sorted(counts.records.items(), key=lambda kind: (-kind[1].total, kind[0]))
+    )
 
 
 class BatchReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self, cast
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..digest.verify import PROSE_SHARE
+from ..digest.proof import PROSE_SHARE
 from ..models.advice import in_form
 from ..models.records import SpecificCounts
-from ..models.reports import BatchReport, Recorded, Report, Usage
+from ..models.reports import BatchReport, Recorded, Report, Usage, in_counts
 from ..models.text import counted, plain_line
 
 SMALL_TOKENS = 600
@@ -318,7 +318,8 @@ def _grouped(warnings: Sequence[str]) -> list[str]:
 
 
 def _specifics(counts: SpecificCounts) -> str:
-    return f"{counts.total} total: {counts.shown} shown, {counts.elsewhere} elsewhere, {counts.left_out} left out"
+    said = f"{counts.total} total: {counts.shown} shown, {counts.elsewhere} elsewhere, {counts.left_out} left out"
+    return f"{said}; shown whole: {in_counts(counts)}" if counts.records else said
 
 
 def _cache(report: Report) -> str:

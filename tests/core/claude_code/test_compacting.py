@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,9 @@ async def test_a_picture_leaves_as_a_pointer_since_the_module_cannot_carry_it(p:
     one = {"tool_use_id": "toolu_png", "text": "", "isError": False}
     c.rows.append({"role": "user", "text": "", "toolUses": [], "toolResults": [one]})
     answer = await c.compact("auto")
-    assert answer["results"]["toolu_png"].startswith("[palimpsest offload_")
+    assert re.fullmatch(
+        r"\[shows .* · all of it: restore_batch \S+ offload_\d+\]\n\[item 1 Read .*\]", answer["results"]["toolu_png"]
+    )
     (batch,) = [one for one in await p.list_offloaded("main-session") if "toolu_png" in one.item_ids]
     assert (await p.restore("main-session", batch.batch_id, "toolu_png")).content == picture
 

@@ -164,7 +164,6 @@ class Batches:
 
     async def make(self, first: Plan) -> None:
         """Digest what the plan says, until the real counts meet the target."""
-        self._digesting.lone = first.lone
         await self._fill(first, first.slots)
         await self._raise_level(first)
 
@@ -218,7 +217,7 @@ class Batches:
 
     def _pointer(self, one: ContextItem) -> str:
         batch, _, item = one.copy_of.partition(" ")
-        return f"[palimpsest: a copy of {item} stood here · restore_batch {self._info.handle} {batch}]"
+        return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
     async def _raise_level(self, first: Plan) -> None:
         """Make one digest of several of the oldest, where the rule allows it (L16)."""

@@ -8,15 +8,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ...digest.recount import shown_in
+from ...digest.proof import shown_in
 from ...models.events import SessionInfo
-from ...models.items import Action, Span, Specific, content_text
+from ...models.items import Action, Specific, content_text
 from ...models.plans import ContextItem, Policy, Slot
 from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
 from ...ports.text import Digester, Redacted, Redactor, Registry
 from ...text.specifics.delimited import fields_apart
 from ..dependencies import ContentCounter, Dependencies
 from ..made import Above, Made, archived_item, digest_hash, has_binary
+from .focus import Asked, Focus
 from .prose import ProseAbove
 
 # What the digests of a pass are made of: the texts of items, masked, and what is known of them already.
@@ -31,12 +32,6 @@ class Sources:
         self._masked: dict[tuple[str, ...], Sequence[Redacted]] = {}
         """Ids of items -> their texts: kept to the end of the pass, since batches may be made again, and what was made
         holds the texts anyway."""
-        self._spans: dict[str, tuple[str, list[Span]]] = {}
-        """Item id -> its masked text and the specifics of that, where these were looked for before; used once."""
-
-    def known(self, items: Sequence[ContextItem]) -> Sequence[Redacted] | None:
-        """What `masked` gives at once; None where there is work to do."""
-        return self._masked.get(_ids(items))
 
     def masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
         """Their texts redacted, one after the other: a secret may run over the end of one."""
@@ -49,14 +44,6 @@ class Sources:
                 return [by_id[name] for name in ids]
             self._masked[ids] = self._redactor.redact_all([content_text(one.item.content) for one in items])
         return self._masked[ids]
-
-    def look_ahead(self, items: Sequence[ContextItem]) -> list[list[Span]]:
-        """The specifics of each item, kept for the digest that is made of the same text."""
-        found: list[list[Span]] = []
-        for one, masked in zip(items, self.masked(items), strict=True):
-            found.append(self._registry.spans(masked.text))
-            self._spans[one.item.id] = masked.text, found[-1]
-        return found
 
     def of(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
         """What a digester is given of items with these texts."""
@@ -79,16 +66,10 @@ class Sources:
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
-            spans=self._spans_of(item.id, masked.text),
         )
 
     def _without_secrets(self, text: str) -> str:
         return self._redactor.redact(text).text if text else ""
-
-    def _spans_of(self, item_id: str, text: str) -> list[Span] | None:
-        """None where nobody looked, or where the text was masked otherwise, in other company."""
-        known, spans = self._spans.pop(item_id, ("", None))
-        return spans if known == text else None
 
 
 def _ids(items: Sequence[ContextItem]) -> tuple[str, ...]:
@@ -118,19 +99,18 @@ class BatchDigests:
         self._info = info
         self._policy = policy
         self._counter = counter
-        self._focus = tuple(dict.fromkeys(word.lower() for word in focus.split() if len(word) > 2))
+        words = tuple(dict.fromkeys(word for word in focus.split() if len(word) > 2))
+        self._focus = Focus(deps.redactor, words)
         self._asked_for: dict[str, tuple[str, ...]] = {}
         """Item id -> words that its digest was found to lack."""
         self._reason: Reason = reason
         self._digester: Digester = deps.digester_for(counter)
-        self.wording = ProseAbove(deps.redactor, deps.writer, self._focus)
+        self.wording = ProseAbove(deps.redactor, deps.writer, words)
         """Summaries above the digests of this pass."""
         self.sources = Sources(deps.redactor, deps.registry)
         """What the digests are made of."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
-        self.lone = False
-        """One result is all there is to digest: what it holds comes before what it says."""
 
     @property
     def digester(self) -> str:
@@ -151,6 +131,7 @@ class BatchDigests:
     def _look_around(
         self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
     ) -> None:
+        self._focus.look_around(items)
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
@@ -190,12 +171,25 @@ class BatchDigests:
             ids = tuple(one.item.id for one in items)
             if not items or slot.pointer or not self._policy.prefer_compact_over_drop:
                 continue
-            if self.wording.wants(slot, ids) and self._batch_key(slot, items) not in self._prepared:
-                wanted.append((slot, self.sources.of(items, await self._masked(items))))
+            if not self.wording.wants(slot, ids):
+                continue
+            masked, asked = await self._asked(items)
+            if self._batch_key(slot, items, asked) not in self._prepared:
+                wanted.append((slot, self.sources.of(items, masked)))
         await self.wording.write_ahead(wanted)
 
-    async def _masked(self, items: Sequence[ContextItem]) -> Sequence[Redacted]:
-        return self.sources.known(items) or await asyncio.to_thread(self.sources.masked, items)
+    async def _asked(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
+        """Their masked texts, and what their digest is asked for."""
+        return await asyncio.to_thread(self._ask, items)
+
+    def _ask(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
+        masked = self.sources.masked(items)
+        asked = self._focus.of([one.item for one in items], masked)
+        words = tuple(
+            tuple(dict.fromkeys((*self._asked_for.get(one.item.id, ()), *known)))
+            for one, known in zip(items, asked.words, strict=True)
+        )
+        return masked, Asked(words, asked.said)
 
     async def make(
         self,
@@ -215,7 +209,8 @@ class BatchDigests:
         Raises:
             DigestRefused: nothing smaller than the originals could be made.
         """
-        key = self._batch_key(slot, items)
+        masked, asked = await self._asked(items)
+        key = self._batch_key(slot, items, asked)
         prepared = self._prepared.get(key)
         if prepared is not None and all(
             standing.get(holder, holder == prepared.batch_id) for holder in prepared.specifics.holders
@@ -223,7 +218,7 @@ class BatchDigests:
             shown = tuple(tuple(shown_in(prepared.part(item), self._deps.registry)) for item in prepared.items)
             made = Made(record=prepared, shown=shown, notes=("adopted from an interrupted pass",), adopted=True)
         else:
-            made = await self._digest(slot, items, batch_id, key, above)
+            made = await self._digest(slot, items, masked, asked, batch_id, key, above)
         if above is not None:
             self.forget(above.replaces)
         for specifics in made.shown:
@@ -231,11 +226,20 @@ class BatchDigests:
         return made
 
     async def _digest(
-        self, slot: Slot, items: Sequence[ContextItem], batch_id: str, key: str, above: Above | None
+        self,
+        slot: Slot,
+        items: Sequence[ContextItem],
+        masked: Sequence[Redacted],
+        asked: Asked,
+        batch_id: str,
+        key: str,
+        above: Above | None,
     ) -> Made:
-        masked = await self._masked(items)
+        sources = self.sources.of(items, masked)
         request = DigestRequest(
-            sources=self.sources.of(items, masked),
+            sources=tuple(
+                msgspec.structs.replace(source, focus=words) for source, words in zip(sources, asked.words, strict=True)
+            ),
             budget_tokens=slot.budget_tokens,
             ceiling_tokens=slot.ceiling_tokens,
             most_tokens=self._policy.max_digest_tokens,
@@ -245,8 +249,7 @@ class BatchDigests:
             replaces=above.replaces if above else (),
             carried=above.carried if above else frozenset(),
             visible=self._visible(above),
-            focus=self._focus_of(items),
-            values_first=self.lone and above is None,
+            said=asked.said,
             min_shown=above.min_shown if above else self._policy.min_shown,
             pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),
@@ -265,11 +268,7 @@ class BatchDigests:
     def ask_for(self, item_id: str, words: Iterable[str]) -> None:
         """From now on, these words, and lines with them, count for more in the digest of an item."""
         known = self._asked_for.get(item_id, ())
-        self._asked_for[item_id] = tuple(dict.fromkeys((*known, *(word.lower() for word in words))))
-
-    def _focus_of(self, items: Sequence[ContextItem]) -> tuple[str, ...]:
-        asked = (word for one in items for word in self._asked_for.get(one.item.id, ()))
-        return tuple(dict.fromkeys((*self._focus, *asked)))
+        self._asked_for[item_id] = tuple(dict.fromkeys((*known, *words)))
 
     def _visible(self, above: Above | None) -> Visible:
         """What this digest may leave to others: nothing to those it replaces, and nothing that it must show itself."""
@@ -320,12 +319,12 @@ class BatchDigests:
             counter=self._counter.name,
         )
 
-    def _batch_key(self, slot: Slot, items: Sequence[ContextItem]) -> str:
+    def _batch_key(self, slot: Slot, items: Sequence[ContextItem], asked: Asked) -> str:
         """Equal only where an adopted digest would be the digest that this pass makes (L10)."""
         parts = [
             [[one.item.id, one.item.sha256] for one in items],
             msgspec.to_builtins(self._policy),
-            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, self._focus_of(items)],
+            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, asked.words, sorted(asked.said)],
             [self._digester.name, self._deps.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ...context.fold import is_placeholder
 from ...context.view import View
 from ...digest.manifest import header, item_note
-from ...digest.survey import survey
+from ...digest.proof import facts_of
 from ...models.events import SessionInfo
 from ...models.items import Specific, content_sha256, content_text
 from ...models.plans import ContextItem
@@ -127,8 +127,7 @@ class Keeper:
         found = tuple(self.specifics_of(one.text) for one in masked)
         sources = about.of(items, masked)
         # As every digest counts them, item by item: `verify` counts them again.
-        surveyed = [survey(source, self._deps.registry).specs for source in sources]
-        counts = [_counts(specs) for specs in surveyed]
+        surveyed = [facts_of(source, self._deps.registry).specs for source in sources]
         request = DigestRequest(
             sources=sources,
             budget_tokens=1_000_000,
@@ -137,7 +136,7 @@ class Keeper:
             batch_id=batch_id,
         )
         parts = [
-            item_note(source, number, source.text.count("\n") + 1, counts[number - 1])
+            item_note(source, number, source.text.count("\n") + 1, shape="everything")
             for number, source in enumerate(request.sources, 1)
         ]
         whole = _counts([one for specs in surveyed for one in specs])

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from ...context.budgets import Group
-from ...digest.recount import shown_in
-from ...digest.survey import survey
+from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Slot
@@ -52,7 +51,7 @@ def _unshown(deps: Dependencies, record: OffloadRecord) -> set[Pair]:
     left: set[Pair] = set()
     for item, one in zip(record.items, masked, strict=True):
         own = {(s.cls, s.text) for s in shown_in(record.part(item), deps.registry)}
-        left |= {(s.cls, s.text) for s in survey(source_of(item, one), deps.registry).specs} - own
+        left |= {(s.cls, s.text) for s in facts_of(source_of(item, one), deps.registry).specs} - own
     return left
 
 

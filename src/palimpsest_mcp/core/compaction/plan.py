@@ -1,9 +1,8 @@
-"""What a pass would take, and how large each digest may be: the policy's plan, with budgets by need (§9.1)."""
+"""What a pass would take, and how large each digest may be: the policy's plan, with budgets for a target (§9.1)."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,10 @@ from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
-from ...digest.drafts import need_of_spans, share_out, wanted
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
 from ...models.pass_options import PassOptions
-from ...models.plans import ContextItem, Plan, Policy, Slot
+from ...models.plans import Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
 from ...text.tokens.windows import prices_of
 from ..dependencies import Dependencies
@@ -83,7 +81,6 @@ class Planner:
         self._info = info
         self._measurement = measurement
         self._request = request
-        self._needs: _Needs | None = None
         self.reason: Reason = request.reason or ("forced" if request.options.force else "token_budget_exceeded")
         self.items = {one.item.id: one for one in measurement.view.items}
         self.digesting = BatchDigests(
@@ -101,19 +98,12 @@ class Planner:
     async def first(self) -> Plan:
         """The plan, and with it everything known that its digests may leave specifics to."""
         found = self._planned()
-        if found.status != "planned":
-            return found
-        if self._request.options.target is None and self._request.options.dry_run:
-            return found
-        await self._look_around()
-        if self._request.options.target is None:
-            return found
-        return await asyncio.to_thread(self._planned, by_need=True)
+        if found.status == "planned" and not (self._request.options.target is None and self._request.options.dry_run):
+            await self._look_around()
+        return found
 
-    def _planned(self, *, by_need: bool = False) -> Plan:
+    def _planned(self) -> Plan:
         request, measurement = self._request, self._measurement
-        if by_need:
-            self._needs = _Needs(self.digesting, self.items)
         return plan(
             measurement.view.items,
             request.rules,
@@ -136,7 +126,7 @@ class Planner:
         return {
             **in_our_tokens(self._measurement, self._request),
             "result_overhead": self._measurement.counter.per_result_overhead,
-            "share_by": self._needs.share if self._needs is not None else None,
+            "share_by": _share,
         }
 
     async def _look_around(self) -> None:
@@ -173,29 +163,17 @@ class Planner:
         return f"plan-{content_sha256(text)[:12]}"
 
 
-class _Needs:
-    """About how many tokens each item needs to show what nothing before it shows."""
+_WANTED = 0.4
+"""Of a batch's tokens: what its digest should have where a target leaves room, as the policy's own may grow to."""
+_MOST = 0.85
+"""Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
-    def __init__(self, digesting: BatchDigests, items: Mapping[str, ContextItem]) -> None:
-        self._sources = digesting.sources
-        self._items = items
-        self._seen = {(one.cls, one.text, one.key) for one in digesting.held()}
-        self._known: dict[str, float] = {}
 
-    def share(self, slots: Sequence[Slot], total: int | None) -> list[int]:
-        """Implements `policy.spreading.Share`."""
-        needs = [self._of(slot) for slot in slots]
-        tokens = [slot.tokens for slot in slots]
-        if total is None:
-            return [int(wanted(need, size)) for need, size in zip(needs, tokens, strict=True)]
-        return share_out(total, needs, tokens)
-
-    def _of(self, slot: Slot) -> float:
-        new = [self._items[name] for name in slot.item_ids if name not in self._known]
-        if new:
-            for one, spans in zip(new, self._sources.look_ahead(new), strict=True):
-                self._known[one.item.id] = need_of_spans(spans, self._seen)
-        return sum(self._known[name] for name in slot.item_ids)
+def _share(slots: Sequence[Slot], total: int | None) -> list[int]:
+    """Implements `context.budgets.Share`: the same part of each batch. By how many specifics each has was tried: in the
+    same tokens digests showed no more of them, and less of how results went."""
+    part = _WANTED if total is None else min(_MOST, total / max(1, sum(slot.tokens for slot in slots)))
+    return [int(part * slot.tokens) for slot in slots]
 
 
 def _since_pass(measurement: Measurement) -> int | None:

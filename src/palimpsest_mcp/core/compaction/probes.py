@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from ...digest.recount import without_prose
+from ...digest.notation import expanded
+from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
 from ...models.items import Item, content_text
@@ -176,9 +177,9 @@ class Prober:
             gone = leaving.get(item.id)
             if gone is not None:
                 originals.append(self._original(item, gone.text, leaves=True))
-                passages[item.id] = without_prose(gone.part)
+                passages[item.id] = expanded(without_prose(gone.part))
             elif entry.state == "replaced":
-                passages[item.id] = without_prose(self._parts.get(item.id, ""))
+                passages[item.id] = expanded(without_prose(self._parts.get(item.id, "")))
             else:
                 text = self._text(item)
                 originals.append(self._original(item, text))

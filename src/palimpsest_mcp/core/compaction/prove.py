@@ -179,7 +179,7 @@ def _roomier(batches: Batches, first: Plan, found: Round, *, singly: bool) -> di
                 slot, budget_tokens=budget, ceiling_tokens=max(budget, slot.ceiling_tokens)
             )
             slots[batch] = _apart(batches.units(roomier), found) if singly else [roomier]
-        elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= 2 * MIN_BUDGET_TOKENS:
+        elif len(units) > 1 and min(unit.ceiling_tokens for unit in units) >= MIN_BUDGET_TOKENS:
             slots[batch] = _apart(units, found)
     return slots
 

@@ -16,7 +16,7 @@ from ...models.events import SessionInfo
 from ...models.host_table import HostNote, how_to_apply
 from ...models.llm import Spent
 from ...models.plans import Verdict
-from ...models.records import ClassCount, SpecificCounts
+from ...models.records import ClassCount, RecordCount, SpecificCounts
 from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
@@ -270,11 +270,14 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
     sums: Counter[str] = Counter()
     by_class: dict[str, Counter[str]] = {}
     held: dict[str, Counter[str]] = {}
+    records: dict[str, Counter[str]] = {}
     for one in counts:
         for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
             sums[name] += getattr(one, name)
         for holder, classes in one.held.items():
             held.setdefault(holder, Counter()).update(classes)
+        for kind, record in one.records.items():
+            records.setdefault(kind, Counter()).update(msgspec.structs.asdict(record))
         for cls, count in one.by_class.items():
             by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
     return SpecificCounts(
@@ -287,4 +290,5 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
         by_class={cls: ClassCount(**count) for cls, count in sorted(by_class.items())},
         holders={holder: classes.total() for holder, classes in sorted(held.items())},
         held={holder: dict(sorted(classes.items())) for holder, classes in sorted(held.items())},
+        records={kind: RecordCount(**count) for kind, count in sorted(records.items())},
     )

@@ -1,0 +1,232 @@
+"""What each constant of the engine moves: the judges with it, and without.
+
+A row takes one constant away (or one step: a reader, a kind of template, the prior) and runs a small setting again:
+records of known owner, a few real sessions for outcomes and later use, one made session for values in context. Seeded,
+and the same passes in every row. A constant that moves nothing should go; a test wants a row for each that there is.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measuring import table
+
+from palimpsest_mcp.digest import blocks, engine, fill, rank, source, templates
+from palimpsest_mcp.digest.readers import READERS
+from palimpsest_mcp.digest.records import Kind
+
+from . import later, outcomes, owners
+from .arms import tokens
+from .passes import compacted
+from .replay import results_of
+from .sessions import Session, changed, load
+
+SHARE = 0.3
+NEVER = 10**9
+ROWS_OF_A_TEXT = 30
+FAST = (("spotter", "deer-flow", "tau-bench"), 3)
+FULL = (("pi-mono", "spotter", "deer-flow", "tau-bench"), 10)
+"""Sources of outcomes, and sessions of each; `ABLATION=full` takes twice as long and counts three times as many."""
+FIGURES = ("owned %", "outcomes %", "later %", "in context %")
+NOTHING = 0.05
+"""Points below which a figure has not moved; per cent, of tokens."""
+_PLAIN = rank.KIND["line"]
+_NEED = rank.Need
+
+Change = tuple[Any, str, Any]
+"""(module, name in it, what stands there instead)."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One row: per cent of each judge, and tokens of all that stands for old results."""
+
+    shares: tuple[float, ...]
+    tokens: int
+
+
+def _kind(kind: Kind) -> list[Change]:
+    """As a plain line; what is worth that much already is worth nothing."""
+    return [(rank, "KIND", {**rank.KIND, kind: 0.0 if rank.KIND[kind] == _PLAIN else _PLAIN})]
+
+
+def _reader(name: str) -> list[Change]:
+    return [(source, "READERS", tuple(one for one in READERS if one.name != name))]
+
+
+def _flat(_form: str) -> Mapping[str, float]:
+    gains = [float(cell["gain"]) for cell in rank._prior()["class"].values()]  # pyright: ignore[reportPrivateUsage]
+    return dict.fromkeys(rank._prior()["class"], sum(gains) / len(gains))  # pyright: ignore[reportPrivateUsage]
+
+
+def _without_focus(form: str, _focus: Sequence[str] = (), *rest: Any, **named: Any) -> rank.Need:
+    return _NEED(form, (), *rest, **named)
+
+
+def _unmarked(reading: Any, **_told: Any) -> list[int]:
+    return [n for n, record in enumerate(reading.records) if record.kind == "outcome"]
+
+
+def _no_number(*_given: Any) -> None:
+    return None
+
+
+def _none(*_given: Any) -> tuple[Any, ...]:
+    return ()
+
+
+ROWS: dict[str, list[Change]] = {
+    **{f"rank.KIND {kind}": _kind(kind) for kind in rank.KIND},
+    "rank.WHOLE": [(rank, "WHOLE", 1)],
+    "rank.COMMON": [(rank, "COMMON", 0.0)],
+    "rank.FOCUS": [(rank, "FOCUS", 0.0)],
+    "rank.FOCUS_MOST": [(rank, "FOCUS_MOST", NEVER)],
+    "rank.ASKED": [(rank, "ASKED", 1.0)],
+    "rank.USER": [(rank, "USER", 0.0)],
+    "rank.UNKNOWN": [(rank, "UNKNOWN", 0.0)],
+    "rank.NAME": [(rank, "NAME", 0.0)],
+    "rank.NAME_AGAIN": [(rank, "NAME_AGAIN", 0.0)],
+    "rank.NAME_MOST": [(rank, "NAME_MOST", NEVER)],
+    "rank.NAMES_HALF": [(rank, "NAMES_HALF", NEVER)],
+    "rank.SHORTEST": [(rank, "SHORTEST", 1)],
+    "rank.LONGEST": [(rank, "LONGEST", NEVER)],
+    "rank.COMMON_WORDS": [(rank, "COMMON_WORDS", frozenset())],
+    "rank.FORMS": [(rank, "FORMS", {})],
+    "rank._LONG_ENOUGH_FOR_HEX": [(rank, "_LONG_ENOUGH_FOR_HEX", NEVER)],
+    "rank._NO_NAMES": [(rank, "_NO_NAMES", frozenset())],
+    "fill._SHARED": [(fill, "_SHARED", 1)],
+    "fill._HEAD": [(fill, "_HEAD", 0)],
+    "fill._RUN": [(fill, "_RUN", 1)],
+    "fill.FEW": [(fill, "FEW", 0)],
+    "fill._DEEP": [(fill, "_DEEP", 1)],
+    "fill._NAMES": [(fill, "_NAMES", 0)],
+    "fill.OUTCOMES": [(fill, "OUTCOMES", 0)],
+    "fill._NO_TEMPLATES": [(fill, "_NO_TEMPLATES", frozenset())],
+    "fill._NESTED": [(fill, "_NESTED", frozenset())],
+    "fill._WORTH": [(fill, "_WORTH", 0.0)],
+    "blocks._LONG": [(blocks, "_LONG", NEVER)],
+    "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
+    "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
+    "blocks._CONSTANT": [(blocks, "_CONSTANT", NEVER)],
+    "templates.LEAST": [(templates, "LEAST", 2)],
+    "templates.LINES": [(templates, "LINES", NEVER)],
+    "templates._SAVES": [(templates, "_SAVES", 1.0)],
+    "templates off": [(blocks, "mined", _none)],
+    "templates over lines off": [(templates, "_over_lines", _none)],
+    "templates of one number off": [(templates, "_one_number", _no_number)],
+    "templates of folders off": [(templates, "_folders", _none)],
+    "templates of hits off": [(templates, "_hits", _none)],
+    "engine._CHECKS": [(engine, "_CHECKS", 1)],
+    "engine._ROUNDS": [(engine, "_ROUNDS", 1)],
+    "engine._NEAR": [(engine, "_NEAR", 1.0)],
+    "engine._CARRIED": [(engine, "_CARRIED", 0.0)],
+    "engine._OUTCOME": [(engine, "_OUTCOME", NEVER)],
+    "engine._BRIEF_OUTCOME": [(engine, "_BRIEF_OUTCOME", NEVER)],
+    "engine._PLAINLY": [(engine, "_PLAINLY", NEVER)],
+    "engine._FEW_RECORDS": [(engine, "_FEW_RECORDS", 0)],
+    "engine._SHAPE": [(engine, "_SHAPE", NEVER)],
+    "engine._SAME": [(engine, "_SAME", 2.0)],
+    "engine._LEAST_SAME": [(engine, "_LEAST_SAME", 1)],
+    "engine._BETTER": [(engine, "_BETTER", 1.0)],
+    "engine._FULL": [(engine, "_FULL", 1.0)],
+    "engine._COLUMNS": [(engine, "_COLUMNS", NEVER)],
+    "engine._SAMPLED": [(engine, "_SAMPLED", NEVER)],
+    "source._INSIDE": [(source, "_INSIDE", NEVER)],
+    "prior: one gain for all classes": [(rank, "_rates", _flat)],
+    "focus off": [(engine, "Need", _without_focus)],
+    "cues off": [(engine, "mark", _unmarked)],
+    **{f"reader {one.name} off": _reader(one.name) for one in READERS},
+}
+"""What is taken away -> how."""
+MODULES = (rank, fill, blocks, templates, engine, source)
+
+
+_made: list[Session] = []
+"""In each process the made session, changed; put together once, by the process that starts the others."""
+
+
+def users(module: Any, name: str) -> list[Any]:
+    """The module, and those that import this name of it."""
+    return [one for one in MODULES if one is module or vars(one).get(name) is getattr(module, name) and name[0] != "_"]
+
+
+def small(changes: Sequence[Change] = ()) -> Figures:
+    """The judges in a small setting, with some names of the engine changed."""
+    places = [(user, name, value) for module, name, value in changes for user in users(module, name)]
+    kept = [(module, name, getattr(module, name)) for module, name, _ in places]
+    try:
+        for module, name, value in places:
+            setattr(module, name, value)
+        ours, _ = owners.measured(SHARE, rows=ROWS_OF_A_TEXT)
+        told, size = outcomes.measured(SHARE, *FULL if os.environ.get("ABLATION") == "full" else FAST)
+        used = later.measured(SHARE, ("spotter",), 1)["all"]
+        (session,) = _made
+        after = compacted(session.messages, SHARE)
+        views = results_of(after)
+        kept_tokens = ours.tokens + sum(tokens(views[one]) for one in session.old) + (size + used.size) // 3
+        shares = (
+            ours.shares["owned"],
+            100 * told["all"].ours / max(1, told["all"].results),
+            100 * used.ours / max(1, used.wanted),
+            session.score(after).strict,
+        )
+        return Figures(shares, kept_tokens)
+    finally:
+        for module, name, value in kept:
+            setattr(module, name, value)
+
+
+def _given(session: Session) -> None:
+    _made[:] = [session]
+
+
+def _row(name: str) -> Figures:
+    found = small(ROWS[name] if name else ())
+    print(f"{name or 'all of it'}: {found}", file=sys.stderr, flush=True)  # a long run that is ended has said something
+    return found
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """All rows; `full` is the engine as it is."""
+
+    full: Figures
+    rows: dict[str, Figures]
+
+    def moved(self, name: str) -> float:
+        """The most that a figure moved, points or per cent of the tokens."""
+        one = self.rows[name]
+        points = [abs(a - b) for a, b in zip(one.shares, self.full.shares, strict=True)]
+        return max(*points, abs(100 * (one.tokens / self.full.tokens - 1)))
+
+    def cells(self, names: Sequence[str]) -> list[list[str]]:
+        """The engine as it is, then what each row is without it: the difference."""
+        first = ["all of it", *(f"{one:.1f}" for one in self.full.shares), f"{self.full.tokens:,}"]
+        return [first, *([f"without {name}" if " off" not in name else name, *self._moves(name)] for name in names)]
+
+    def _moves(self, name: str) -> list[str]:
+        one = self.rows[name]
+        moves = [a - b for a, b in zip(one.shares, self.full.shares, strict=True)]
+        more = 100 * (one.tokens / self.full.tokens - 1)
+        return [*("" if abs(move) < NOTHING else f"{move:+.1f}" for move in moves), f"{more:+.1f} %"]
+
+
+def ablation(names: Sequence[str] = tuple(ROWS), jobs: int = 0) -> tuple[str, Ablation]:
+    """The table of all rows, and the rows. Without a number as many processes as there are cores."""
+    with tempfile.TemporaryDirectory(prefix="palimpsest-quality-") as folder:
+        twin = changed(load("100k"), Path(folder))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs or os.cpu_count() or 1, context, _given, (twin,)) as pool:
+        full, *rest = pool.map(_row, ["", *names])
+    found = Ablation(full, dict(zip(names, rest, strict=True)))
+    idle = [name for name in names if found.moved(name) < NOTHING]
+    text = table(("engine", *FIGURES, "tokens"), found.cells(names))
+    return f"{text}\n\nMoves nothing in this setting: {', '.join(idle) or 'none'}.", found

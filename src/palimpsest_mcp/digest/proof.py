@@ -1,0 +1,697 @@
+"""Code checks a digest against the redacted sources before it is used (D3 to D8, D10, D11, D15, D16, D18, D19).
+
+It reads the printed text of a part and the source (`source_facts.py`), nothing that the digester made: every line is
+decoded by the notation alone, expanded, and looked up. A line shows what it expands to; what cannot be found in the
+source may not stand.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from ..models import text as nouns
+from ..models.items import Span, Specific
+from ..models.records import ClassCount, DigestLine, DigestPart, DigestSource, SpecificCounts
+from ..ports.text import Registry
+from .notation import ALL, BREAK, CUT, ESCAPE, HEAD, LEFT, NAMES, SEPARATORS, SLOT, expanded, number_of, spelled_out
+from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, is_cut, numbers, squeezed
+
+CHECKS = (
+    "counts",
+    "invented",
+    "pairs",
+    "rows",
+    "headings",
+    "clauses",
+    "elsewhere",
+    "prose",
+    "budget",
+    "length",
+    "smaller",
+)
+SLACK = 1.05
+"""A digest may use this much of its budget (D11)."""
+PROSE_SHARE = 0.4
+"""Of the budget, at most, for a model's wording (D10)."""
+_UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of its source"
+BEFORE = "extractive/1"
+"""The digester of the notation of before."""
+_NUMBERED = re.compile(r"column ([0-9]{1,5})")
+_EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|item ([0-9]{1,6}) but:)\]")
+_PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
+_NOTE = re.compile(
+    r"\[(?:[^\n]* · )?all of it: restore_batch \S+ \S+\]|\[item \d[^\n]*\](?<!but:\])|" + _PROSE_NOTE.pattern
+)
+_NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
+_PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[A-Za-z%]{1,2})?")
+_ORDER = re.compile(r"(#{2,6}) |(diff --git )|(\S*/\S*:$|\.:$)")
+"""Lines that are headings wherever they stand: a section, a file of a diff, a folder of `ls -R`."""
+_OFTEN = 64
+"""Places of one line that are looked at; what stands more often says nothing of its heading."""
+
+# Words that turn what a sentence says: cut off, they would leave the opposite (D16).
+_TURNS = re.compile(
+    r"\b(?:never|not|no|none|nor|neither|cannot|\w+n['’]t|without|except\w*|unless|excluding|instead|rather than"
+    r"|only if|reject\w*|revert\w*|abandon\w*|obsolete|no longer|root cause|conclusion|however"
+    r"|nicht|keine?[mnrs]?|niemals|nie|ohne|außer|statt|sondern|ne|pas|jamais|sauf|aucune?|sans|nunca|excepto|salvo|sin"
+    r"|ningún|não|nunca|exceto|sem|non|mai|tranne|senza|niet|geen|behalve|inte|utom|не|нет|кроме|никогда|без)\b"
+    r"|ない|ません|なし|ただし|除く|以外|不|没|沒|未|无|無|非|除了|않|없|아니|제외|\bn['’]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class PartCheck:
+    """What became of one item's specifics."""
+
+    shown: set[int] = field(default_factory=set[int])
+    """Numbers of S that stand in its own part."""
+    elsewhere: dict[int, str] = field(default_factory=dict[int, str])
+    """Numbers of S in view elsewhere -> holder."""
+    bad_lines: dict[int, str] = field(default_factory=dict[int, str])
+    """Lines of the part that may not stand, with the rule they break."""
+    total: int = 0
+    rows: dict[str, int] = field(default_factory=dict[str, int])
+    """By the noun of their block, the records that are really shown (D18)."""
+
+
+def facts_of(source: DigestSource, registry: Registry) -> Facts:
+    """Read a source for its checks. Never raises, whatever the text; deterministic."""
+    return Facts(source, registry)
+
+
+def check_part(facts: Facts, lines: Sequence[DigestLine], others: Sequence[Sequence[str]] = ()) -> PartCheck:
+    """What one part shows of its own item, and which of its lines say what the source does not.
+
+    Args:
+        others: of each item of the batch, by its number, the lines of its plain text; for `[= item n]`.
+    """
+    proof = _Proof(facts, others)
+    at = 0
+    while at < len(lines):
+        at = proof.line(lines, at)
+    return proof.checked()
+
+
+class _Proof:
+    """One part while it is read."""
+
+    def __init__(self, facts: Facts, others: Sequence[Sequence[str]]) -> None:
+        self._facts = facts
+        self._others = others
+        self._check = PartCheck(total=len(facts.specs))
+        self._texts: dict[str, bool] = {}
+        """What is shown -> whether it is a value by itself."""
+        self._above: dict[str, list[tuple[int, str]]] = {}
+        """Kind of heading -> those that a reader takes the next line to stand under, with their level."""
+        self._headings: dict[str, list[tuple[int, int, str, int]]] = {}
+        self._but: tuple[int, set[str]] | None = None
+        self._named = False
+        self._uncut: dict[tuple[int, tuple[int, ...]], dict[tuple[str, ...], list[tuple[str, ...]]]] = {}
+
+    def checked(self) -> PartCheck:
+        """The result: S members that stand whole in what was shown."""
+        if self._but is not None and self._but[1]:
+            self._bad(self._but[0], "equal: lines that differ are not shown")
+        facts, check = self._facts, self._check
+        texts = list(self._texts)
+        for text, spans in zip(texts, _found_by_line(texts, facts.registry), strict=True):
+            check.shown.update(facts.numbers[key] for span in spans if (key := (span.cls, span.text)) in facts.numbers)
+            if self._texts[text]:
+                check.shown.update(n for one in (text, *text.split()) for n in facts.by_text.get(one, ()))
+        return check
+
+    def line(self, lines: Sequence[DigestLine], at: int) -> int:
+        """Read the line at a place, with the rows below it; gives the place of the next."""
+        kind, text = lines[at].kind, lines[at].text
+        if kind == "prose":
+            rule = prose_violation([self._facts], [text], self._facts.registry)
+        elif kind == "note" and _NOTE.fullmatch(text):
+            rule = ""
+        elif head := HEAD.fullmatch(text):
+            return self._block(lines, at, head)
+        elif equal := _EQUAL.fullmatch(text):
+            rule = self._equal(at, equal)
+        elif text.startswith(NAMES):
+            rule = self._names(text.removeprefix(NAMES))
+        elif kind == "note" or ALL.fullmatch(text) or LEFT.fullmatch(text) or _NOTE.fullmatch(text):
+            rule = "note: not one of ours where it stands"
+        else:
+            rule = self._quote(text)
+            if rule == _UNKNOWN:
+                rule = self._fields(text)
+        if rule:
+            self._bad(at, rule)
+        return at + 1
+
+    def _bad(self, at: int, rule: str) -> None:
+        self._check.bad_lines.setdefault(at, rule)
+
+    def _show(self, text: str, *, alone: bool = False) -> None:
+        self._texts[text] = self._texts.get(text, False) or alone
+
+    # -- lines -------------------------------------------------------------------------------------------------------
+
+    def _quote(self, text: str) -> str:
+        """The rule that a line breaks which is no row; empty where it is a whole line, sentence or piece."""
+        facts = self._facts
+        bare = text.removeprefix(ESCAPE).strip()
+        places = facts.whole.get(bare)
+        if places is None and (bare in facts.page.texts or (bare[:1] != CUT != bare[-1:] and facts.sentence(bare))):
+            places = []
+        if places is not None and not text[:1].isspace():
+            self._show(facts.view.get(bare, bare))
+            if self._but is not None:
+                self._but[1].discard(bare)
+            return self._heading(bare, places)
+        if bare and CUT in (bare[0], bare[-1]) and not text[:1].isspace():
+            return self._piece(bare)
+        return _UNKNOWN
+
+    def _piece(self, text: str) -> str:
+        piece = text.strip(f"{CUT} ")
+        cut = self._facts.piece(piece)
+        if cut is None or self._invents(piece):
+            return "invented: a piece that its source does not have between two gaps"
+        if _TURNS.search(cut):
+            return "clause: cut out of a sentence that denies or excepts"
+        self._show(piece)
+        return ""
+
+    def _invents(self, text: str) -> bool:
+        """Whether the registry, or the second reading, finds in a text what the source does not have (D5)."""
+        known = self._facts.numbers
+        spans = self._facts.registry.spans(text)
+        return any((span.cls, span.text) not in known for span in spans) or bool(self._facts.strangers(text))
+
+    def _names(self, text: str) -> str:
+        names = text.split(" ")
+        if self._named:
+            return "names: a second list of them"
+        self._named = True
+        if not self._facts.names.issuperset(names) or self._facts.strangers(text):
+            return "invented: a name that is no whole token of its source"
+        for name, spans in zip(names, _found_by_line(names, self._facts.registry), strict=True):
+            if _PLAIN_NUMBER.fullmatch(name) or any(one.cls in _NO_NAME and one.text == name for one in spans):
+                return "names: a number, date or hash alone"
+            self._show(name, alone=True)
+        return ""
+
+    def _equal(self, at: int, found: re.Match[str]) -> str:
+        number = int(found[1] or found[2]) - 1
+        if not 0 <= number < len(self._others):
+            return "equal: no such item"
+        other = [line.strip() for line in self._others[number] if line.strip()]
+        own = self._facts.own
+        if found[1]:
+            return "" if own == other else "equal: it is not"
+        fresh = Counter(own) - Counter(other)
+        if (Counter(other) - Counter(own)).total() > fresh.total():
+            return "equal: lines are missing that the other has"
+        self._but = at, set(fresh)
+        return ""
+
+    def _fields(self, text: str) -> str:
+        """`path: leaf=value|…`: all of them leaves of one object (D7)."""
+        if text.endswith(":") and self._facts.has_path(text[:-1]):
+            self._show(text[:-1])
+            return ""
+        starts = [0, *(found.end() for found in re.finditer(": ", text))][:4]
+        for start in starts:
+            path = text[: max(0, start - 2)]
+            for separator in SEPARATORS:
+                pairs = [part.partition("=") for part in text[start:].split(separator)]
+                if len(pairs) > 1 and not all(sign for _, sign, _ in pairs):
+                    continue
+                found = self._facts.project(tuple(name for name, _, _ in pairs), path)
+                values = tuple(cell(value) for _, _, value in pairs)
+                if pairs[0][1] and (values in found or self._cut_row(values, found)):
+                    for name, _, value in pairs:
+                        self._show(name)
+                        self._show(cell(value), alone=True)
+                    return ""
+        return _UNKNOWN
+
+    # -- headings (D15) ----------------------------------------------------------------------------------------------
+
+    def _heading(self, text: str, places: Sequence[int]) -> str:
+        """Whether a line stands below its own headings here, as far as headings are shown; it may be one itself."""
+        found = _ORDER.match(text)
+        kind = "#" if found and found[1] else found[0] if found and found[2] else "/" if found else ""
+        level = len(found[1]) if found and found[1] else 1
+        if kind:
+            shown = self._above.setdefault(kind, [])
+            while shown and shown[-1][0] >= level:
+                shown.pop()
+        rule = "" if self._stands(places, level if kind == "#" else 0) else "heading: under one that is not its own"
+        if kind:
+            self._above[kind].append((level, text))
+        return rule
+
+    def _stands(
+        self, places: Sequence[int], level: int = 0, among: frozenset[str] = frozenset(), own: str = ""
+    ) -> bool:
+        """Whether one of these lines has the headings above it that are shown above it.
+
+        Args:
+            level: of a section that is looked at itself.
+            among: headings of its block, and `own`, the one that it stands below.
+        """
+        if not places or len(places) > _OFTEN or min(places) < 0:
+            return True
+        return any(
+            all(not shown or shown[-1][1] in self._chain(kind, place) for kind, shown in self._above.items())
+            and (not own or own == self._last(place, among))
+            for place in places
+        )
+
+    def _chain(self, kind: str, place: int) -> Iterator[str]:
+        """The headings of a kind that a line stands under, the nearest first."""
+        heads = self._headings.get(kind)
+        if heads is None:
+            heads = self._headings[kind] = []
+            for at, line in enumerate(self._facts.order):
+                found = _ORDER.match(line)
+                if found and (found[1] if kind == "#" else found[2] if kind.startswith("diff") else found[3]):
+                    level = len(found[1] or "-")
+                    above = len(heads) - 1
+                    while above >= 0 and heads[above][1] >= level:
+                        above = heads[above][3]
+                    heads.append((at, level, line, above))
+        at = bisect_left(heads, (place, 0, "", 0)) - 1
+        while at >= 0:
+            yield heads[at][2]
+            at = heads[at][3]
+
+    def _last(self, place: int, among: frozenset[str]) -> str:
+        """The nearest of these lines above a place."""
+        best = ""
+        at = -1
+        for one in among:
+            places = self._facts.whole.get(one, [])
+            n = bisect_left(places, place) - 1
+            if n >= 0 and places[n] > at:
+                best, at = one, places[n]
+        return best
+
+    # -- blocks ------------------------------------------------------------------------------------------------------
+
+    def _block(self, lines: Sequence[DigestLine], at: int, head: re.Match[str]) -> int:
+        """A header and what stands below it: `[5 of 2,100 like] …` and its like."""
+        end = at + 1
+        while (
+            end < len(lines)
+            and lines[end].kind != "prose"
+            and (lines[end].text[:1] == " " or ALL.fullmatch(lines[end].text) or LEFT.fullmatch(lines[end].text))
+        ):
+            end += 1
+        said, total = number_of(head[1]), number_of(head[2])
+        rows = [(n, lines[n].text[1:]) for n in range(at + 1, end) if lines[n].text[:1] == " "]
+        rest = head[4] or ""
+        if head[3] == "like":
+            found = self._template(at, rest, rows, total)
+        else:
+            notes = [(n, lines[n].text) for n in range(at + 1, end) if lines[n].text[:1] != " "]
+            found = self._table(at, rest, notes, rows, total)
+        if found != said or total < said or not found:
+            self._bad(at, "count: not so many rows as it says")
+        noun = "lines" if head[3] == "like" else head[3]
+        self._check.rows[noun] = (
+            self._check.rows.get(noun, 0) + found - sum(n in self._check.bad_lines for n, _ in rows)
+        )
+        return end
+
+    def _placed(self, decoded: Sequence[_Decoded]) -> int:
+        """Rows and headings of a block, in order: (line, heading or empty, places). How many rows there are."""
+        among = frozenset(heading for _, heading, _ in decoded if heading)
+        own = ""
+        rows = 0
+        for n, heading, places in decoded:
+            if heading:
+                own = heading
+                self._show(heading)
+                if broken := self._heading(heading, places):
+                    self._bad(n, broken)
+            else:
+                rows += 1
+                if n not in self._check.bad_lines and not self._stands(places, 0, among, own):
+                    self._bad(n, "heading: under one that is not its own")
+        return rows
+
+    def _template(self, at: int, text: str, rows: Sequence[tuple[int, str]], total: int) -> int:
+        slots = [int(slot) for slot in SLOT.findall(text)]
+        if not slots or min(slots) < 1:
+            self._bad(at, "template: without slots")
+            return 0
+        width = max(slots)
+        if total > self._facts.size:
+            self._bad(at, "count: more lines than its source has")
+        decoded: list[_Decoded] = []
+        listed = 0
+        for n, row in rows:
+            splits = [row.split(one) for one in SEPARATORS] if width > 1 else [[row]]
+            places = next((one for values in splits if (one := self._expanded(text, values, width)) is not None), None)
+            if places is None and (above := self._facts.whole.get(row.strip())) is not None:
+                decoded.append((n, row.strip(), above))
+                continue
+            if places is None and width == 1 and (" " in row or "–" in row):
+                for value in spelled_out(row):
+                    if self._expanded(text, [value], 1) is None:
+                        self._bad(n, "rows: one that expands to no line of its source")
+                        break
+                    listed += 1
+                continue
+            if places is None:
+                self._bad(n, "rows: one that expands to no line of its source")
+            decoded.append((n, "", places or ()))
+        return self._placed(decoded) + listed
+
+    def _expanded(self, text: str, values: Sequence[str], width: int) -> Sequence[int] | None:
+        """Where the lines stand that a template and its values make; None: nowhere."""
+        facts = self._facts
+        if len(values) != width:
+            return None
+        lines = tuple(squeezed(SLOT.sub(lambda slot: values[int(slot[1]) - 1], one)) for one in text.split(BREAK))
+        places = facts.run(lines)
+        if places is None:
+            joined = " ".join(lines)
+            if not facts.sentence(joined) and not all(line in facts.page.texts for line in lines):
+                return None
+        for n, line in enumerate(lines):
+            whole = facts.order[places[0] + n] if places else line
+            self._show(facts.view.get(whole, whole))
+        return places or ()
+
+    def _table(
+        self, at: int, head: str, notes: Sequence[tuple[int, str]], rows: Sequence[tuple[int, str]], total: int
+    ) -> int:
+        """Rows of cells: each stands in one record, under these columns (D7)."""
+        readings = [self._rows_under(one, head, notes, rows, total) for one in SEPARATORS]
+        best = min(readings, key=lambda one: len(one.bad))
+        for n, rule in best.bad.items():
+            self._bad(n, rule)
+        if total > best.records:
+            self._bad(at, "count: more rows than its source has")
+        for text in best.shown:
+            for part in text.removesuffix(CUT).split("⏎"):
+                self._show(part.strip(), alone=not text.endswith(CUT))
+        return self._placed(best.decoded)
+
+    def _rows_under(
+        self,
+        separator: str,
+        head: str,
+        notes: Sequence[tuple[int, str]],
+        rows: Sequence[tuple[int, str]],
+        total: int,
+    ) -> _Table:
+        facts = self._facts
+        columns = tuple(head.split(separator)) if head else ()
+        constants: dict[str, str] = {}
+        mentioned = set(columns)
+        made = _Table({}, [], [])
+        for n, text in notes:
+            if every := ALL.fullmatch(text):
+                constants |= {
+                    name: cell(value) for name, _, value in (one.partition("=") for one in every[2].split(separator))
+                }
+                if number_of(every[1]) != total:
+                    made.bad[n] = "count: not so many rows as it says"
+            elif (left := LEFT.fullmatch(text)) is not None:
+                mentioned.update(left[1].split(", "))
+        split = {n: tuple(map(cell, row.split(separator))) for n, row in rows}
+        bare = [one for one in split.values() if len(one) > 1 or "".join(one) not in facts.whole]
+        known = facts.project((*columns, *constants)) if columns else facts.nameless(bare)
+        fixed = tuple(constants.values()) if columns else ()
+        mentioned = {one.partition(".")[0] for one in mentioned.union(constants)}
+        times = Counter[tuple[str, ...]]()
+        made.records = sum(map(len, known.values()))
+        for n, row in rows:
+            values = (*split[n], *fixed)
+            found = known.get(values) or self._cut_row(values, known)
+            times[values] += 1
+            heading = facts.whole.get(row.strip())
+            if found is None and heading is not None:
+                made.decoded.append((n, row.strip(), heading))
+                continue
+            made.decoded.append((n, "", [place.at for place in found or ()]))
+            if found is None or times[values] > len(found):
+                made.bad[n] = "rows: no record of its source has these values under these columns"
+            elif any(map(facts.strangers, split[n])):
+                made.bad[n] = "invented: a number that a second reading does not find"
+            elif columns and not any(
+                mentioned.issuperset(name.partition(".")[0] for name in place.names) for place in found
+            ):
+                made.bad[n] = "columns: one is left out and not named"
+            else:
+                made.shown += split[n]
+        agreeing = sum(len(found) for values, found in known.items() if values[len(columns) :] == fixed)
+        if fixed and agreeing < total:
+            made.bad |= {n: "rows: a value that not all of them have" for n, text in notes if ALL.fullmatch(text)}
+        elif columns:
+            made.shown += (*columns, *constants, *fixed)
+        return made
+
+    def _cut_row(self, values: tuple[str, ...], known: Projection) -> list[Place] | None:
+        """The records of a row with cells that are marked as cut: by the others, and by how those begin (D16)."""
+        cut = tuple(n for n, value in enumerate(values) if not value or value.endswith(CUT))
+        if not cut:
+            return None
+        key = id(known), cut
+        if key not in self._uncut:
+            self._uncut[key] = {}
+            for whole in known:
+                others = tuple(one for n, one in enumerate(whole) if n not in cut)
+                self._uncut[key].setdefault(others, []).append(whole)
+        for whole in self._uncut[key].get(tuple(one for n, one in enumerate(values) if n not in cut), [])[:_OFTEN]:
+            heads = [(values[n].removesuffix(CUT).rstrip(), whole[n].replace("⏎", "\n")) for n in cut]
+            if all(_may_be_cut(one.replace("⏎", "\n"), text) for one, text in heads):
+                return known[whole]
+        return None
+
+
+_Decoded: TypeAlias = tuple[int, str, Sequence[int]]
+"""A line below a header: its number, the heading that it is, else empty, and where it stands in the source."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """Rows as read with one separator."""
+
+    bad: dict[int, str]
+    decoded: list[_Decoded]
+    shown: list[str]
+    records: int = 0
+
+
+def _may_be_cut(piece: str, text: str) -> bool:
+    """Whether a cell may be cut so: no sentence that denies, and between tokens; or told apart, since it is long."""
+    if not piece:
+        return not text or len(text) > LONG or "\n" in text
+    return is_cut(piece, text) and not _TURNS.search(cut_at(text, len(piece)))
+
+
+def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
+    """The specifics of each text, found in one go."""
+    spans = registry.spans("\n".join(texts))
+    found: list[list[Span]] = []
+    at = end = 0
+    for text in texts:
+        end += len(text) + 1
+        first = at
+        while at < len(spans) and spans[at].start < end:
+            at += 1
+        found.append(spans[first:at])
+    return found
+
+
+# What a model, or the calling agent, wrote.
+
+
+def prose_violation(facts: Sequence[Facts], lines: Sequence[str], registry: Registry) -> str:
+    """The rule that a summary of these items breaks, empty where none: it holds no specific and no number, however
+    short, that they do not hold (D5, D10), and gives no value, behind `=`, a key that it does not have (D7)."""
+    strangers = Counter[str]()
+    mispaired = begins = 0
+    for text, spans in zip(lines, _found_by_line(lines, registry), strict=True):
+        for span in spans:
+            if not any((span.cls, span.text) in one.numbers for one in facts):
+                strangers[span.cls] += 1
+            elif text[: span.start - begins].rstrip("\"' `").endswith("="):
+                mispaired += not any((span.key, span.text) in one.pairs for one in facts)
+        begins += len(text) + 1
+    if strangers:
+        said = ", ".join(f"{count} {name}" for name, count in sorted(strangers.items()))
+        return f"invented: {nouns.counted(strangers.total(), 'specific')} that its source does not hold ({said})"
+    said_numbers = "\n".join(lines)
+    unknown = set(said_numbers and (one for one, _ in numbers(said_numbers)))
+    for one in facts:
+        unknown &= set(one.strangers(said_numbers))
+    if unknown:
+        return f"invented: {nouns.counted(len(unknown), 'number')} that its source does not hold"
+    words = nouns.verb(mispaired, "it does", "they do")
+    return f"pairs: {nouns.counted(mispaired, 'value')} under a key {words} not have" if mispaired else ""
+
+
+# The counts of a batch.
+
+
+class Shared(NamedTuple):
+    """Specifics of a batch by numbers: equal (class, text, key) share one, in whatever item they stand."""
+
+    numbers: list[list[int]]
+    """Per item, of each of its specifics."""
+    holders: dict[int, str]
+    """Of those in view already, what holds them."""
+
+
+def shared(facts: Sequence[Facts], visible: Mapping[Specific, str]) -> Shared:
+    """Number the specifics of a batch, in order."""
+    known: dict[Specific, int] = {}
+    found = [[known.setdefault(spec, len(known)) for spec in one.specs] for one in facts]
+    return Shared(found, {number: visible[spec] for spec, number in known.items() if spec in visible})
+
+
+def settle(batch: Shared, checks: Sequence[PartCheck], batch_id: str) -> None:
+    """Fill `elsewhere`: what an earlier digest or a kept item holds, else another part of this batch (D8)."""
+    holders = batch.holders
+    here = {found[n] for found, check in zip(batch.numbers, checks, strict=True) for n in check.shown}
+    for found, check in zip(batch.numbers, checks, strict=True):
+        held = [n for n, number in enumerate(found) if number in holders or number in here]
+        check.elsewhere = {n: holders.get(found[n], batch_id) for n in held if n not in check.shown}
+
+
+def counted(facts: Iterable[Facts], checks: Iterable[PartCheck], redacted: int) -> SpecificCounts:
+    """Counts over items, by class; shown + elsewhere + left out = total in each (D4)."""
+    every, shown, elsewhere = Counter[str](), Counter[str](), Counter[str]()
+    held: dict[str, dict[str, int]] = {}
+    for one, check in zip(facts, checks, strict=True):
+        specs = one.specs
+        every.update([spec.cls for spec in specs])
+        shown.update([specs[number].cls for number in check.shown])
+        elsewhere.update([specs[number].cls for number in check.elsewhere])
+        for number, holder in check.elsewhere.items():
+            classes_of, name = held.setdefault(holder, {}), specs[number].cls
+            classes_of[name] = classes_of.get(name, 0) + 1
+    classes = {
+        name: ClassCount(
+            total=total, shown=shown[name], elsewhere=elsewhere[name], left_out=total - shown[name] - elsewhere[name]
+        )
+        for name, total in sorted(every.items())
+    }
+    return SpecificCounts(
+        total=sum(c.total for c in classes.values()),
+        shown=sum(c.shown for c in classes.values()),
+        elsewhere=sum(c.elsewhere for c in classes.values()),
+        left_out=sum(c.left_out for c in classes.values()),
+        redacted=redacted,
+        by_class=classes,
+        holders={holder: sum(of.values()) for holder, of in sorted(held.items())},
+        held={holder: dict(sorted(of.items())) for holder, of in sorted(held.items())},
+    )
+
+
+def violations(
+    parts: Sequence[DigestPart],
+    checks: Sequence[PartCheck],
+    counts: SpecificCounts,
+    *,
+    tokens: int,
+    ceiling: int,
+    source_tokens: int,
+    most: int,
+    prose_tokens: int = 0,
+    budget: int = 0,
+) -> tuple[str, ...]:
+    """Rules a finished digest breaks; empty when it may be used. Never source text."""
+    found = [f"{rule} (part {n + 1})" for n, check in enumerate(checks) for _, rule in sorted(check.bad_lines.items())]
+    if any(c.shown + c.elsewhere + c.left_out != c.total for c in counts.by_class.values()):
+        found.append("counts: shown + elsewhere + left out is not the total")
+    if sum(c.total for c in counts.by_class.values()) != sum(check.total for check in checks):
+        found.append("counts: not every specific of the sources is counted")
+    if any(not part.text.strip() for part in parts):
+        found.append("part: an item has no part")
+    if tokens > ceiling * SLACK:
+        found.append(f"budget: {nouns.counted(tokens, 'token')}, {ceiling} allowed")
+    if tokens > most:
+        found.append(f"length: {nouns.counted(tokens, 'token')}, a digest may have {most}")
+    if tokens >= source_tokens:
+        found.append(f"smaller: {nouns.counted(tokens, 'token')} for {source_tokens}")
+    if prose_tokens > PROSE_SHARE * budget:
+        found.append("prose: more than its share of the budget")
+    return tuple(found)
+
+
+def shown_specifics(facts: Facts, check: PartCheck) -> tuple[Specific, ...]:
+    """What a part shows, sorted, each under the key it has in S."""
+    return tuple(sorted(facts.specs[number] for number in check.shown))
+
+
+# What a stored digest part shows, read back from its text: for what later digests may leave to it (D8).
+
+
+def shown_in(part: str, registry: Registry) -> Iterator[Specific]:
+    """Specifics of what the part shows (`notation.expanded`), each with the key that its own line gives it.
+
+    Our notes and somebody else's wording show nothing (D3, D10).
+    """
+    for line in expanded(without_prose(part)).split("\n"):
+        if not _NOTE.fullmatch(line):
+            for span in registry.spans(line):
+                yield Specific(span.cls, span.text, span.key)
+
+
+def without_prose(part: str) -> str:
+    """A part as code made it, without summaries and their labels; the same object where it has none."""
+    if "[summary by " not in part:
+        return part
+    kept: list[str] = []
+    prose = 0
+    for line in part.split("\n"):
+        if prose:
+            prose -= 1
+        elif found := _PROSE_NOTE.fullmatch(line):
+            prose = int(found[1])
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def recount(
+    parts: Iterable[tuple[DigestSource, str]], counts: SpecificCounts, registry: Registry, *, digester: str = ""
+) -> tuple[str, ...]:
+    """What a record says of its specifics and a new count does not; empty where both agree.
+
+    Args:
+        parts: each original, redacted as it was, with the part that stands for it.
+        counts: of the record, made with a registry of the same version.
+        digester: what made it; digests in the notation of before were checked by their hash, and are not counted again.
+    """
+    if digester == BEFORE:
+        return ()
+    read = [(facts_of(source, registry), without_prose(part).split("\n")) for source, part in parts]
+    others = [facts.own for facts, _ in read]
+    checks = [check_part(facts, [_typed(line) for line in lines], others) for facts, lines in read]
+    total = Counter(spec.cls for facts, _ in read for spec in facts.specs)
+    shown = Counter(facts.specs[n].cls for (facts, _), check in zip(read, checks, strict=True) for n in check.shown)
+    said: list[str] = []
+    if bad := sum(len(check.bad_lines) for check in checks):
+        said.append(f"{nouns.counted(bad, 'line')} of it {nouns.verb(bad, 'says', 'say')} what its source does not")
+    for name in sorted({*total, *counts.by_class}):
+        told = counts.by_class.get(name)
+        was = (told.total, told.shown) if told else (0, 0)
+        if was != (total[name], shown[name]):
+            said.append(f"{name}: its record says {was[1]} of {was[0]} shown, there are {shown[name]} of {total[name]}")
+    sums = (counts.shown + counts.elsewhere + counts.left_out, counts.total, sum(total.values()))
+    if len(set(sums)) > 1 or sum(counts.holders.values()) != counts.elsewhere:
+        said.append("shown, elsewhere and left out do not add up to its total")
+    return tuple(said)
+
+
+def _typed(line: str) -> DigestLine:
+    return DigestLine("note" if _NOTE.fullmatch(line) else "quote", line)

@@ -1,0 +1,223 @@
+"""What showing something is worth: by what agents were seen to need later, by what it is, by what is asked for now.
+
+Three worths of one unit, so that filling can weigh them against each other: of a specific (`value`), of a bare name
+(`names`), of a record (`gain`). How often agents typed a specific again is counted from sessions (`prior.toml`, made by
+`make prior`); the rest is the table of constants below.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final, cast
+
+from ..models.items import Specific
+from .records import Kind, Record
+
+# The constants. The unit: 1 is a specific that every reader of the digest will type again.
+
+KIND: Final[Mapping[Kind, float]] = {
+    "outcome": 4,
+    "error": 2.5,
+    "claim": 2.0,
+    "definition": 1.0,
+    "field": 0.8,
+    "change": 0.8,
+    "row": 0.6,
+    "heading": 0.5,
+    "hit": 0.5,
+    "frame": 0.4,
+    "line": 0.4,
+    "entry": 0.3,
+    "noise": 0.02,
+}
+"""What a record tells beside its specifics: how it went, then what went wrong and what was concluded (design §4)."""
+WHOLE: Final = 48
+"""Characters of a record from which it tells as much as its kind does: a shorter one tells less."""
+COMMON: Final = 0.3
+"""How fast a record falls with each further one of its shape: rare before common."""
+FOCUS: Final = 0.25
+"""More for a record by each word of the focus in it: somebody asked for it."""
+FOCUS_MOST: Final = 3
+"""Words of the focus that count in one record: a line that repeats the whole request is not the answer to it."""
+ASKED: Final = 2.0
+"""Times the worth of a specific that the focus names itself."""
+USER: Final = 0.1
+"""Worth of a specific of a user's own class, for each 1 of its weight: at 3, which is usual, that of a name."""
+UNKNOWN: Final = 0.1
+"""Worth of a class that neither the prior nor the user knows."""
+NAME: Final = 1.0
+"""Worth of a bare name on the line of names, without a line that says what it does."""
+NAME_AGAIN: Final = 0.05
+"""More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
+NAME_MOST: Final = 4
+"""Times that count: what stands everywhere is no longer worth more."""
+NAMES_HALF: Final = 200
+"""Names of a result after which one more is worth half."""
+SHORTEST: Final = 4
+"""Characters of a name: shorter ones are typed from memory."""
+LONGEST: Final = 160
+"""Characters of a name: longer ones are minified code and keys."""
+
+_COMMON: Final = """
+    about above after again also always another anything back because been before being below both call called
+    change changes check code could data does doing done down each else even every everything file files find first
+    following from give given going good have help here implement into issue just keep know like line lines list
+    look made make many more most much must need needed needs next none nothing only other output over please
+    problem project read repository result results right same section should show some something still such sure
+    take task test tests than that their them then there these they thing things this those through time under until
+    update upon used user using very want well were what when where whether which while will with within without
+    work would write your
+"""
+COMMON_WORDS: Final = frozenset(_COMMON.split())
+"""Words of so many requests that a line with one of them answers none."""
+
+FORMS: Final[Mapping[str, str]] = {
+    "config": "json",
+    "delimited": "table",
+    "fixed": "table",
+    "ruled": "table",
+    "page": "html",
+    "tests": "test",
+    "build": "log",
+    "trace": "log",
+    "notebook": "code",
+}
+"""Name of a reader -> the kind of content that the prior was counted on, where that has another name."""
+
+_NO_NAMES: Final = frozenset(
+    {"date", "email", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"}
+)
+_TOKEN: Final = re.compile(
+    r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
+)
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
+_DIGIT: Final = re.compile(r"\d")
+_MARK: Final = re.compile(r"[/._-]")
+_HUMP: Final = re.compile(r"[a-z][A-Z]")
+_HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
+_LONG_ENOUGH_FOR_HEX: Final = 7
+_VERSION: Final = re.compile(r"[vV]\d[\d.]*(?:-\w+)?")
+
+
+class Need:
+    """What is worth showing of one item."""
+
+    def __init__(
+        self,
+        form: str,
+        focus: Sequence[str] = (),
+        classes: Mapping[str, float] | None = None,
+        in_view: Collection[str] = (),
+    ) -> None:
+        """Take what is known before the first record.
+
+        Args:
+            form: name of the reader.
+            focus: words, or whole sentences, of what is asked for now.
+            classes: of the user's own classes the weight, by name.
+            in_view: names that the reader sees anyway: what was said, parts printed before. Best a set.
+        """
+        self._rates = _rates(FORMS.get(form, form))
+        self._user = {name: USER * weight for name, weight in (classes or {}).items()}
+        self._names = frozenset(name for one in focus for name in names_typed(one))
+        self._exact = self._names.union(focus)
+        self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
+        self._in_view = in_view
+
+    def value(self, cls: str, text: str) -> float:
+        """Gain of showing one specific."""
+        rate = self._rates.get(cls) or self._user.get(cls, UNKNOWN)
+        return rate * ASKED if text in self._exact else rate
+
+    def names(self, lines: Sequence[str], specs: Iterable[Specific] = ()) -> list[tuple[str, float]]:
+        """Names worth listing bare, each a whole token of the lines, and their gain: best first, else in source order.
+
+        Args:
+            lines: of the plain view.
+            specs: of these lines; what one of them calls a hash, a date, a number is no name.
+        """
+        refused = {one.text for one in specs if one.cls in _NO_NAMES}
+        times: dict[str, int] = {}
+        for line in lines:
+            for token in _TOKEN.findall(line):
+                times[token] = times.get(token, 0) + 1
+        classes = {one.text: one.cls for one in specs}
+        usual = _rates("")["name"]
+        found = [
+            (
+                name,
+                (NAME + NAME_AGAIN * min(NAME_MOST, count - 1))
+                * self._rates.get(classes.get(name, "name"), usual)
+                / usual,
+            )
+            for name, count in times.items()
+            if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
+        ]
+        found.sort(key=lambda one: -one[1])
+        return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
+
+    def told(self, record: Record, size: int = WHOLE) -> tuple[float, float]:
+        """What a record tells beside its specifics: by what it is, and by how much of the focus is in it.
+
+        Args:
+            record: with its kind, and its worth among its like.
+            size: characters that are printed of it.
+        """
+        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE)
+        asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
+        if any(name in record.text for name in self._names):  # cheaper than to take every line apart
+            asked += len(self._names.intersection(typed_in(record.text)))
+        return own, FOCUS * min(FOCUS_MOST, asked)
+
+
+def tokens_of(text: str) -> list[str]:
+    """Tokens of a text that could be names."""
+    return _TOKEN.findall(text)
+
+
+def typed_in(text: str) -> dict[str, None]:
+    """What could name something in a text, each once, in order: words with the marks of paths, files and addresses."""
+    return dict.fromkeys([word.rstrip("./@-") for word in _TYPED.findall(text)])
+
+
+def names_typed(text: str) -> list[str]:
+    """What in a text names one thing as it stands, each once: what `is_name` takes, and what holds a digit."""
+    return [one for one in typed_in(text) if SHORTEST <= len(one) <= LONGEST and (_DIGIT.search(one) or is_name(one))]
+
+
+def words_of(text: str) -> list[str]:
+    """Words with a meaning of their own, in lower case, each once: short ones and what every request says are none."""
+    return [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word not in COMMON_WORDS]
+
+
+def is_name(token: str) -> bool:
+    """Whether it names itself: a path, a file, a qualified, snake_case or camelCase name, a handle, an id with letters;
+    no plain word, number, date, hash, version."""
+    if _VERSION.fullmatch(token) or (len(token) >= _LONG_ENOUGH_FOR_HEX and _HEX.fullmatch(token)):
+        return False
+    if token[0] in "/." and not _MARK.search(token, 1):
+        return False  # a closing tag, a method behind a call
+    if "/" in token or "." in token or "::" in token or token[0] == "@":
+        return True
+    digits = _DIGIT.search(token) is not None
+    if "-" in token:
+        return digits or "_" in token or _HUMP.search(token) is not None
+    return digits or "_" in token.strip("_") or _HUMP.search(token) is not None
+
+
+@cache
+def _prior() -> Mapping[str, Any]:
+    return tomllib.loads(resources.files(__package__ or "").joinpath("prior.toml").read_text("utf-8"))
+
+
+@cache
+def _rates(form: str) -> Mapping[str, float]:
+    """Class -> gain in one kind of content; what was hardly seen there has the gain of its class."""
+    prior = _prior()
+    cells = {**prior["class"], **prior["form"].get(form, {})}
+    return {name: float(cast("Mapping[str, Any]", cell)["gain"]) for name, cell in cells.items()}

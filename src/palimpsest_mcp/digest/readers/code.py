@@ -1,0 +1,144 @@
+"""Source code of any language, as an outline: definitions, constants, errors raised, and what they hold under them.
+
+What a line is, its words say; what it stands under, its indentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from ..records import Kind, Reading, Record
+from .code_lines import BRACKETS, COMMENT, CONSTANT, IMPORT, Line, sort_line, sort_lines
+from .numbered import body_of, said, viewed
+
+_SAMPLE = 24
+"""Lines that decide whether a text is code: a screenful tells, and a refusal stays cheap."""
+_SHARE = 0.7
+"""Of those that are not comments, so many look like code: files have over 0.8, prose and logs under 0.3."""
+_GAP = 5
+"""Lines in a row that do not look like code, inside of code: text in a template, a table of data."""
+_NAMED_PLACE = re.compile(r"(?:\bline |[\w/]:)(\d{1,6})\b")
+_LOCAL = re.compile(r"(?:const|let|var|val|static|final) [a-z]")
+_ATTRIBUTE = re.compile(r"@(?:impl|doc|moduledoc|spec|typedoc|type)\b")
+_RAISED = re.compile(
+    r"(?:raise|throw|panic!?|abort|die|bail!|fail)\b[ (]|.{0,120}\b(?:throw new |errors\.New\(|fmt\.Errorf\(|Err\(|"
+    r"raise [A-Z]|\{:error, ?[:\"]|process\.exit\(|sys\.exit\()"
+)
+_MARKED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|BUG|WARNING|DEPRECATED|@deprecated)\b")
+_TAG = re.compile(r"</?[\w.:-]{1,60}(?: ?/?>)?$|<%\s{0,4}(?:end|else|true ->)\s{0,4}%>$")
+"""A line that is nothing but a tag without attributes, or its end."""
+_OPENS = ('"""', "'''", "/**", '@moduledoc """', '@doc """')
+"""First lines of a description whose words stand on the next."""
+
+
+def claims(lines: Sequence[str], start: int) -> int:
+    """Files with line numbers, whatever is in them; else a stretch that is mostly code."""
+    first = lines[start].strip()
+    if not first:
+        return start
+    end = viewed(lines, start)
+    if end > start:
+        return end
+    before = lines[start - 1].strip() if start else ""
+    if (
+        sort_line(first) < 0
+        or first[0] == "<"
+        or (first[0] in "{[" and len(first) < 3)
+        or (before and before[0] != "<" and sort_line(before) >= 0)
+    ):
+        return start  # the last: a stretch that was refused from its first line on
+    told: list[int] = []
+    gap = 0
+    for line in islice(sort_lines(lines, start), 3 * _SAMPLE):
+        told += [line.sort] if line.sort else []
+        gap = 0 if line.sort > 0 else gap - min(line.sort, 0)
+        if gap > _GAP or len(told) == _SAMPLE:
+            break
+    told = told[: len(told) - gap]
+    strong = sum(s > 1 for s in told)
+    if strong < 2 or 8 * strong < len(told) or sum(s > 0 for s in told) < max(4, _SHARE * len(told)):
+        return start
+    end, gap = start, 0
+    for i, line in enumerate(sort_lines(lines, start), start):
+        if line.sort > 0:
+            end, gap = i + 1, 0
+        elif line.sort < 0:
+            gap += 1
+            if gap > _GAP or lines[i].lstrip().startswith("```"):
+                break
+    return end
+
+
+def read(lines: Sequence[str]) -> Reading:
+    """Definitions in their order, each line under the one that holds it."""
+    records: list[Record] = []
+    bodies = [body_of(line) for line in lines]
+    viewer = 2 * sum(number >= 0 for number, _ in bodies) >= sum(line != "" for line in lines)
+    if not viewer:  # numbers before a few lines are keys, or data
+        bodies = [(-1, line) for line in lines]
+    told = list(sort_lines([body for _, body in bodies], 0))
+    counted = [line.sort for line in told if line.sort]
+    code = 2 * sum(s > 0 for s in counted) >= len(counted)
+    holders: list[tuple[int, int]] = []
+    places: set[int] = set()
+    head, signature, fresh = -1, 0, True
+    for i, ((number, body), line) in enumerate(zip(bodies, told, strict=True)):
+        text = body.strip()
+        if not text:
+            continue
+        if viewer and number < 0:
+            record = said(lines[i].strip(), i)
+            if record.worth > 1 or record.kind == "heading":
+                head, holders = len(records), []
+                places.update(int(n) for n in _NAMED_PLACE.findall(text))
+            records.append(record)
+            continue
+        depth = len(body.expandtabs(4)) - len(body.expandtabs(4).lstrip())
+        if not line.quoted and not BRACKETS.match(text) and text[0] not in ")}]":
+            while holders and holders[-1][0] >= depth:
+                holders.pop()
+        under = holders[-1][1] if holders else head
+        kind, worth = _worth(text, line, len(holders), fresh) if code else _plainly(body)
+        split = signature > 0
+        if split and kind == "line":
+            worth = 0.8  # the rest of a signature that goes over several lines
+        if number in places:
+            worth = 3.0
+        if kind in ("definition", "heading") and not line.quoted:
+            holders.append((depth, len(records)))
+            signature = text.count("(") - text.count(")")
+        elif split:
+            signature += text.count("(") - text.count(")")
+        fresh = kind == "definition" or text == "/**" or (fresh and (split or text in _OPENS))
+        records.append(Record(lines[i].strip(), kind, worth, under, at=i))
+    return Reading(records)
+
+
+def _plainly(body: str) -> tuple[Kind, float]:
+    """A numbered file that is no code: its headings, and the rest as it is."""
+    return ("heading", 2.0) if re.match(r"#{1,6} \S", body) else ("line", 1.0)
+
+
+def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]:
+    """What one line of code is worth to a reader who goes on editing: the outline, then what is odd, then the rest."""
+    if _MARKED.search(text) and (line.sort == 0 or "//" in text or "#" in text):
+        return "line", 2.0
+    if line.quoted or COMMENT.match(text):
+        if not any(c.isalpha() for c in text):
+            return "noise", 0.0
+        return "line", 0.9 if fresh and (line.quoted or text[0] in "\"'*@/") else 0.3
+    if line.sort == 3:
+        return "definition", 2.0 if depth < 2 else 1.0
+    if BRACKETS.match(text) or _TAG.match(text):
+        return "noise", 0.0
+    if IMPORT.match(text):
+        return "line", 0.2
+    if CONSTANT.match(text) and not _ATTRIBUTE.match(text):
+        return "line", 1.6 if depth == 0 or (depth == 1 and not _LOCAL.match(text)) else 0.4
+    if _RAISED.match(text):
+        return "line", 1.3 if '"' in text or "'" in text or "`" in text else 0.5
+    if text[0] == "@" and line.sort > 0:
+        return "line", 1.2 if "(" in text else 0.6
+    return "line", 0.5 if line.sort == 2 else 0.3

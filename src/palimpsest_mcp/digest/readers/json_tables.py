@@ -1,0 +1,193 @@
+"""Rows and fields of trees: which items are rows of one table, what names them, and which are exceptions.
+
+Rows that are nested in a row begin with the key of the row that they belong to, so that each says whose it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+
+from ..records import Reading, Record, Table
+from .json_items import Group, Item, Walk, gathered
+from .json_tree import LONG, Node, Tree, last
+
+_ROWS = 3
+"""Rows from which the names of their columns are worth a line of their own."""
+_SPARSE = 4
+"""A table with more cells for each value is none: its rows have too little in common."""
+_REGULAR = 0.8
+"""Share of the rows with one and the same value, from which the others are exceptions."""
+
+_NAMES = re.compile(
+    r"(?:^|[^a-z])(?:id|key|name|title|sha|path|file|login|slug|uuid|code|number|url|email)$", re.IGNORECASE
+)
+_STATUS = re.compile(
+    r"(?:^|[^a-z])(?:status|state|ok|success|error|errors|level|severity|health|result)$", re.IGNORECASE
+)
+_ERROR = re.compile(r"(?:^|\.)(?:error|errors|error_message|errorMessage|exception|fault)$")
+_FINE = frozenset(("", "null", "None", "false", "False", "0", "[]", "{}"))
+"""What an error field says when there was none."""
+_FIELDS = 120
+"""Characters of one record of fields: an object with more leaves is told in parts, so that some of them can be had."""
+_REST = 0.7
+"""Worth of the parts after the first: ids and names come first nearly everywhere."""
+_FEW = 12
+"""Leaves. A larger object with a leaf called `error` is a palette or a schema, not the report of one."""
+
+
+def tell(roots: Sequence[tuple[str, Node]], parsed: Callable[[str], Tree | None]) -> Reading:
+    """Records and tables of trees that follow one another, each with the words before it."""
+    walk = Walk(parsed)
+    for label, node in roots:
+        alone = len(roots) == 1 or not isinstance(node, Tree) or node.keys is None
+        if alone:
+            walk.visit(node, label)
+        else:
+            walk.object(node, label, -1, row=True)
+    return _Told(walk.items).reading()
+
+
+class _Told:
+    """Items, gathered in groups and written as records."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.items = items
+        self.groups = gathered(items)
+        self.records: list[Record] = []
+        self.tables: list[Table] = []
+
+    def reading(self) -> Reading:
+        """All items in source order."""
+        for group in self.groups:
+            self.judge(group)
+        for number, item in enumerate(self.items):
+            group = self.groups[item.group] if item.group >= 0 else None
+            if item.text is not None:
+                self.lines(item)
+            elif group is not None and group.table >= 0:
+                cells = (
+                    *(value for _, value in self.owner(item)),
+                    *(item.leaves.get(name, "") for name in group.columns),
+                )
+                worth = group.worth.get(number, 1.0)
+                self.records.append(Record("|".join(cells), "row", worth, table=group.table, cells=cells, at=item.at))
+            elif item.leaves:
+                self.fields(item)
+        return Reading(self.records, self.tables)
+
+    def judge(self, group: Group) -> None:
+        """Whether a group is a table, what names its rows, and which of them are exceptions."""
+        rows = [self.items[number].leaves for number in group.members]
+        if len(rows) < (2 if self.items[group.members[0]].bare else _ROWS):
+            names = [name for name in rows[0] if len({row[name] for row in rows if name in row}) == len(rows)]
+            called = sorted((name for name in names if _NAMES.search(name)), key=lambda name: name.count("."))
+            group.key = (called or names or list(rows[0]))[:1]
+            group.alone = bool(names)
+            return
+        if len(group.columns) * len(rows) > _SPARSE * sum(map(len, rows)) + LONG:
+            group.key = [min(rows[0], key=lambda name: _rank(name, Counter(row.get(name, "") for row in rows)))]
+            return
+        counts = {name: Counter(row.get(name, "") for row in rows) for name in group.columns}
+        order = sorted(group.columns, key=lambda name: (_rank(name, counts[name]), len(counts[name]) < len(rows)))
+        unique = [name for name in order if len(counts[name]) == len(rows) and "" not in counts[name]]
+        best = unique[0] if unique and _rank(unique[0], counts[unique[0]]) < 9 else None
+        group.key, group.alone = self.told_apart(rows, [best] if best else order)
+        for name, count in counts.items():
+            value, often = count.most_common(1)[0]
+            if _REGULAR * len(rows) <= often < len(rows):
+                worth = 3.0 if _STATUS.search(name) else 2.0
+                for number, row in zip(group.members, rows, strict=True):
+                    if row.get(name, "") not in (value, ""):
+                        group.worth[number] = max(worth, group.worth.get(number, 1.0))
+        group.table = len(self.tables)
+        item = self.items[group.members[0]]
+        if _ERROR.search(item.path):
+            group.worth = dict.fromkeys(group.members, 3.0)
+        owner = self.owner(item)
+        columns = () if item.bare and not owner else (*(name for name, _ in owner), *self.labels(item, group.columns))
+        noun = item.path
+        key = len(owner) + list(group.columns).index(group.key[0]) if group.key else 0
+        self.tables.append(Table(columns, noun if re.fullmatch(r"[\w./ -]{1,60}", noun) else "rows", key))
+
+    def told_apart(self, rows: list[dict[str, str]], order: list[str]) -> tuple[list[str], bool]:
+        """The fewest columns, three at most, that no two rows have in common."""
+        key: list[str] = []
+        for name in order[:3]:
+            key.append(name)
+            if len({tuple(row.get(each, "") for each in key) for row in rows}) == len(rows):
+                return key, True
+        return key[:1], False
+
+    def owner(self, item: Item) -> list[tuple[str, str]]:
+        """Names and values that say which row an item is nested in."""
+        if item.owner < 0:
+            return []
+        row = self.items[item.owner]
+        group = self.groups[row.group] if row.group >= 0 else None
+        key = group.key if group else list(row.leaves)[:1]
+        mine = [(name, row.leaves.get(name, "")) for name in key]
+        above = [] if group and group.alone and mine else self.owner(row)
+        # In a list of lists the first of an inner list stands for it; brackets say that it is no parent.
+        return above + [(f"({name})" if row.path == item.path else name, value) for name, value in mine]
+
+    def labels(self, item: Item, names: Collection[str]) -> list[str]:
+        """Names of an item's own columns, with their parent where its owner has such a one too."""
+        taken = {name for name, _ in self.owner(item)}
+        own = set(names) | taken
+        labels: list[str] = []
+        for name in names:
+            label = name
+            while label in taken or (label != name and label in own):
+                label = f"{last(item.path)}.{label}"
+            labels.append(label)
+        return labels
+
+    def lines(self, item: Item) -> None:
+        """A text under the record that says where it stood."""
+        head = len(self.records)
+        owner = "|".join(f"{name}={value}" for name, value in self.owner(item))
+        self.records.append(Record(f"{item.path}: {owner}".strip(), "field", at=item.at))
+        for line in (item.text or "").split("\n"):
+            if line.strip():
+                self.records.append(Record(line.strip(), under=head, at=item.at))
+
+    def fields(self, item: Item) -> None:
+        """An object that stands alone: its leaves, in as many records as they need; each names the object."""
+        group = self.groups[item.group]
+        names = list(item.leaves)
+        labels = self.labels(item, names)
+        pieces = [
+            value if item.bare else f"{name}={value}" for name, value in zip(labels, item.leaves.values(), strict=True)
+        ]
+        named = [f"{name}={value}" for name, value in self.owner(item)]
+        line = list(named)
+        first = group.key[0] if group.key and not item.bare else ""
+        if first in names and (item.row or (item.path and _NAMES.search(first))):
+            named.append(pieces[names.index(first)])
+        head = f"{item.path}: " if item.path else ""
+        if sum(map(len, (*line, *pieces))) > _FIELDS - len(head) or any("|" in piece for piece in pieces):
+            line = list(named)
+        failed = (
+            any(_ERROR.search(name) and value not in _FINE for name, value in item.leaves.items())
+            and len(pieces) <= _FEW
+        )
+        worth = 1.0 if any(item.leaves.values()) else 0.5
+        for number, piece in enumerate(pieces):
+            if piece not in line:
+                line.append(piece)
+            after = pieces[number + 1 : number + 2]
+            # A bar inside a value would read as the end of it: such a leaf is the last one of its record.
+            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > _FIELDS - len(head):
+                self.records.append(Record(head + "|".join(line), "error" if failed else "field", worth, at=item.at))
+                worth = min(worth, _REST)
+                line = list(named)
+
+
+def _rank(name: str, count: Counter[str]) -> int:
+    """How well a column names a row; the least is the best."""
+    if _NAMES.search(name):
+        return name.count(".")
+    numbers = sum(value.replace(".", "").replace("-", "").isdigit() for value in count)
+    return 4 + name.count(".") + (5 if numbers == len(count) else 0)

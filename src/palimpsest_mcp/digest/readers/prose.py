@@ -1,0 +1,184 @@
+"""Prose in any script, and whatever nobody else reads: headings, sentences, items under their lead-in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..records import Reading, Record
+from . import log
+
+LONG_LINE = 200
+"""Characters: a longer line is told sentence by sentence."""
+HEADING_CHARS = 100
+"""A title is shorter; what is longer says something itself."""
+LEAD = 100
+"""Level of a line that leads to a list: below all sections, and deeper by its indentation."""
+
+EDGE = 4
+"""So many lines at both ends of a text may say how a command went; inside, the same words are talk about it."""
+
+_STOP = re.compile(r"(?<![.!?…])[.!?…]{1,9}[\"'”’»)\]*_]{0,9}\s+|[。！？؟۔।॥｡]{1,9}[」』”’）)】》]{0,9}\s*")
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(\[])(?:[A-Za-z]|\d{1,3}|(?:[A-Za-z]\.){1,4}[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nos|Nr|Fig|Figs|Eq"
+    r"|Sec|Ch|Vol|pp|ed|al|vs|cf|etc|approx|ca|resp|incl|bzw|usw|evtl"
+    r"|ggf|Abs|Art|Inc|Ltd|Co|Corp|Gen|Gov|Sen|Rep|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|p\.ex|стр|рис|г|им"
+    r"|т\.\s?[еп])$"
+)
+"""What stands before a full stop that ends no sentence."""
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_CLOSING = ("```", "~~~")
+"""With nothing below it: the end of a block that another reader has read."""
+_ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
+_LINK_ITEM = re.compile(r"^\W*\[[^\]]*\]\([^)]*\)\W*$")
+_IMAGE = re.compile(r"^(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*){1,9}$")
+_MARKDOWN = re.compile(r"^\s{0,3}(#{1,6})\s+\S")
+_RULES = "=-~^"
+"""What a title may be underlined with, from the highest level down."""
+_BOLD = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
+_NUMBERED = re.compile(
+    r"^(?:(?:Chapter|Section|Part|Appendix)\s)?(\d{1,3}(?:\.\d{1,3}){0,4})[.)]?\s+[^\W\d_].*[^\s.!?。:;,]$"
+)
+_CAPITALS = re.compile(r"^[A-Z][A-Z \-/&]{3,60}:?$")
+_BOILERPLATE = re.compile(
+    r"^\W{0,4}(?:skip (?:to|navigation)\b.*|(?:main )?menu|home|log ?(?:in|out)|sign (?:in|up|out)|register"
+    r"|subscribe(?: now)?|share(?: (?:this|on|via)\b.*)?|tweet|follow us.*|accept(?: all)?(?: cookies)?|reject all"
+    r"|(?:privacy|cookie)s? (?:policy|settings|notice|preferences)|terms(?: (?:of (?:use|service)|and conditions))?"
+    r"|contact(?: us)?|about(?: us)?|advertisement|sponsored|back to top|read more|load more|show more|see more"
+    r"|previous|next|search|close|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
+    r"|all rights reserved.*|newsletter|loading\W*)\W*$"
+    r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
+    r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
+    r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
+    r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))",
+    re.IGNORECASE,
+)
+
+
+def sentences(line: str) -> Iterator[str]:
+    """The sentences of a line, as they stand, without outer blanks; together they are all of it but blanks."""
+    start = 0
+    for stop in _STOP.finditer(line):
+        before, after = line[max(start, stop.start() - 20) : stop.start()], line[stop.end() : stop.end() + 1]
+        if stop.group()[0] == "." and (after.islower() or _ABBREVIATED.search(before)):
+            continue
+        if piece := line[start : stop.end()].strip():
+            yield piece
+        start = stop.end()
+    if piece := line[start:].strip():
+        yield piece
+
+
+def is_blob(line: str) -> bool:
+    """Base64, hex, minified code: a long run without blanks is most of the line. Not Chinese, nor an address."""
+    if len(line) <= LONG_LINE:
+        return False
+    longest = max(line.split(), key=len, default="")
+    return (
+        len(longest) > LONG_LINE
+        and longest.isascii()
+        and len(longest) * 2 > len(line)
+        and ("://" not in longest or len(longest) > 5 * LONG_LINE)
+    )
+
+
+def _is_noise(text: str) -> bool:
+    blank = text.isascii() and not re.search(r"\w", text)
+    known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE])
+    return blank or bool(known) or is_blob(text)
+
+
+def _heading(lines: Sequence[str], i: int) -> int:
+    """The level of a heading, 1 and deeper; 0: the line is none. A lead-in is no heading of this kind."""
+    text = lines[i].strip()
+    if mark := _MARKDOWN.match(lines[i]):
+        return len(mark.group(1))
+    if len(text) > HEADING_CHARS or lines[i][:1].isspace():
+        return 0
+    before = lines[i - 1].strip() if i else ""
+    after = lines[i + 1].strip() if i + 1 < len(lines) else ""
+    if before and before != after:
+        return 0
+    if len(after) > 2 and len(set(after)) == 1 and after[0] in _RULES and text[0] not in "|+-=*":
+        level = _RULES.index(after[0]) + 1
+        if level < 3 or len(after) + 1 >= len(text):
+            return level
+    if before:
+        return 0
+    if _BOLD.match(text):
+        return 7
+    if not after and (number := _NUMBERED.match(text)):
+        return 8 + number.group(1).count(".")
+    return 7 if _CAPITALS.match(text) and len(after) + len(text) > 6 else 0
+
+
+def claims(lines: Sequence[str], start: int) -> int:
+    """All that is left: the router hands it only what nobody else reads."""
+    return len(lines) if start < len(lines) else start
+
+
+class _Place:
+    """Where the reader is: levels and numbers of the headings that are open, and whether the last has nothing yet."""
+
+    def __init__(self) -> None:
+        self.open = [(0, -1)]
+        self.fresh = True
+
+    def close(self, level: int) -> None:
+        while self.open[-1][0] >= level:
+            self.open.pop()
+
+    def enter(self, level: int, number: int) -> None:
+        self.open.append((level, number))
+        self.fresh = True
+
+
+def read(lines: Sequence[str]) -> Reading:
+    """Sentences and list items under their headings."""
+    out: list[Record] = []
+    here = _Place()
+    fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
+    closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
+    unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
+    fenced, apart, rule = False, True, -1
+    for i, line in enumerate(lines):
+        text = line.strip()
+        if not text:
+            apart = True
+            continue
+        indent = len(line) - len(line.lstrip())
+        item = bool(_ITEM.match(line))
+        mark = _FENCE.match(line) and i != unclosed
+        fenced ^= bool(mark) and not (closes and i == 0)
+        if mark or not fenced and (i == rule or _is_noise(text)):
+            out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
+        elif fenced:
+            out.append(Record(text, worth=0.8, under=here.open[-1][1], at=i))
+            here.fresh = False
+        elif level := _heading(lines, i):
+            here.close(level)
+            out.append(Record(text, "heading", 1.2, here.open[-1][1], at=i))
+            here.enter(level, len(out) - 1)
+            rule = i + 1 if level <= len(_RULES) and not _MARKDOWN.match(line) else -1
+        else:
+            if item or indent or (apart and not here.fresh):
+                here.close(LEAD + 2 * indent + item)
+            first = here.fresh and here.open[-1][0] < LEAD
+            under = here.open[-1][1]
+            pieces = list(sentences(text)) if len(text) > LONG_LINE else [text]
+            for piece in pieces:
+                record = log.verdict(piece) if i < EDGE or i >= len(lines) - EDGE else Record(piece)
+                record.under, record.at = under, i
+                if record.kind == "line":
+                    record.worth = 0.6 if item and _LINK_ITEM.match(piece[:1000]) else 1.5 if first else 1.0
+                out.append(record)
+                first = False
+            here.fresh = False
+            follower = lines[i + 1] if i + 1 < len(lines) else ""
+            if text.endswith((":", "：")) and (
+                not follower.strip() or _ITEM.match(follower) or _FENCE.match(follower) or follower[:1].isspace()
+            ):
+                out[-1].kind = "heading"
+                here.enter(LEAD + 2 * indent + item, len(out) - 1)
+        apart = False
+    return Reading(out)

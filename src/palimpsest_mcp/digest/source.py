@@ -1,0 +1,73 @@
+"""A text as records: each stretch of it read by the reader that knows its form, and all of them joined in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .readers import PROSE, READERS
+from .records import Reader, Reading, plain
+
+_INSIDE = 300
+"""Characters of a text inside a field from which it is read as a text of its own."""
+
+
+class Source:
+    """A text that has been read.
+
+    Attributes:
+        lines: of its plain view.
+        reading: all its records and tables.
+        forms: per record, the name of the reader that made it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lines: list[str] = plain(text).split("\n")
+        self.reading = Reading([], [])
+        self.forms: list[str] = []
+        self._heading = -1
+        self._read(self.lines)
+
+    @property
+    def form(self) -> str:
+        """The form of most of its records."""
+        return max(sorted(set(self.forms)), key=self.forms.count) if self.forms else PROSE.name
+
+    def _read(self, lines: Sequence[str]) -> None:
+        waiting = at = 0
+        while at < len(lines):
+            reader, end = self._claimed(lines, at) if lines[at].strip() else (PROSE, at)
+            if end > at:
+                self._add(PROSE, lines[waiting:at], waiting)
+                self._add(reader, lines[at:end], at)
+                waiting = at = end
+            else:
+                at += 1
+        self._add(PROSE, lines[waiting:], waiting)
+
+    @staticmethod
+    def _claimed(lines: Sequence[str], at: int) -> tuple[Reader, int]:
+        for reader in READERS:
+            end = reader.claims(lines, at)
+            if end > at:
+                return reader, end
+        return PROSE, at
+
+    def _add(self, reader: Reader, lines: Sequence[str], at: int) -> None:
+        """The records of a stretch; those that stand under nothing in it stand under the last heading of the prose
+        above it."""
+        if not any(line.strip() for line in lines):
+            return
+        found = reader.read(lines)
+        records, tables = self.reading.records, self.reading.tables
+        first, table = len(records), len(tables)
+        heading = -1 if reader is PROSE else self._heading
+        for record in found.records:
+            record.under = record.under + first if record.under >= 0 else heading
+            record.table = record.table + table if record.table >= 0 else -1
+            record.at += at
+            records.append(record)
+            self.forms.append(reader.name)
+        tables += found.tables
+        if reader is PROSE:
+            headings = [n for n in range(first, len(records)) if records[n].kind == "heading"]
+            self._heading = headings[-1] if headings else self._heading

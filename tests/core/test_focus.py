@@ -1,0 +1,98 @@
+"""What a digest is asked for: the newest request, open todos, and what was typed after the result it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.compaction.focus import MOST, Focus
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.models.items import Item
+from palimpsest_mcp.models.plans import ContextItem
+from palimpsest_mcp.ports.text import Redacted
+from palimpsest_mcp.text.redaction.redactor import open_redactor
+
+Messages = list[dict[str, Any]]
+
+
+def item(row: int, kind: str, content: Any = None, **more: Any) -> ContextItem:
+    role = more.pop("role", "assistant")
+    made = Item(id=f"i{row}", kind=kind, role=role, position=(row, 0), content=content, sha256=f"{row}", **more)
+    return ContextItem(item=made, tokens=10)
+
+
+def asked_of(items: list[ContextItem], text: str, row: int) -> tuple[tuple[str, ...], frozenset[str]]:
+    focus = Focus(open_redactor(b"k" * 32))
+    focus.look_around(items)
+    found = focus.of([item(row, "tool_result", text, role="tool").item], [Redacted(text=text, counts={})])
+    return found.words[0], found.said
+
+
+def call(row: int, **args: Any) -> ContextItem:
+    return item(row, "tool_call", {"input": args}, args=args, tool_name=args.pop("tool", "Bash"))
+
+
+def test_what_was_typed_after_a_result_is_asked_of_it_and_what_was_typed_before_is_not() -> None:
+    calls = [call(1, command="cat src/old.py"), call(5, command="vi src/new.py")]
+    words, said = asked_of(calls, "src/old.py src/new.py src/other.py", row=3)
+    assert words == ("src/new.py",)
+    assert said == {"src/old.py", "src/new.py"}
+
+
+def test_what_was_typed_last_comes_first() -> None:
+    calls = [call(5, command="vi a_first.py"), call(7, command="vi b_then.py")]
+    assert asked_of(calls, "a_first.py b_then.py", row=3)[0] == ("b_then.py", "a_first.py")
+
+
+def test_the_newest_request_and_what_is_still_to_do_are_asked_of_every_result() -> None:
+    items = [
+        item(0, "message", "Look at the exporter.", role="user"),
+        call(
+            1,
+            tool="TodoWrite",
+            todos=[
+                {"content": "Repair the scheduler", "status": "completed"},
+                {"content": "Migrate invoices", "status": "pending"},
+            ],
+        ),
+        item(2, "message", "Now the importer drops umlauts.", role="user"),
+    ]
+    words, _ = asked_of(items, "nothing of it", row=1)
+    assert words == ("importer", "drops", "umlauts", "migrate", "invoices")
+
+
+def test_a_long_argument_may_give_way_so_its_names_are_not_taken_for_seen() -> None:
+    long = "x = load_rates()\n" * 200
+    words, said = asked_of([call(5, content=long)], "def load_rates(): ...", row=3)
+    assert words == ("load_rates",) and not said
+
+
+def test_a_secret_that_was_typed_is_never_asked_for() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    masked = open_redactor(b"k" * 32).redact(f"token {token} of src/deploy.py").text
+    assert token not in masked
+    words, said = asked_of([call(5, command=f"GH_TOKEN={token} run src/deploy.py")], masked, row=3)
+    assert words == ("src/deploy.py",) and said == {"src/deploy.py"}
+
+
+def test_however_much_is_asked_a_result_gets_a_few_words() -> None:
+    names = " ".join(f"part_{n}.py" for n in range(500))
+    assert len(asked_of([call(5, command=names)], names, row=3)[0]) <= MOST
+
+
+@pytest.mark.anyio
+async def test_a_line_with_what_the_agent_went_on_with_is_shown(p: Palimpsest) -> None:
+    lines = "\n".join(
+        f"queue{n * 7919 % 1000:03d} has {n * 31 % 977} jobs since {n * 17 % 60} minutes" for n in range(300)
+    )
+    messages: Messages = [{"role": "user", "content": "Which one is stuck?"}]
+    commands = ["list queues", "drain queue850", "uptime", "uptime", "uptime"]
+    for n, command in enumerate(commands):
+        made = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": command}}
+        messages.append({"role": "assistant", "content": [made]})
+        text = lines if n == 0 else "ok"
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": text}]})
+    done = await p.compact_messages(messages, session_id="s", target=0.1, keep_last=3, force=True)
+    digest = done.messages[2]["content"][0]["content"]
+    assert "queue850|" in str(digest) and len(str(digest)) < 0.3 * len(lines)

@@ -1,0 +1,108 @@
+"""What is worth showing: specifics by class and form, names that name themselves, records by kind and rarity."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.digest.rank import Need, names_typed
+from palimpsest_mcp.digest.records import Record
+from palimpsest_mcp.models.items import Specific
+from palimpsest_mcp.text.specifics.classes import CLASSES
+
+TEXT = st.lists(st.text(alphabet="abXY019_./@-:$( \té", max_size=40), max_size=12)
+
+
+def listed(need: Need, *lines: str) -> list[str]:
+    return [name for name, _ in need.names(lines)]
+
+
+def test_every_class_has_a_worth_in_every_form() -> None:
+    for form in ("code", "json", "delimited", "tests", "prose", "a reader of tomorrow"):
+        assert all(0 < Need(form).value(one.name, "x") <= 1 for one in CLASSES)
+
+
+def test_a_name_in_a_listing_is_worth_more_than_one_among_the_keys_of_json() -> None:
+    assert Need("listing").value("name", "read_all") > 3 * Need("json").value("name", "read_all")
+
+
+def test_an_id_is_worth_more_than_a_hash_and_a_uuid_next_to_nothing() -> None:
+    id_, hash_, uuid = (Need("json").value(cls, "x") for cls in ("id", "hash", "uuid"))
+    assert id_ > 5 * hash_ > 5 * uuid
+
+
+def test_a_class_of_the_user_is_worth_its_weight() -> None:
+    need = Need("prose", classes={"part": 6, "bin": 3})
+    assert need.value("part", "K-9") == 2 * need.value("bin", "K-9") > need.value("number", "19.5")
+
+
+def test_a_specific_that_is_asked_for_by_name_is_worth_more() -> None:
+    assert Need("json", ["cancel HAT069 please"]).value("id", "HAT069") > Need("json").value("id", "HAT069")
+
+
+def test_names_come_by_how_often_they_stand_there_then_in_source_order() -> None:
+    assert listed(Need("code"), "zeta_one = alpha_two()", "beta_six.run", "alpha_two(1)") == [
+        "alpha_two",
+        "zeta_one",
+        "beta_six.run",
+    ]
+
+
+def test_what_does_not_name_itself_is_no_name() -> None:
+    line = "word 6e62183a badcafe1 v1.2.3 2026-11-20 19:20 48213 12ms 6f1e2c4a-0b7d-4c1e-9a55-2f6f0c3d9b10 self x.y"
+    assert listed(Need("prose"), line) == []
+
+
+def test_paths_files_handles_and_ids_with_letters_are_names() -> None:
+    line = "see src/app/main.py, README.md and @octocat: HAT069 calls os.path.join in MainWindow"
+    assert listed(Need("prose"), line) == [
+        "src/app/main.py",
+        "README.md",
+        "@octocat",
+        "HAT069",
+        "os.path.join",
+        "MainWindow",
+    ]
+
+
+def test_a_name_that_is_in_view_or_that_a_specific_calls_a_number_is_left_out() -> None:
+    need = Need("code", in_view={"read_all"})
+    found = need.names(["read_all x_12345 write_all"], [Specific("number", "x_12345")])
+    assert [name for name, _ in found] == ["write_all"]
+
+
+@given(TEXT)
+def test_each_name_is_a_whole_token_of_a_line(lines: list[str]) -> None:
+    for name, gain in Need("code").names(lines):
+        assert gain > 0
+        assert any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line) for line in lines)
+
+
+def test_a_record_is_worth_more_by_its_kind_and_when_asked_for() -> None:
+    need, asked = Need("log"), Need("log", ["why does the worker restart?"])
+    line, error = Record("worker 3 restart"), Record("worker 3 restart", "error")
+    assert sum(need.told(error)) > sum(need.told(line))
+    assert sum(asked.told(line)) > sum(need.told(line))
+
+
+def test_an_outcome_outranks_a_line_that_repeats_the_request() -> None:
+    need = Need("tests", ["the worker of the queue should restart after a crash"])
+    line = "the worker of the queue should restart after a crash"
+    assert sum(need.told(Record("2 failed", "outcome"))) > sum(need.told(Record(line)))
+
+
+def test_names_are_asked_for_as_they_were_typed_and_common_words_not_at_all() -> None:
+    need = Need("code", ["src/retry.py", "backoff", "please"])
+
+    def asked(line: str) -> float:
+        return need.told(Record(line))[1]
+
+    assert asked("in src/retry.py at 4") > 0 and asked("the Backoff is lost") > 0
+    assert asked("please retry py src") == 0
+
+
+@given(st.text(alphabet="ab1_/.@-$ :\n", max_size=80))
+def test_a_name_that_was_typed_stands_whole_in_its_text(text: str) -> None:
+    assert all(name in text for name in names_typed(text))

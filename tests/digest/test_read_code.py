@@ -1,0 +1,168 @@
+"""Source code is read as an outline whose lines say where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.digest.readers import code
+from palimpsest_mcp.digest.records import Record
+
+PYTHON = '''import os
+from typing import Any
+
+MAX_TRIES = 3
+
+
+@app.route("/jobs")
+def jobs(
+    limit: int,
+) -> list[Any]:
+    """Jobs that wait."""
+    # TODO: page them
+    if limit > MAX_TRIES:
+        raise ValueError("limit is too high")
+    return []
+
+
+class Queue:
+    def put(self, job: Any) -> None:
+        self.jobs.append(job)
+'''
+
+TYPESCRIPT = """import { readFile } from "node:fs";
+
+export interface Job {
+\tid: string;
+}
+
+export class Queue extends Base {
+\tprivate jobs: Job[] = [];
+
+\tasync put(job: Job): Promise<void> {
+\t\tif (!job.id) {
+\t\t\tthrow new Error("a job needs an id");
+\t\t}
+\t\tthis.jobs.push(job);
+\t}
+}
+
+export const isJob = (x: unknown): x is Job => {
+\treturn typeof x === "object";
+};
+"""
+
+ELIXIR = """defmodule Web.SessionLive do
+  use Phoenix.LiveView
+
+  @heartbeat_ms 10_000
+
+  @impl true
+  def handle_event("save_note", %{"id" => id}, socket) do
+    {:noreply, assign(socket, id: id)}
+  end
+
+  defp load_notes(nil), do: []
+end
+"""
+
+
+def outline(lines: Sequence[str], floor: float) -> list[tuple[str, str]]:
+    records = code.read(lines).records
+    return [(r.text, records[r.under].text if r.under >= 0 else "") for r in records if r.worth >= floor]
+
+
+def test_python_gives_definitions_constants_and_errors_under_what_holds_them() -> None:
+    assert outline(PYTHON.splitlines(), 0.9) == [
+        ("MAX_TRIES = 3", ""),
+        ('@app.route("/jobs")', ""),
+        ("def jobs(", ""),
+        ('"""Jobs that wait."""', "def jobs("),
+        ("# TODO: page them", "def jobs("),
+        ('raise ValueError("limit is too high")', "def jobs("),
+        ("class Queue:", ""),
+        ("def put(self, job: Any) -> None:", "class Queue:"),
+    ]
+
+
+def test_typescript_methods_stand_under_their_class() -> None:
+    assert outline(TYPESCRIPT.splitlines(), 0.9) == [
+        ("export interface Job {", ""),
+        ("export class Queue extends Base {", ""),
+        ("async put(job: Job): Promise<void> {", "export class Queue extends Base {"),
+        ('throw new Error("a job needs an id");', "async put(job: Job): Promise<void> {"),
+        ("export const isJob = (x: unknown): x is Job => {", ""),
+    ]
+
+
+def test_elixir_events_keep_their_names_and_line_numbers() -> None:
+    numbered = [f"{n:6}→{line}" for n, line in enumerate(ELIXIR.splitlines(), 1)]
+    assert code.claims(numbered, 0) == len(numbered)
+    module = "1→defmodule Web.SessionLive do"
+    assert outline(numbered, 0.9) == [
+        (module, ""),
+        ("4→  @heartbeat_ms 10_000", module),
+        ('7→  def handle_event("save_note", %{"id" => id}, socket) do', module),
+        ("11→  defp load_notes(nil), do: []", module),
+    ]
+
+
+@pytest.mark.parametrize("separator", ["\t", "→", "|", ":", " | "])
+@pytest.mark.parametrize("source", [PYTHON, TYPESCRIPT, ELIXIR])
+def test_line_numbers_change_nothing_but_the_text(separator: str, source: str) -> None:
+    lines = source.splitlines()
+    numbered = [f"{n}{separator}{line}" for n, line in enumerate(lines, 1)]
+    assert code.claims(numbered, 0) == len(numbered)
+    shape = [(r.at, r.kind, r.worth, r.under) for r in code.read(lines).records]
+    assert [(r.at, r.kind, r.worth, r.under) for r in code.read(numbered).records] == shape
+
+
+def test_a_refused_edit_says_so_first_and_names_the_line() -> None:
+    verdict = "[Your proposed edit has introduced new syntax error(s). Please retry your edit command.]"
+    body = [f'{n}|  <div className="x{n}">' for n in range(1, 40)]
+    lines = [verdict, "/workspace/src/App.tsx:12", *body, "DO NOT re-run the same failed edit command."]
+    assert code.claims(lines, 0) == len(lines)
+    records = code.read(lines).records
+    told = [r.text for r in records if r.worth >= 3]
+    assert told == [verdict, '12|  <div className="x12">', lines[-1]]
+    assert {records[r.under].text for r in records if "div" in r.text} == {"/workspace/src/App.tsx:12"}
+
+
+def test_code_without_numbers_ends_where_a_log_begins() -> None:
+    lines = [*TYPESCRIPT.splitlines(), "", *(f"2024-05-01 10:00:0{i} INFO job {i} done" for i in range(9))]
+    assert code.claims(lines, 0) == len(TYPESCRIPT.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The type of the value is a string.\nUse it for what the class needs, or return it.\nIf in doubt, ask.\nDo.",
+        "# Results\n\n* one (1)\n* two (2)\n\nThe function returns nothing.\nImport it first.",
+        '{\n  "name": "x",\n  "values": [1, 2],\n  "type": "y",\n  "const": true\n}',
+        "12:const a = 1;\n13:const b = 2;\n40:const c = 3;\n77:const d = 4;",
+        "1|bolt|10\n2|nut|20\n3|screw|30\n4|washer|40",
+        "src/a.ts:12:const a = 1;\nsrc/a.ts:13:const b = 2;\nsrc/b.ts:1:return x;\nsrc/b.ts:9:throw new Error();",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    run()\n  File "b.py", line 9, in run',
+        "name: build\non: push\njobs:\n  test:\n    runs-on: ubuntu\n    steps:\n      - run: make",
+    ],
+)
+def test_what_only_speaks_of_code_is_left_to_others(text: str) -> None:
+    lines = text.splitlines()
+    assert [start for start in range(len(lines)) if code.claims(lines, start) != start] == []
+
+
+@given(st.lists(st.sampled_from([*PYTHON.splitlines(), "12:", "1\tx", '"""', "/*", "x = `a", ")", "yes no", ""])))
+def test_every_record_is_a_whole_line_under_an_earlier_one(lines: list[str]) -> None:
+    records: list[Record] = code.read(lines).records
+    assert [r.text for r in records] == [lines[r.at].strip() for r in records]
+    assert all(r.under < i for i, r in enumerate(records))
+    assert all(start <= code.claims(lines, start) <= len(lines) for start in range(len(lines)))
+
+
+def test_tags_that_stand_alone_are_noise_and_what_they_hold_is_not() -> None:
+    page = ["def render(assigns) do", '  ~H"""', "  <td>", "    <.badge kind={@kind} />", "  </td>", '  """', "end"]
+    worth = {one.text: one.worth for one in code.read(page).records}
+    assert worth["<td>"] == worth["</td>"] == 0 < worth["<.badge kind={@kind} />"]

@@ -1,0 +1,99 @@
+"""Prose, and whatever nobody else reads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.digest.readers import prose
+from palimpsest_mcp.digest.readers.prose import sentences
+from palimpsest_mcp.digest.records import Record, plain
+
+texts = st.text(st.sampled_from("aB1 .!?。？؟…,:;-*#_`~=()[]\"'»」Dré\té\n"), max_size=600) | st.text(max_size=300)
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def read(text: str) -> list[Record]:
+    lines = text.split("\n")
+    assert prose.claims(lines, 0) == len(lines)
+    return prose.read(lines).records
+
+
+@given(texts)
+def test_the_sentences_of_a_line_are_all_of_it_in_order(text: str) -> None:
+    for line in plain(text).split("\n"):
+        pieces = list(sentences(line))
+        assert squeezed("".join(pieces)) == squeezed(line)
+        assert all(piece in line and piece == piece.strip() and piece for piece in pieces)
+
+
+@given(texts)
+def test_the_records_of_a_text_are_all_of_it_in_order_under_earlier_headings(text: str) -> None:
+    view = plain(text)
+    records = read(view)
+    assert squeezed("".join(r.text for r in records)) == squeezed(view)
+    for n, record in enumerate(records):
+        assert record.text in view.split("\n")[record.at]
+        assert record.under < n
+        assert record.under < 0 or records[record.under].kind == "heading"
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("It costs 1.5 m. as of 2.4.0, e.g. here. Then it rained.", "It costs 1.5 m. as of 2.4.0, e.g. here."),
+        ("Dr. J. Smith left. He came back.", "Dr. J. Smith left."),
+        ("最大接続数を600に引き上げる。ただし、適用しない。", "最大接続数を600に引き上げる。"),
+        ("هل هذا صحيح؟ نعم.", "هل هذا صحيح؟"),
+        ("यह ठीक है। आगे बढ़ो।", "यह ठीक है।"),
+        ('He said "stop." Nobody did.', 'He said "stop."'),
+    ],
+)
+def test_a_sentence_ends_where_its_script_ends_it_and_not_at_an_abbreviation(line: str, first: str) -> None:
+    assert next(sentences(line)) == first
+
+
+def test_sections_nest_and_items_stand_under_the_line_that_leads_to_them() -> None:
+    records = read(
+        "# Runbook\n\n## Restart\nDo it so:\n\n- stop it\n- start it:\n  - slowly\n\nThen wait.\n\n"
+        "Notes\n-----\n\nNone."
+    )
+    above = {r.text: records[r.under].text if r.under >= 0 else "" for r in records}
+    assert above["## Restart"] == "# Runbook"
+    assert above["Do it so:"] == above["Then wait."] == "## Restart"
+    assert above["- stop it"] == above["- start it:"] == "Do it so:"
+    assert above["- slowly"] == "- start it:"
+    assert above["Notes"] == "# Runbook"
+    assert above["None."] == "Notes"
+
+
+def test_the_first_sentence_of_a_section_is_worth_more_and_fenced_code_less() -> None:
+    records = {r.text: r.worth for r in read("# A\n\nFirst.\nSecond.\n\n```sh\n# run it\nmake\n```\n")}
+    assert records["First."] > records["Second."] > records["make"] == records["# run it"] > 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["QUJD" * 80, "Skip to main content", "© 2026 Harbour Ltd.", "![logo](a.png)", "We use cookies."],
+)
+def test_what_nobody_asks_for_is_noise(line: str) -> None:
+    assert [r.kind for r in read(line)] == ["noise"]
+
+
+@pytest.mark.parametrize("line", ["会" * 300, "see https://example.org/" + "a" * 250, "Search the archive for May."])
+def test_a_script_without_blanks_a_long_address_and_a_sentence_are_no_noise(line: str) -> None:
+    assert all(r.kind != "noise" for r in read(line))
+
+
+def test_the_verdict_of_a_tool_is_an_outcome() -> None:
+    assert read("Successfully replaced text in a.ts.")[0].kind == "outcome"
+    assert read("Error executing query: Unknown column 'id'")[0].kind == "error"
+
+
+def test_a_fence_with_nothing_below_it_closes_a_block_that_another_reader_has_read() -> None:
+    records = read("```\n\n## After the code\nIt goes on.\n\n```typescript")
+    assert [(one.kind, one.under) for one in records[:3]] == [("noise", -1), ("heading", -1), ("line", 1)]
