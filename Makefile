@@ -45,7 +45,7 @@ check: $(DEV) ## format, lint, types, floors, docs
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
-	TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) tests/e2e -rs $(ARGS)
+	TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
