@@ -128,6 +128,8 @@ def _add_table(
         c for c in shown if len(members) >= _CONSTANT and len({row[c] if c < len(row) else "" for row in cells}) == 1
     ]
     same = same if len(same) < len(shown) else same[1:]
+    if len(shown) - len(same) < 2 and separator != SEPARATORS[0]:
+        same = []  # with one column left, nothing would say which separator it is
     vary = sorted((c for c in shown if c not in same), key=lambda c: (c != table.key, c))
     lines: list[str] = []
     if named := [f"{names[c]}={_cell(cells[0][c])}" for c in same if c < len(cells[0]) and cells[0][c]]:
