@@ -1,6 +1,7 @@
 """Digests: what stands in the place of a result, and the proof that it does not lie.
 
 In: results, already masked, with a budget of tokens. Out: lines taken whole from the source, and counts of what they
-leave out. `survey` reads a source, `reducers/` choose its lines by its form, `engine` fills the budget, `verify` and
-`witness` check the outcome without asking who made it.
+leave out. `source` reads a text as records (`readers/`), `blocks` encodes them, `fill` chooses and prints within a
+budget, `engine` leads from one to the other. `proof` reads the printed text and the source, and asks neither who made
+it nor how.
 """

@@ -53,11 +53,6 @@ class Unit(msgspec.Struct):
 class Block(msgspec.Struct):
     """Rows and what stands above them."""
 
-    @property
-    def shown(self) -> frozenset[int]:
-        """Columns of the table whose values are to be seen."""
-        return frozenset((*self.columns, *self.same))
-
     head: str
     """Columns, or the template; printed behind the count."""
     noun: str
@@ -75,6 +70,11 @@ class Block(msgspec.Struct):
     """Columns whose one value is said above them."""
     run: bool = False
     """Values that are numbers in order are said as `first–last`."""
+
+    @property
+    def shown(self) -> frozenset[int]:
+        """Columns of the table whose values are to be seen."""
+        return frozenset((*self.columns, *self.same))
 
 
 def encoded(

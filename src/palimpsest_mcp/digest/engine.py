@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..errors import DigestRefused
-from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, RecordCount, SpecificCounts, Verification
+from ..models.records import (
+    Digest,
+    DigestLine,
+    DigestPart,
+    DigestRequest,
+    Mode,
+    RecordCount,
+    SpecificCounts,
+    Verification,
+)
 from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.classes import CLASSES, SpecificClass
@@ -114,7 +123,7 @@ class Attempt:
         if not request.pointer_only:
             draft = self._filled()
             if draft is not None and not self._violations(draft):
-                return self._finished(draft, "digest")
+                return self._finished(draft, "digest", ())
         for item in self._items:
             item.clear()
             item.taken.update(item.forced)
@@ -135,7 +144,8 @@ class Attempt:
             )
         if not request.pointer_only:
             draft.notes.append("the batch became a pointer")
-        return self._finished(draft, "pointer")
+        # What must stand in a pointer may be more than the budget (D17); every other rule holds for it, too.
+        return self._finished(draft, "pointer", self._violations(draft, ceiling=draft.tokens))
 
     # -- what can be chosen ------------------------------------------------------------------------------------------
 
@@ -175,9 +185,8 @@ class Attempt:
             if twin < 0 or fresh[record.text] > 0:
                 free.append(n)
                 fresh[record.text] -= 1
-        if (
-            self._brief and len(records) > _FEW_RECORDS
-        ):  # a last line that only may mean something has no place where little fits
+        if self._brief and len(records) > _FEW_RECORDS:
+            # A last line that only may mean something has no place where little fits.
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
         item = Item(
             records=records,
@@ -443,27 +452,26 @@ class Attempt:
         kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
         return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
-    def _violations(self, draft: Draft) -> tuple[str, ...]:
+    def _violations(self, draft: Draft, *, ceiling: int = 0) -> tuple[str, ...]:
         request = self._request
         return violations(
             draft.parts,
             draft.checks,
             draft.counts,
             tokens=draft.tokens,
-            ceiling=max(request.budget_tokens, request.ceiling_tokens),
+            ceiling=max(request.budget_tokens, request.ceiling_tokens, ceiling),
             most=request.most_tokens,
             source_tokens=self._source_tokens,
             prose_tokens=self._prose_tokens,
             budget=request.budget_tokens,
         )
 
-    def _finished(self, draft: Draft, mode: str) -> Digest:
-        found = self._violations(draft) if mode == "digest" else ()
+    def _finished(self, draft: Draft, mode: Mode, found: tuple[str, ...]) -> Digest:
         return Digest(
             batch_id=self._request.batch_id,
             parts=draft.parts,
             tokens=draft.tokens,
-            mode="digest" if mode == "digest" else "pointer",
+            mode=mode,
             specifics=draft.counts,
             shown=tuple(shown_specifics(f, c) for f, c in zip(self._facts, draft.checks, strict=True)),
             verification=Verification(passed=not found, checks=CHECKS, violations=found),
@@ -493,7 +501,7 @@ def _limited(request: DigestRequest) -> DigestRequest:
 class ExtractiveDigester:
     """Implements `ports.text.Digester`. Pure: the same request gives the same bytes in every process.
 
-    It computes for as long as the batch is big (about 2 s for a million tokens); callers put it in a thread.
+    It computes for as long as the batch is big; callers put it in a thread.
     """
 
     def __init__(self, registry: Registry, counter: TokenCounter, classes: Iterable[SpecificClass] = CLASSES) -> None:

@@ -142,7 +142,7 @@ class _Composing(Attempt):
             return None
         draft = self._filled()
         if draft is not None and not self._violations(draft):
-            return msgspec.structs.replace(self._finished(draft, "digest"), digester=used[0].digester)
+            return msgspec.structs.replace(self._finished(draft, "digest", ()), digester=used[0].digester)
         self._prose, self._prose_tokens = {}, 0
         for one in used:
             self._reasons[one.author, "too little of the results would stay in view beside it"] += 1

@@ -180,13 +180,13 @@ class Facts:
         self.whole: dict[str, list[int]] = {}
         for at, line in enumerate(self.order):
             self.whole.setdefault(line, []).append(at)
-        self._specify(source, views)
+        self._specify(views)
         self._projections: dict[tuple[tuple[str, ...], str | None], Projection] = {}
         self._runs: dict[int, dict[tuple[str, ...], list[int]]] = {}
 
-    def _specify(self, source: DigestSource, views: Sequence[tuple[str, str]]) -> None:
+    def _specify(self, views: Sequence[tuple[str, str]]) -> None:
         joined = "\n".join(self._views)
-        spans = source.spans if source.spans is not None and joined == source.text else self.registry.spans(joined)
+        spans = self.registry.spans(joined)
         self.specs: list[Specific] = []
         self.numbers: dict[tuple[str, str], int] = {}
         self.by_text: dict[str, list[int]] = {}

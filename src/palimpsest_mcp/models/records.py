@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from .items import Action, Content, Span, Specific
+from .items import Action, Content, Specific
 
 RECORD_SCHEMA = 1
 """Version of the record format. A reader refuses a higher one and keeps reading every lower one."""
@@ -191,8 +191,6 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
     focus: tuple[str, ...] = ()
     """What it is asked for, names as they are typed and words of the task: a bonus for selection, never a need."""
-    spans: list[Span] | None = None
-    """What the registry finds in `text`, where somebody looked already; None: nobody did."""
 
 
 class Visible(msgspec.Struct, frozen=True):

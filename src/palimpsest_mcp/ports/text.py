@@ -74,7 +74,7 @@ class Digester(Protocol):
 
     @property
     def name(self) -> str:
-        """With version: `extractive/1`. A record may name a writer instead (`Prose.digester`)."""
+        """With version: `extractive/2`. A record may name a writer instead (`Prose.digester`)."""
         ...
 
     async def digest(self, request: DigestRequest) -> Digest:

@@ -21,13 +21,6 @@ DEAD_END = _any(
     "rejected|abandon(?:ed|ing)?|(?:give|gave|giving) up on",
 )
 """What is named beside it led nowhere."""
-DENIED = re.compile(
-    r" (?<=\w )(rejected|abandoned|declined|discarded|withdrawn|superseded|obsolete|cancell?ed|reverted)\b",
-    re.IGNORECASE,
-)
-"""Its first group, in a sentence: the values there do not hold, and shown without this word they would mislead. As a
-value of its own (`status=cancelled`, a cell) it is one more thing that the line says, and the others keep their keys.
-It begins with a blank because that is looked for fast."""
 FAILED = _any("(?:did|does)(?:n't| not) (?:work|help)")
 """The command that is named beside it led nowhere."""
 DECIDED = _any(
