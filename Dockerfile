@@ -18,7 +18,10 @@ FROM python:3.11-slim
 LABEL io.modelcontextprotocol.server.name="io.github.palimpsest-mcp/palimpsest-mcp" \
       org.opencontainers.image.title="palimpsest-mcp" \
       org.opencontainers.image.description="Keeps an agent's context window healthy" \
-      org.opencontainers.image.licenses="MIT"
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.source="https://github.com/palimpsest-mcp/palimpsest-mcp" \
+      org.opencontainers.image.documentation="https://github.com/palimpsest-mcp/palimpsest-mcp#readme"
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin palimpsest \
     && install -d -o palimpsest -g palimpsest -m 0700 /data
 COPY --from=build /app /app

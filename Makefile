@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 INSPECTOR := .build/inspector
 CLAUDE_CODE := .build/claude-code
+BROWSER := .build/browser
 # The demo needs no tools of ours: it takes the developers' environment where there is one, else a small one of its own.
 DEMO_VENV := $(if $(wildcard $(DEV)),$(VENV),.build/runtime)
 
@@ -42,10 +43,11 @@ check: $(DEV) ## format, lint, types, floors, docs
 	$(BIN)/lint-imports
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code
+e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code; the page in Chromium
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
-	TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
+	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
+	TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)
@@ -56,8 +58,8 @@ prior: $(DEV) ## count anew what agents type again later, and write src/palimpse
 mutants: $(DEV) ## break each promise in a copy; the tests must turn red
 	$(BIN)/python tests/mutants/run.py $(ARGS)
 
-torture: ## the crash harness for ten minutes each, then 2,000 examples of each property
-	$(MAKE) test CRASH_SECONDS=600 WORKERS=0 ARGS="-m crash"
+torture: $(DEV) ## the crash harness to its numbers, into benchmarks/torture.md (ARGS="--only PART"); 2,000 examples of each property
+	$(BIN)/python benchmarks/torture.py $(ARGS)
 	HYPOTHESIS_PROFILE=torture $(MAKE) test ARGS="-m 'not crash and not e2e' --ignore tests/e2e"
 
 .build/runtime/.installed: requirements/runtime.txt requirements/build.txt pyproject.toml

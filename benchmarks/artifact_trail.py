@@ -32,6 +32,8 @@ TARGETS = (0.4, 0.2)
 KINDS = ("read", "written", "changed", "run")
 READ = ("read", "view", "readfile", "read_file", "open")
 WRITTEN = ("write", "create", "writefile", "write_file")
+NOTED = 400
+"""Characters of a command from which it is a script: what names it is its first line."""
 CHANGED = ("edit", "multiedit", "str_replace", "str_replace_editor", "notebookedit", "edit_file")
 
 
@@ -55,8 +57,13 @@ def trail_of(messages: Messages) -> Trail:
         for kind, names in (("read", READ), ("written", WRITTEN), ("changed", CHANGED)):
             if name in names:
                 trail.add(kind, path)
-        trail.add("run", given.get("command") or given.get("cmd"))
+        trail.add("run", _begins(given.get("command") or given.get("cmd")))
     return trail
+
+
+def _begins(command: Any) -> Any:
+    """A command, or its first line where it is so long that the call leaves under a note that quotes that line."""
+    return command.strip().split("\n")[0] if isinstance(command, str) and len(command) > NOTED else command
 
 
 def blocks(messages: Messages, sort: str) -> Iterator[dict[str, Any]]:

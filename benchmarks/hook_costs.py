@@ -62,7 +62,6 @@ def single_hooks() -> str:
                 event("PreToolUse", tool_name="mcp__palimpsest__list_offloaded", tool_input="{}", tool_use_id=call)
                 event("PostToolUse", **about, tool_response=json.dumps(shown))
                 session.result(call, output)
-                event("PostToolBatch")
                 if n % 10 == 9:
                     event("Stop")
                     event("UserPromptSubmit", prompt="and on")
@@ -235,7 +234,7 @@ def in_the_client(repeats: int) -> str:
     ]
     added = [(quantile(times[True], share) - quantile(times[False], share)) * 1e3 for share in (0.5, 0.99)]
     rows.append(["added", "", *(f"{value:.1f}" for value in added)])
-    note = f"\n\nA `Bash` call of `echo`, {CLIENT_CALLS} a session; it has PostToolUse and PostToolBatch behind it."
+    note = f"\n\nA `Bash` call of `echo`, {CLIENT_CALLS} a session; it has PostToolUse behind it."
     return table(("a tool call in the real client", "calls", "median, ms", "p99, ms"), rows) + note
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -86,6 +89,68 @@ class _Peak:
             if found is None:
                 continue  # it has ended, or has not begun
             self._mb = max(self._mb, int(found.split()[1]) * 1024 / 1e6)
+
+
+# Figures that are compared with those of an earlier run: CPU in plain loops of the same run, so that a busy or a slower
+# machine of the same kind says the same.
+
+WORSE = 1.2
+"""A figure that is this much higher than before is printed in red. Nothing fails: a reader decides."""
+_FIGURES: dict[str, float] = {}
+
+
+def plain_loop() -> float:
+    """Seconds of CPU of a million additions: what a figure is divided by."""
+    started = time.process_time()
+    total = 0
+    for number in range(1_000_000):
+        total += number * number % 7
+    return time.process_time() - started
+
+
+def cpu_of(command: Sequence[str | Path]) -> float:
+    """Seconds of CPU of a whole process, its start among them; its modules are compiled, as they are where it is
+    installed.
+
+    Raises:
+        subprocess.CalledProcessError: it ended with another status than 0.
+    """
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(BUILD / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([str(part) for part in command], check=True, capture_output=True, cwd=CHECKOUT, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def note_figure(name: str, ratio: float) -> None:
+    """Keep one figure of this run."""
+    _FIGURES[name] = ratio
+
+
+def kind_of_machine() -> str:
+    """What two runs must have in common to be compared."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return f"{platform.system()} {platform.machine()}, Python {python}, {os.cpu_count()} cores"
+
+
+def worse(before: Mapping[str, float], now: Mapping[str, float]) -> list[str]:
+    """A line for every figure that got a fifth worse, or more."""
+    return [
+        f"{name}: {ratio:.3g}, {ratio / before[name]:.2f} times what it was ({before[name]:.3g})"
+        for name, ratio in now.items()
+        if before.get(name) and ratio / before[name] >= WORSE
+    ]
+
+
+def compare_figures(file: Path) -> list[str]:
+    """Compare with the figures of the same kind of machine, and write this run's in their place."""
+    known: dict[str, dict[str, float]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    before = known.get(kind_of_machine(), {})
+    known[kind_of_machine()] = {**before, **{name: float(f"{ratio:.4g}") for name, ratio in _FIGURES.items()}}
+    if _FIGURES:
+        file.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+    return worse(before, _FIGURES)
 
 
 def spread(values: Iterable[float], digits: int = 2) -> str:

@@ -236,12 +236,12 @@ def link_venvs(folder: Path) -> None:
 
 def vocabulary_cache(work: Path) -> Path:
     """A cache folder in which the scorer's tiktoken finds the vocabulary, so that it needs no network."""
-    from palimpsest_mcp.text.tokens.vocabulary import URL, load_vocabulary
+    from palimpsest_mcp.text.tokens.vocabulary import URL, by_tiktoken
 
     folder = work / "tiktoken"
     path = folder / hashlib.sha1(URL.encode()).hexdigest()
-    encoding = load_vocabulary().encoding
-    if encoding is not None and not path.exists():
+    encoding = by_tiktoken()[0]
+    if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         tokens = sorted(encoding.token_byte_values(), key=encoding.encode_single_token)
         lines = (base64.b64encode(token) + b" %d\n" % encoding.encode_single_token(token) for token in tokens)

@@ -59,14 +59,14 @@ def million_token_session() -> Path:
         return path
     from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
-    encoding = load_vocabulary().encoding
-    if encoding is None:
+    encode = load_vocabulary().encode
+    if encode is None:
         raise Skipped("no vocabulary to count with: see `palimpsest-mcp doctor`")
     messages: list[dict[str, Any]] = []
     tokens = 0
     for number, session in enumerate(sorted(sessions(), key=lambda one: -len(str(one.messages)))):
         messages += [renamed(message, number) for message in session.messages]
-        tokens += sum(len(encoding.encode_ordinary(text)) for text in texts(session.messages))
+        tokens += sum(len(encode(text)) for text in texts(session.messages))
         if tokens > MILLION:
             break
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -22,14 +22,18 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from growth import cold, growth
 from hook_costs import hook_costs
-from measuring import CHECKOUT, Run, Skipped, quantile, run_process, spread, table
+from measuring import CHECKOUT, Run, Skipped, compare_figures, quantile, run_process, spread, table
 from peer_runs import peers
 from quality.run import quality
 from real_sessions import million_token_session, shared_folder
 from stdio_client import NEW, OLD, StdioServer
+from token_error import token_error
 
 RESULTS = CHECKOUT / "benchmarks" / "results.md"
+FIGURES = CHECKOUT / "benchmarks" / "figures.json"
+RED, PLAIN = "\x1b[31m", "\x1b[0m"
 COLD = ("-m", "palimpsest_mcp", "compact")
 CALLS = 2_000
 WINDOW = {"used_tokens": 1_300_000, "window_tokens": 8_000_000}
@@ -182,8 +186,8 @@ def tool_list(_repeats: int) -> str:
     """Guards against tools that grow: at most 1,000 tokens for all."""
     from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
 
-    encoding = load_vocabulary().encoding
-    if encoding is None:
+    encode = load_vocabulary().encode
+    if encode is None:
         raise Skipped("no vocabulary to count with: see `palimpsest-mcp doctor`")
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as home, StdioServer(Path(home)) as server:
         tools: list[dict[str, Any]] = server.call("tools/list")["tools"]
@@ -191,7 +195,7 @@ def tool_list(_repeats: int) -> str:
 
     def tokens(value: object) -> int:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return len(encoding.encode_ordinary(text))
+        return len(encode(text))
 
     shown = [{"name": t["name"], "description": t["description"], "input_schema": t["inputSchema"]} for t in tools]
     rows = [[one["name"], str(tokens(one))] for one in shown]
@@ -210,6 +214,9 @@ def artifacts(_repeats: int) -> str:
 SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "compaction": ("Compaction, target 0.3 of the session's own size", compaction),
     "ratio": ("`check_context_ratio` over stdio, a million tokens recorded", ratio_call),
+    "growth": ("One call, in a session of a thousand items and of a hundred thousand", growth),
+    "cold": ("Commands from a cold start", cold),
+    "tokens": ("Counts beside what providers reported", token_error),
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
     "hooks": ("Hooks of Claude Code: what they add", hook_costs),
@@ -234,6 +241,7 @@ def main() -> int:
         if options.only and name not in options.only:
             continue
         print(f"{name}: {title}", flush=True)
+        load = os.getloadavg()[0]
         try:
             text = section(options.repeats)
         except Skipped as reason:
@@ -243,9 +251,12 @@ def main() -> int:
             text = f"Failed: {type(error).__name__}: {error}"
         print(text, end="\n\n", flush=True)
         guards = " ".join((section.__doc__ or "").split())
-        page.append(f"## {title}\n\n{guards}\n\n{text}")
+        loads = f"Load {load:.1f} before, {os.getloadavg()[0]:.1f} after."
+        page.append(f"## {title}\n\n{guards}\n\n{text}\n\n{loads}")
     options.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(f"written: {options.out}")
+    for line in compare_figures(FIGURES):
+        print(f"{RED}{line}{PLAIN}" if sys.stdout.isatty() else line)
     return 1 if failed else 0
 
 

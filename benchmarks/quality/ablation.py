@@ -19,7 +19,7 @@ from typing import Any
 
 from measuring import table
 
-from palimpsest_mcp.digest import blocks, engine, fill, rank, source, templates
+from palimpsest_mcp.digest import blocks, engine, fill, item, lines, pieces, rank, source, templates
 from palimpsest_mcp.digest.readers import READERS
 from palimpsest_mcp.digest.records import Kind
 
@@ -89,11 +89,18 @@ ROWS: dict[str, list[Change]] = {
     "rank.COMMON": [(rank, "COMMON", 0.0)],
     "rank.FOCUS": [(rank, "FOCUS", 0.0)],
     "rank.FOCUS_MOST": [(rank, "FOCUS_MOST", NEVER)],
+    "rank.WANTED": [(rank, "WANTED", 0.0)],
     "rank.ASKED": [(rank, "ASKED", 1.0)],
     "rank.USER": [(rank, "USER", 0.0)],
     "rank.UNKNOWN": [(rank, "UNKNOWN", 0.0)],
+    "rank.VALUE": [(rank, "VALUE", 0.0)],
+    "rank.SMALL": [(rank, "SMALL", 0)],
+    "rank.FADE": [(rank, "FADE", 0.0)],
+    "rank.FIRST": [(rank, "FIRST", 0.0)],
+    "rank._PROSE": [(rank, "_PROSE", frozenset())],
     "rank.NAME": [(rank, "NAME", 0.0)],
     "rank.NAME_AGAIN": [(rank, "NAME_AGAIN", 0.0)],
+    "rank.CALLED": [(rank, "CALLED", 0.0)],
     "rank.NAME_MOST": [(rank, "NAME_MOST", NEVER)],
     "rank.NAMES_HALF": [(rank, "NAMES_HALF", NEVER)],
     "rank.SHORTEST": [(rank, "SHORTEST", 1)],
@@ -104,14 +111,32 @@ ROWS: dict[str, list[Change]] = {
     "rank._NO_NAMES": [(rank, "_NO_NAMES", frozenset())],
     "fill._SHARED": [(fill, "_SHARED", 1)],
     "fill._HEAD": [(fill, "_HEAD", 0)],
+    "lines._HEAD": [(lines, "_HEAD", 0)],
     "fill._RUN": [(fill, "_RUN", 1)],
-    "fill.FEW": [(fill, "FEW", 0)],
-    "fill._DEEP": [(fill, "_DEEP", 1)],
+    "lines.FEW": [(lines, "FEW", 0)],
+    "lines.SHORT": [(lines, "SHORT", NEVER)],
+    "fill._AS": [(fill, "_AS", 0)],
+    "item.DEEP": [(item, "DEEP", 1)],
+    "item._OUTER": [(item, "_OUTER", 0.0)],
+    "item._PASSAGE": [(item, "_PASSAGE", 1)],
+    "item._FULL_LINE": [(item, "_FULL_LINE", NEVER)],
+    "item._HALF_LINE": [(item, "_HALF_LINE", NEVER)],
+    "item._SPOKEN": [(item, "_SPOKEN", frozenset())],
     "fill._NAMES": [(fill, "_NAMES", 0)],
-    "fill.OUTCOMES": [(fill, "OUTCOMES", 0)],
-    "fill._NO_TEMPLATES": [(fill, "_NO_TEMPLATES", frozenset())],
-    "fill._NESTED": [(fill, "_NESTED", frozenset())],
+    "item.OUTCOMES": [(item, "OUTCOMES", 0)],
+    "item._NO_TEMPLATES": [(item, "_NO_TEMPLATES", frozenset())],
+    "lines._NESTED": [(lines, "_NESTED", frozenset())],
+    "fill._OWN": [(fill, "_OWN", 0.0)],
+    "fill._FEW_ROWS": [(fill, "_FEW_ROWS", 0)],
+    "item._LEADING": [(item, "_LEADING", float(NEVER))],
     "fill._WORTH": [(fill, "_WORTH", 0.0)],
+    "pieces.LINE": [(pieces, "LINE", NEVER)],
+    "pieces.ROW": [(pieces, "ROW", NEVER)],
+    "pieces.COLUMNS": [(pieces, "COLUMNS", 2)],
+    "pieces._LABEL": [(pieces, "_LABEL", 0)],
+    "pieces._LONGEST": [(pieces, "_LONGEST", NEVER)],
+    "pieces._MOST": [(pieces, "_MOST", NEVER)],
+    "source._ALIKE": [(source, "_ALIKE", NEVER)],
     "blocks._LONG": [(blocks, "_LONG", NEVER)],
     "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
@@ -132,7 +157,12 @@ ROWS: dict[str, list[Change]] = {
     "engine._BRIEF_OUTCOME": [(engine, "_BRIEF_OUTCOME", NEVER)],
     "engine._PLAINLY": [(engine, "_PLAINLY", NEVER)],
     "engine._FEW_RECORDS": [(engine, "_FEW_RECORDS", 0)],
-    "engine._SHAPE": [(engine, "_SHAPE", NEVER)],
+    "engine._SHAPE": [(engine, "_SHAPE", 0)],
+    "engine._BRIEF_SHAPE": [(engine, "_BRIEF_SHAPE", 0)],
+    "engine._FEW_TOKENS": [(engine, "_FEW_TOKENS", 1)],
+    "engine._FEW_SHARE": [(engine, "_FEW_SHARE", 0.0001)],
+    "engine._WORTHWHILE": [(engine, "_WORTHWHILE", 0.0)],
+    "engine._SILENCINGS": [(engine, "_SILENCINGS", 0)],
     "engine._SAME": [(engine, "_SAME", 2.0)],
     "engine._LEAST_SAME": [(engine, "_LEAST_SAME", 1)],
     "engine._BETTER": [(engine, "_BETTER", 1.0)],
@@ -146,7 +176,7 @@ ROWS: dict[str, list[Change]] = {
     **{f"reader {one.name} off": _reader(one.name) for one in READERS},
 }
 """What is taken away -> how."""
-MODULES = (rank, fill, blocks, templates, engine, source)
+MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source)
 
 
 _made: list[Session] = []

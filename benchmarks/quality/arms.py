@@ -34,7 +34,7 @@ def counter() -> ModelCounter:
     Raises:
         Skipped: no vocabulary loads here.
     """
-    if load_vocabulary().encoding is None:
+    if load_vocabulary().encode is None:
         raise Skipped("no vocabulary to count with: see `palimpsest-mcp doctor`")
     return open_counter("gpt-5")
 

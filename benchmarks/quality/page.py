@@ -16,6 +16,7 @@ from .later import Later
 from .needles import Needles
 from .outcomes import Outcomes
 from .owners import Owners
+from .targets import Targets, figures
 
 PAGE = CHECKOUT / "docs" / "quality.md"
 JUDGED = Path(__file__).with_name("judged.toml")
@@ -132,6 +133,10 @@ def _billing(found: Billed) -> Table:
     return ("figure", "goal", "ours", "cleared results", "head+tail"), rows
 
 
+def _targets(found: Targets) -> Table:
+    return ("figure", "goal", "ours", "a provider’s clearing"), figures(found)
+
+
 TABLES: dict[str, tuple[str, Callable[[Any], Table]]] = {
     "owners": ("owners", _owners),
     "outcomes": ("outcomes", _outcomes),
@@ -142,6 +147,7 @@ TABLES: dict[str, tuple[str, Callable[[Any], Table]]] = {
     "archive": ("archive", _archive),
     "drift": ("drift", _drift),
     "billing": ("billing", _billing),
+    "targets": ("targets", _targets),
 }
 """Marker of the page -> (the part of the run that it is made of, what it shows)."""
 
@@ -153,7 +159,7 @@ def tables(found: dict[str, Any]) -> dict[str, str]:
 
 
 def judged() -> list[dict[str, Any]]:
-    """Digests that a person read beside their sources."""
+    """Digests that somebody read beside their sources."""
     return tomllib.loads(JUDGED.read_text("utf-8"))["digest"]
 
 

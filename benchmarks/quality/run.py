@@ -33,6 +33,7 @@ from quality.needles import needles
 from quality.outcomes import outcomes
 from quality.owners import owners
 from quality.page import PAGE, tables, written
+from quality.targets import targets
 
 RESULTS = CHECKOUT / "benchmarks" / "quality" / "results.md"
 PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
@@ -45,6 +46,7 @@ PARTS: dict[str, tuple[str, Callable[[], tuple[str, Any]]]] = {
     "archive": ("What a search of the archive finds", archive),
     "drift": ("Ten rounds", drift),
     "billing": ("Billed cost and passes", billing),
+    "targets": ("Targets, pairs, later use beside clearing, the bill of a pass that is asked for", targets),
 }
 
 

@@ -24,7 +24,7 @@ _REACH = 200
 _WORD = re.compile(r"[^\W_]{2,}")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'(]*$")
 _MARKS = ("|", "\t", ",")
-_HEAD = re.compile(r"\[([\d,]+) of [\d,]+ \w+\] ?(.*)")
+_HEAD = re.compile(r"\[([\d,]+) of [\d,]+ ([^\]·]{1,60}?)( as item \d+)?\] ?(.*)")
 _SLOT = re.compile(r"<(\d+)>")
 _RUN = re.compile(r"(\d+)–(\d+)")
 _SEPARATORS = "|¦‖"
@@ -107,6 +107,7 @@ def expanded(view: str) -> list[Line]:
     """The lines that a view stands for."""
     lines = view.split("\n")
     found: list[Line] = []
+    columns: dict[str, str] = {}
     at = 0
     while at < len(lines):
         head = _HEAD.fullmatch(lines[at])
@@ -114,13 +115,14 @@ def expanded(view: str) -> list[Line]:
         at += 1
         if not head:
             continue
+        names = columns[head[2]] = columns.get(head[2], "") if head[3] else head[4]
         while at < len(lines) and lines[at].startswith("[") and not _HEAD.fullmatch(lines[at]):
             found.append(Line(lines[at]))
             at += 1
         end = at
         while end < len(lines) and lines[end].startswith(" "):
             end += 1
-        found += _rows(head[2], [line[1:] for line in lines[at:end]], int(head[1].replace(",", "")))
+        found += _rows(names, [line[1:] for line in lines[at:end]], int(head[1].replace(",", "")))
         at = end
     return found
 

@@ -11,7 +11,16 @@ const NOT_TEXT = '[no text here; an image or other attachment of this result was
 type Use = { tool_use_id: string; tool: string; input: Record<string, unknown> }
 type Result = { tool_use_id: string; text: string; isError: boolean }
 type Row = { role: 'user' | 'assistant'; text: string; toolUses: Use[]; toolResults?: Result[]; handle?: string }
-type Answer = { apply?: boolean; results?: Record<string, string>; instructions?: string; compact?: boolean }
+type Inputs = Record<string, Record<string, unknown>>
+type Denial = { permissionDecision?: string; permissionDecisionReason?: string }
+type Answer = {
+  apply?: boolean
+  results?: Record<string, string>
+  inputs?: Inputs
+  instructions?: string
+  compact?: boolean
+  hookSpecificOutput?: Denial
+}
 
 /** What our server answers to an event; {} when it says nothing in time, or nothing that can be read. */
 async function ask($: any, event: string, payload: Record<string, unknown>): Promise<Answer> {
@@ -51,7 +60,7 @@ function holdsResults(row: Row | undefined): boolean {
 // Every assistant row and every row of results is built anew; other rows keep their handle. A kept one would bring the
 // old history back at --resume. Rows come one a content block, results maybe between the rows of their answer: an answer
 // becomes one row again and its results the row right behind it, else parallel calls lose theirs.
-function rebuilt(rows: readonly Row[], digests: Record<string, string>): Row[] {
+function rebuilt(rows: readonly Row[], digests: Record<string, string>, inputs: Inputs): Row[] {
   const answered = new Set(rows.flatMap(row => (row.toolResults ?? []).map(one => one.tool_use_id)))
   const waiting = new Set<string>() // calls of the answer whose results are still to come
   const out: Row[] = []
@@ -67,7 +76,7 @@ function rebuilt(rows: readonly Row[], digests: Record<string, string>): Row[] {
       }
       answer.text = joined(answer.text, row.text)
       for (const { tool_use_id, tool, input } of row.toolUses) {
-        answer.toolUses.push({ tool_use_id, tool, input })
+        answer.toolUses.push({ tool_use_id, tool, input: inputs[tool_use_id] ?? input })
         if (answered.has(tool_use_id)) waiting.add(tool_use_id)
       }
     } else if (holdsResults(row)) {
@@ -90,7 +99,19 @@ function joined(first: string | undefined, second: string | undefined): string {
   return [first, second].filter(Boolean).join('\n')
 }
 
+/** Words of ours that a command would have to hold to write a note or digest into a file. */
+const SUSPECT = ["Palimpsest's note", 'restore_batch']
+
 export const register: Register = on => {
+  // Here and not in a hook of the settings: that would cost every command 10 ms, and nearly none holds such words.
+  on('tool.check', { tool: 'Bash' }, async ($, e, next) => {
+    const command = String((e.input as any)?.command ?? '')
+    if (!SUSPECT.some(words => command.includes(words))) return next(e)
+    const about = { agentId: e.agentId, tool_name: 'Bash', tool_input: { command } }
+    const said = (await ask($, 'PreToolUse', about)).hookSpecificOutput
+    return said?.permissionDecision === 'deny' ? { decision: 'deny', reason: said.permissionDecisionReason } : next(e)
+  }).catch(($, e, next) => next(e))
+
   let askedByUs = false // for the compaction that is under way
 
   on('session.compact', async ($, e, next) => {
@@ -98,7 +119,7 @@ export const register: Register = on => {
     const rows = e.messages as unknown as Row[]
     const { agentId, trigger, instructions } = e
     const answer = await ask($, 'session.compact', { agentId, trigger, instructions, messages: rows.map(slim) })
-    if (answer.apply && answer.results) return { messages: rebuilt(rows, answer.results) as any }
+    if (answer.apply && answer.results) return { messages: rebuilt(rows, answer.results, answer.inputs ?? {}) as any }
     // At our own threshold nobody asked for the client's summary.
     if (askedByUs) return { skip: 'Palimpsest: nothing was replaced' }
     return next(answer.instructions ? { ...e, instructions: joined(instructions, answer.instructions) } : e)

@@ -19,7 +19,10 @@ def __getattr__(name: str) -> Any:
 
         return Palimpsest
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("palimpsest-mcp")
+        try:
+            return version("palimpsest-mcp")
+        except PackageNotFoundError:
+            return version("palimpsest-core")  # the library alone
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .models.http import HttpOptions
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
@@ -29,16 +31,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if (asked := hook_arguments(given[1:])) is not None:
             return answer_hook(*asked, apart=APART in given)
-    from .cli.main import run
+    try:
+        from .cli.main import run
 
-    return run(given, serve=serve)
+        return run(given, serve=serve)
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich", "mcp"):
+            raise
+        sys.stderr.write(
+            f"This is the library alone, palimpsest-core: {error.name} is not installed. For all of it: "
+            "pip uninstall palimpsest-core && pip install palimpsest-mcp\n"
+        )
+        return 1
 
 
-def serve(home: str | None, host: str = "", only_session: str = "") -> int:
-    """Serve MCP on stdin and stdout until stdin ends, or an interrupt comes; gives the exit status."""
+def serve(
+    home: str | None, host: str = "", only_session: str = "", http: HttpOptions | None = None, core: bool = False
+) -> int:
+    """Serve MCP, on stdin and stdout or over HTTP, until its input or a signal ends it; gives the exit status."""
+    if http is not None:
+        from .server.http import serve_http
+
+        return serve_http(home, only_session, http)
     from .server.server import serve_stdio
 
-    return serve_stdio(home, host, only_session)
+    return serve_stdio(home, host, only_session, core=core)
 
 
 def _terminal_on_stdin() -> bool:

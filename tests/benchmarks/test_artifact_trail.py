@@ -26,7 +26,7 @@ async def test_files_and_commands_can_be_told_at_80_percent_saved(
     monkeypatch.setenv("TEST_SHARED", str(shared))
     one = await measured(source, line, 0.2)
     assert one.saved.replaced >= 0.80
-    assert one.share >= 0.99, one.stays
+    assert one.share >= 0.98, one.stays
     assert one.taken[0] == 0 < one.taken[1], "near values must not be found"
     assert all(found == asked for kind, (found, asked) in one.summary.items() if kind in ("written", "changed"))
 

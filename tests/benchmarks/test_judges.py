@@ -14,7 +14,7 @@ from quality.outcomes import is_told, outcome_lines
 from quality.owners import KINDS, UNDER_HEADINGS, Owner, judged, made
 from quality.strict import Homes, Line, expanded
 
-from palimpsest_mcp.digest import blocks, fill
+from palimpsest_mcp.digest import blocks, item
 
 OWNERS = (Owner("bafelo-11", ("10.1.2.3",)), Owner("dimoru-22", ("10.4.5.6",)))
 
@@ -133,7 +133,7 @@ def test_every_constant_of_the_engine_has_a_row_of_the_ablation() -> None:
 
 
 def test_a_constant_is_taken_away_wherever_it_is_imported() -> None:
-    assert {one.__name__.rpartition(".")[2] for one in users(fill, "OUTCOMES")} >= {"fill", "engine"}
+    assert {one.__name__.rpartition(".")[2] for one in users(item, "OUTCOMES")} >= {"item", "engine"}
     assert users(blocks, "_LONG") == [blocks]
 
 

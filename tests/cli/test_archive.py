@@ -127,3 +127,11 @@ def test_unknown_names_say_where_to_look(program: Program, compacted: str) -> No
     assert program("search", "x", "--session", "nobody").status == 20
     assert program("restore", compacted).status == 2
     assert program("restore", compacted, "--all").status == 2
+
+
+def test_undo_takes_the_newest_pass_back_and_then_there_is_none(program: Program, compacted: str) -> None:
+    done = program("undo", compacted, "--json").json
+    assert done["number"] == 1 and done["batch_ids"] and done["tokens"] > 0
+    again = program("undo", compacted)
+    assert again.status == 2 and "stands in its context" in again.err
+    assert "reinstated" in program("list", compacted).text

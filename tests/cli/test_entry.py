@@ -38,6 +38,34 @@ def test_help_imports_nothing_heavy() -> None:
     assert ran.stderr.strip() == "[]" and "compact" in ran.stdout
 
 
+UNUSED = "palimpsest_mcp.", ("core.compaction", "core.claude_code", "digest.engine", "digest.readers", "llm", "server")
+
+
+@pytest.mark.parametrize("command", ["status", "sessions", "list s1", "show s1", "restore s1 offload_0001"])
+def test_what_only_reads_imports_no_digester_no_host_no_model_and_no_vocabulary(command: str, tmp_path: Path) -> None:
+    said = f"{UNUSED[0]!r}, {UNUSED[1]!r}"
+    code = (
+        f"import sys; from palimpsest_mcp.__main__ import main; main({command.split()!r}); own, unused = {said};"
+        "found = [one for one in sys.modules if one.startswith(tuple(own + name + '.' for name in unused))];"
+        "print([*found, *({'tiktoken', 'splintr', 'mcp', 'anthropic'} & {*sys.modules})], file=sys.stderr)"
+    )
+    env = {**os.environ, "PALIMPSEST_HOME": str(tmp_path)}
+    make = f"import asyncio; from palimpsest_mcp import Palimpsest\n{MAKE}\nasyncio.run(make({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", make], check=True)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert ran.stderr.strip().splitlines()[-1] == "[]"
+
+
+MAKE = """
+async def make(home):
+    async with Palimpsest.open(home) as p:
+        text = "\\n".join(f"row {n} of the table is {n * 7} wide" for n in range(900))
+        items = [{"role": "tool", "tool_name": "Bash", "tool_use_id": f"c{n}", "content": text} for n in range(6)]
+        await p.record_items("s1", [{"role": "user", "content": "How wide is it?"}, *items])
+        await p.compact_session("s1", force=True, keep_last=3)
+"""
+
+
 def test_the_short_help_is_there_for_every_command_and_each_loads() -> None:
     context = group.make_context("palimpsest-mcp", ["status"])
     for name in COMMANDS:

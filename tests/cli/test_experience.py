@@ -43,9 +43,9 @@ def learned(program: Program) -> Program:
 
 def test_from_three_events_to_a_rule_and_back_to_its_events(learned: Program, skill: Path) -> None:
     shown = learned("experience", "show", "search-x").text
-    assert "- use the api — seen=3, success=3, last_verified=" in shown
-    assert shown.startswith((skill / "experience.md").read_text())
-    rule_id = shown.split("id=")[1].split("\n")[0]
+    assert "- use the api (worked in 3 of 3)" in shown
+    rule_id = (skill / "experience.md").read_text().split("id=")[1].split("\n")[0]
+    assert f"experience explain {rule_id}\n" in shown
     told = learned("experience", "explain", rule_id).text
     assert told.count("success") >= 3 and "s0" in told and "3 events speak of it" in told
     assert learned("experience", "explain", "search-x", rule_id).text == told

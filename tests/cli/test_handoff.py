@@ -32,7 +32,7 @@ def test_a_handoff_is_written_loaded_and_listed(program: Program, compacted: str
     assert "tokens" in written.text and path.stem in written.text.split("next")[-1]
     loaded = program("handoff", "load")
     assert loaded.status == 0 and "## Key Context for Continuation" in loaded.text and "Which?" in loaded.text
-    assert "## Current State" not in loaded.text and "offload_0001" in loaded.text
+    assert "## Artifacts Produced" not in loaded.text and "offload_0001" in loaded.text
     rows = program("handoff", "list", "--json").json["handoffs"]
     assert [(row["name"], row["project"], row["phase"]) for row in rows] == [
         (path.stem, str(tmp_path / "shop"), "task")

@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.types import TextContent
 
 from palimpsest_mcp.cli.statusline import status_line
-from palimpsest_mcp.context.fullness import APPLY
+from palimpsest_mcp.context.meter import APPLY
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.reports import Usage
 from palimpsest_mcp.server.server import build_server

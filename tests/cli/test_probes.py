@@ -14,7 +14,8 @@ def test_the_probes_of_a_session_are_counted_by_type(program: Program, compacted
     ran = program("probe", compacted)
     assert ran.status == 0 and f"(handle {compacted})" in ran.text
     assert "probes      passed: " in ran.text and " answered no" in ran.text
-    assert [line.split()[0] for line in ran.text.splitlines() if line.startswith("intent ")] == ["intent"]
+    assert "with the digests emptied" in ran.text
+    assert [line.split()[0] for line in ran.text.splitlines() if line.startswith("recall ")] == ["recall"]
 
 
 def test_json_has_score_types_and_what_failed(program: Program, compacted: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,3 +93,24 @@ def test_a_session_goes_from_one_store_to_another(program: Program, home: Path, 
     refused = program("import", file, "--home", tmp_path / "third", "--json")
     assert refused.status == 80 and refused.error["code"] == "exchange_refused"
     assert program("import", tmp_path / "none").status == 10
+
+
+def test_every_command_that_verify_and_export_print_of_damage_names_the_store_and_runs(
+    program: Program, home: Path, compacted: str, tmp_path: Path
+) -> None:
+    for path in home.glob("session/*/ledger/*.jsonl"):
+        path.write_bytes(path.read_bytes().replace(b"part-1-7", b"part-1-8"))
+    (home / "session" / compacted_folder(home) / "summary.md").unlink()
+    (home / "VERSION").unlink()
+    said = program("verify").text + program("export", compacted, "--out", tmp_path / "s.exchange").err
+    commands = re.findall(r"`(palimpsest-mcp [^`]*)`", said)
+    assert len(commands) >= 3
+    for command in commands:
+        words = shlex.split(command)
+        assert words[1:3] == ["--home", str(home)]
+        assert program(*words[3:]).status in (0, 33), command
+
+
+def compacted_folder(home: Path) -> str:
+    (folder,) = (home / "session").iterdir()
+    return folder.name

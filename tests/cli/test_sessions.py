@@ -80,7 +80,7 @@ def test_only_the_largest_items_or_those_in_one_state_are_shown(program: Program
     assert sorted(by_state["protected"] + by_state["free"]) == sorted(by_state["kept"]) and by_state["offloaded"]
     program("pin", compacted, "toolu_15")
     pinned = program("show", compacted, "--state", "pinned").text
-    assert f"1 of {len(every)} items" in pinned and f"show {compacted}\n" in pinned
+    assert f"1 of {len(every)} items" in pinned and f"show {compacted} --all\n" in pinned
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,15 @@ def stdin(used: int | None = 600_000, model: str = "claude-opus-5-5", **more: An
     return {"session_id": SID, "model": {"id": model}, "context_window": window, **more}
 
 
+def test_what_came_back_counts_in_the_line(home: Path) -> None:
+    note = home / "session" / SID / "status.json"
+    note.write_bytes(
+        encoded(StatusNote(handle="s", batches=2, items=3, saved_tokens=-1_200, restores_per_hundred=40.0))
+    )
+    line = status_line(stdin(session_id=SID), {}, str(home))
+    assert line.endswith("2 batches offloaded, 1.2k lost, more came back · 40 of 100 restored")
+
+
 def test_it_tells_the_share_of_the_window_the_clients_own_trigger_and_what_was_saved(home: Path) -> None:
     line = status_line(stdin(), {}, str(home))
     assert line == "context 61% of 980k, auto-compact at 967k · 7 batches offloaded, 23.1k saved · probes 18/20"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest_mcp.memory.summary.markdown import from_markdown
+from palimpsest_mcp.memory.summary.sections import from_markdown
 
 Program = Callable[..., Any]
 

@@ -96,6 +96,7 @@ def test_a_purged_session_is_neither_saved_nor_cost(program: Program, demo: str)
         "tokens_offloaded": 0,
         "tokens_digests": 0,
         "tokens_restored": 0,
+        "tokens_read_again": 0,
         "net_saved_tokens": 0,
     }
     assert columns(program("list", "harbour").text, "tokens", "digest") == (0, 0)
@@ -144,6 +145,6 @@ def test_a_missing_archive_is_lost_where_an_original_is(program: Program, home: 
         path.unlink()
     for path in home.glob("session/harbour/ledger/*.jsonl"):
         path.write_bytes(path.read_bytes().replace(b"README.md\\npyproject.toml", b"README.md\\npyproject.tomI"))
-    assert "Run `palimpsest-mcp repair`" in program("verify").text
+    assert re.search("`palimpsest-mcp --home [^`]* repair", program("verify").text)
     ran = program("repair")
     assert ran.status == 33 and "LOST" in ran.text and "toolu_c_001, the digest" in ran.text

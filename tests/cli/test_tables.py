@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.cli.main import run
-from palimpsest_mcp.cli.tables import LEAVES, Column, cell_count, laid_out
+from palimpsest_mcp.cli.screen import LEAVES, Column, cell_count, laid_out
 
 Program = Callable[..., Any]
 WIDTHS = (60, 80, 100, 200)
 CODE = re.compile(r"\boffload_\d{4}\b|\btoolu_\d+\b")
 
 
-def no_server(_home: str | None, _host: str, _only: str) -> int:
+def no_server(*_: object) -> int:
     raise AssertionError("nothing here may serve")
 
 
@@ -58,7 +58,7 @@ def test_no_id_is_wrapped_or_cut_in_any_table(
     handoff = program("handoff", "list", "--json").json["handoffs"][0]["name"]
     plan = ("compact", str(session_file), "--force", "--target", "0.2", "--dry-run", "--session", "planned")
     wanted: dict[tuple[str, ...], list[str]] = {
-        ("show", compacted): [item["item_id"] for item in session["items"]],
+        ("show", compacted, "--all"): [item["item_id"] for item in session["items"]],
         ("list", compacted): batches,
         ("sessions",): [compacted, session["session_id"]],
         ("status",): [compacted, session["session_id"]],

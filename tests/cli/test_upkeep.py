@@ -22,6 +22,11 @@ def test_the_status_counts_what_was_saved_net_of_what_was_given_back(program: Pr
     after = program("status", "--json").json
     assert after["tokens_restored"] > 0
     assert after["net_saved_tokens"] == before["net_saved_tokens"] - after["tokens_restored"]
+    listed = program("list", compacted, "--json").json["saved"]
+    (row,) = program("sessions", "--json").json["sessions"]
+    assert listed["net"] == row["saved_tokens"] == after["net_saved_tokens"] + after["standing_tokens"]
+    assert listed["restores_per_hundred"] == row["restores_per_hundred"] == after["restores_per_hundred"] > 0
+    assert f"{after['restores_per_hundred']:g} per hundred" in program("list", compacted).text
     text = program("status").text
     assert f"{after['net_saved_tokens']:,} tokens" in text and compacted in text
 

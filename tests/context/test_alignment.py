@@ -23,7 +23,7 @@ def item(name: str, content: Content, row: int, *, role: str = "tool") -> Item:
 def take(fold: Fold, items: Sequence[Item]) -> Alignment:
     """Align and write, as an import does."""
     found = align(fold, items, parts=fold.decided.parts)
-    count = sum(len(state.versions) for state in fold.states.values()) + len(fold._ids)  # pyright: ignore[reportPrivateUsage]
+    count = fold.generation
     events = found.observations(found.seen, agent="", ts="")
     fold.add(msgspec.structs.replace(e, w="w", n=count + i, clock=count + i) for i, e in enumerate(events, 1))
     return found

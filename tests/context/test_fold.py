@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.context.fold import Fold, batch_id, batch_number
+from palimpsest_mcp.context.fold import Fold, FoldSums, batch_id, batch_number
+from palimpsest_mcp.context.opened import OpenedFold, keys_of
+from palimpsest_mcp.context.tally import RowSet
 from palimpsest_mcp.context.view import View, settle_holders, standing_holders, view
 from palimpsest_mcp.models.events import (
     Applied,
@@ -30,6 +35,7 @@ from palimpsest_mcp.models.events import (
     UsageSeen,
 )
 from palimpsest_mcp.models.items import Item, content_sha256
+from palimpsest_mcp.models.plans import ContextItem
 from palimpsest_mcp.models.records import ClassCount, SpecificCounts
 
 
@@ -67,12 +73,26 @@ def replaced(n: int, rev: int, number: int, *items: Item, level: int = 1, replac
     return Replaced(w="w1", n=n, clock=n, rev=rev, pass_id=f"p{rev}", session_id="s", batches=(batch,))
 
 
+def sums(shown: View) -> dict[str, object]:
+    return {
+        "count": shown.count,
+        "tokens": shown.tokens,
+        "whole": shown.whole_tokens,
+        "calls": shown.tool_calls,
+        "last": shown.last_row,
+        "said": shown.assistant_messages,
+        "waiting": shown.unapplied,
+        "behind": [shown.tokens_since(row) for row in (-1, 0, 1, 2)],
+    }
+
+
 def summary(fold: Fold) -> object:
     """Everything that a fold says, comparable."""
     shown: View = view(fold)
     decided = fold.decided
     return (
         fold.rev,
+        sums(shown),
         shown.items,
         shown.gone,
         {name: (batch.state, batch.rev) for name, batch in decided.batches.items()},
@@ -133,6 +153,127 @@ def test_any_order_repetition_and_split_of_events_folds_to_the_same(events: list
     view(in_pieces)
     in_pieces.add(shuffled[cut:])
     assert summary(in_pieces) == summary(Fold(events))
+
+
+@given(st.permutations([(w, n) for w in ("w1", "w2") for n in range(1, 6)]), st.integers(0, 10))
+def test_an_event_read_twice_is_one_event(order: list[tuple[str, int]], again: int) -> None:
+    events = [Fetched(w=w, n=n, batch_id="offload_0001", item_ids=("a",), tokens=1) for w, n in order]
+    fold = Fold([*events, *events[:again]])
+    fold.add(events)
+    assert len(fold.restored) == 10
+
+
+@given(histories())
+def test_the_sums_of_a_view_are_those_of_its_items_whatever_came_and_in_which_pieces(events: list[Event]) -> None:
+    fold = Fold()
+    for event in events:
+        fold.add([event])
+        shown = view(fold, result_overhead=14)
+        shown.tokens_since(1)
+        rows = {one.item.position[0] for one in (*shown.items, *shown.gone) if one.item.role == "assistant"}
+        assert sums(shown) == {
+            "count": len(shown.items),
+            "tokens": sum(one.tokens for one in shown.items),
+            "whole": _whole(fold, shown),
+            "calls": sum(one.item.role == "tool" for one in shown.items),
+            "last": max((one.item.position[0] for one in shown.items), default=-1),
+            "said": len(rows),
+            "waiting": sum(not _is_applied(fold, one) for one in shown.items if one.state == "replaced"),
+            "behind": [sum(one.tokens for one in shown.items if one.item.position[0] > row) for row in (-1, 0, 1, 2)],
+        }
+
+
+class Kept:
+    """The events behind a checkpoint, by their keys; told to, it no longer finds them."""
+
+    def __init__(self, events: Sequence[Event], *, trusted: bool = True) -> None:
+        self.events, self.trusted, self.turn = list(events), trusted, nullcontext()
+        self.whole_reads = 0
+
+    def events_of(self, key: str) -> list[Event] | None:
+        return [event for event in self.events if key in keys_of(event)] if self.trusted else None
+
+    def everything(self) -> list[Event]:
+        self.whole_reads += 1
+        return self.events
+
+
+def numbered(events: Iterable[Event]) -> list[Event]:
+    """Each writer's own numbers without a gap."""
+    count: Counter[str] = Counter()
+    found: list[Event] = []
+    for event in events:
+        count[event.w] += 1
+        found.append(msgspec.structs.replace(event, n=count[event.w]))
+    return found
+
+
+@given(histories(), st.integers(0, 14), st.booleans())
+def test_a_fold_that_begins_at_a_checkpoint_says_what_one_of_all_events_says(
+    history: list[Event], at: int, trusted: bool
+) -> None:
+    events = numbered(history)
+    written = Fold(events[:at]).sums()
+    assume(written is not None)
+    assert written is not None
+    again = msgspec.json.decode(msgspec.json.encode(written), type=FoldSums)
+    opened, whole = OpenedFold(again, Kept(events[:at], trusted=trusted)), Fold(events[:at])
+    for event in (*events[at:], *events):
+        opened.add([event])
+        whole.add([event])
+        assert sums_without_rows(view(opened, result_overhead=14)) == sums_without_rows(view(whole, result_overhead=14))
+        assert (opened.rev, opened.policy, opened.last_pass_rev) == (whole.rev, whole.policy, whole.last_pass_rev)
+        assert (opened.has_envelopes, opened.is_asked, opened.usage) == (
+            whole.has_envelopes,
+            whole.is_asked,
+            whole.usage,
+        )
+        assert [opened.state(name) for name in (*NAMES, "d")] == [whole.state(name) for name in (*NAMES, "d")]
+        assert opened.call_of("call:a") == whole.call_of("call:a")
+    assert opened.sums() == whole.sums()
+    assert summary(opened) == summary(whole)
+    assert opened.is_whole
+
+
+def sums_without_rows(shown: View) -> dict[str, object]:
+    """All but what a view asks its items for."""
+    names = ("count", "tokens", "whole_tokens", "tool_calls", "last_row", "assistant_messages", "unapplied", "asked")
+    return {name: getattr(shown, name) for name in names}
+
+
+def test_what_came_after_a_checkpoint_is_summed_without_a_look_at_anything_before_it() -> None:
+    events: list[Event] = [seen(n, item(f"i{n}", "text", n)) for n in range(1, 50)]
+    written = Fold(events).sums()
+    assert written is not None
+    kept = Kept(events)
+    opened = OpenedFold(written, kept)
+    opened.add([seen(50, item("i50", "more", 50)), UsageSeen(w="w1", n=51, clock=51, used_tokens=7)])
+    shown = view(opened)
+    assert (shown.count, shown.last_row) == (50, 50)
+    assert opened.sums() is not None and kept.whole_reads == 0
+    assert len(opened.states) == 50
+    assert kept.whole_reads == 1
+
+
+@given(st.lists(st.one_of(st.integers(-3, 70), st.sampled_from((1 << 24, 1 << 60))), max_size=40))
+def test_a_set_of_rows_counts_each_once_and_is_read_back_as_it_was_written(rows: list[int]) -> None:
+    found = RowSet()
+    for row in rows:
+        found.add(row)
+    assert len(found) == len(set(rows))
+    again = RowSet(*found.parts())
+    again.add(5)
+    assert len(again) == len({*rows, 5})
+
+
+def _whole(fold: Fold, shown: View) -> int:
+    stands = {one.item.id: one.tokens for one in shown.items if one.state == "replaced" and _is_applied(fold, one)}
+    return sum(stands.get(one.item.id, one.item.tokens + (14 if one.item.role == "tool" else 0)) for one in shown.items)
+
+
+def _is_applied(fold: Fold, one: ContextItem) -> bool:
+    applied, stands = fold.states[one.item.id].applied, fold.decided.replacements[one.item.id].item
+    return applied is not None and applied.part_sha256 == stands.part_sha256
 
 
 def test_a_replaced_item_stands_as_its_part_and_only_for_the_very_bytes_it_was_made_from() -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.context.fullness import APPLY, breakdown, explained, in_words
-from palimpsest_mcp.context.meter import ratio_of, zone_of
+from palimpsest_mcp.context.meter import APPLY, HANDOFF, breakdown, explained, in_words, ratio_of, zone_of
 from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
+from palimpsest_mcp.models.plans import Policy, Zone
 from palimpsest_mcp.models.reports import NOT_APPLIED, OUTSIDE, Measured, Usage
 
 ENTRIES = st.lists(st.tuples(st.sampled_from(["small", "pinned", "message", "tool_call"]), st.integers(0, 50_000)))
@@ -108,3 +108,22 @@ def test_a_measurement_is_changed_in_nothing_else() -> None:
     after = explained(before, RESEARCH, view_used=400, waiting=3, how_to_apply="x")
     for name in ("used", "window", "effective_window", "ratio", "zone", "policy", "host", "notes"):
         assert msgspec.structs.asdict(after)[name] == msgspec.structs.asdict(before)[name]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        RESEARCH,
+        ANCHORED,
+        PHASED,
+        msgspec.structs.replace(RESEARCH, zones=(Zone("ok", 0, "go on"), Zone("full", 0.7, "shrink"))),
+    ],
+)
+def test_at_the_trigger_with_nothing_recorded_the_action_is_a_handoff_in_whatever_words_a_zone_has_its_own(
+    rules: Policy,
+) -> None:
+    zone = zone_of(0.744, rules)
+    full = msgspec.structs.replace(usage(744), zone=zone.name, action=zone.action)
+    found = explained(full, rules, view_used=None, waiting=0, how_to_apply="", recorded=False)
+    assert found.action == HANDOFF
+    assert "nothing of the session is recorded" in found.meaning

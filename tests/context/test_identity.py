@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.context.identity import ItemIds, call_key, is_sane, json_key
+from palimpsest_mcp.models.items import ItemIds, call_key, is_sane, json_key
 
 
 def test_the_id_of_a_result_is_the_hosts_call_id() -> None:

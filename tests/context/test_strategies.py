@@ -82,7 +82,7 @@ def test_regenerative_alone_remakes_digests_while_the_target_is_met() -> None:
 
 def test_opaque_leaves_pointers_and_is_measured_by_them() -> None:
     found = planned("opaque", [result(row) for row in range(40)], target=0.5)
-    assert all(slot.budget_tokens == 50 + 10 * len(slot.item_ids) for slot in found.slots)
+    assert all(slot.budget_tokens == 50 + 30 * len(slot.item_ids) for slot in found.slots)
     sizes = [(1000, 30, "pointer")]
     assert compression(sizes, FLOOR, strategy="opaque").share == pytest.approx(0.97)
     assert compression(sizes, FLOOR, strategy="anchored").share is None

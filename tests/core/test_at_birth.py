@@ -34,7 +34,7 @@ LONG = log(1_200)
 
 
 class Shop:
-    """A store in which at-birth replacement is on."""
+    """A store, and a transcript beside it."""
 
     def __init__(self, palimpsest: Palimpsest, tmp_path: Path) -> None:
         self.p = palimpsest
@@ -68,8 +68,7 @@ def read(path: str, content: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def shop(tmp_path: Path) -> AsyncGenerator[Shop]:
-    settings = Settings.load(home=tmp_path / "home", at_birth=True)
-    async with Palimpsest.open(settings=settings) as opened:
+    async with Palimpsest.open(tmp_path / "home") as opened:
         yield Shop(opened, tmp_path)
 
 
@@ -121,8 +120,10 @@ async def test_what_is_not_to_be_replaced_leaves_no_trace(shop: Shop, tool: str,
     assert await shop.p.list_offloaded(SID) == ()
 
 
-async def test_it_is_off_by_default_and_with_everything_automatic_off(tmp_path: Path) -> None:
-    for number, given in enumerate(({}, {"at_birth": True, "auto": False})):
+async def test_it_is_on_unless_one_setting_says_no(tmp_path: Path) -> None:
+    async with Palimpsest.open(settings=Settings.load(home=tmp_path / "default")) as opened:
+        assert await Shop(opened, tmp_path).born("Bash", bash(LONG)) is not None
+    for number, given in enumerate(({"at_birth": False}, {"auto": False})):
         settings = Settings.load(home=tmp_path / str(number), **given)
         async with Palimpsest.open(settings=settings) as opened:
             assert await Shop(opened, tmp_path).born("Bash", bash(LONG)) is None
@@ -130,7 +131,7 @@ async def test_it_is_off_by_default_and_with_everything_automatic_off(tmp_path: 
 
 
 async def test_the_users_threshold_takes_shorter_results_too(tmp_path: Path) -> None:
-    settings = Settings.load(home=tmp_path / "home", at_birth=True, at_birth_tokens=2_000)
+    settings = Settings.load(home=tmp_path / "home", at_birth_tokens=2_000)
     async with Palimpsest.open(settings=settings) as opened:
         assert await Shop(opened, tmp_path).born("Bash", bash(log(200))) is not None
         assert await Shop(opened, tmp_path).born("Bash", bash(log(10)), call="toolu_2") is None
@@ -242,3 +243,48 @@ async def test_the_status_note_tells_what_was_saved(shop: Shop) -> None:
     assert (note["batches"], note["items"]) == (1, 1)
     assert 0 <= born.tokens_before - born.tokens_after - note["saved_tokens"] < 50  # the overhead of a result
     assert msgspec.convert(note, dict[str, Any])["handle"] == (await shop.info()).handle
+
+
+async def test_any_agent_may_have_a_large_result_shrunk_before_it_is_first_sent(tmp_path: Path) -> None:
+    """Hosts that let a tool's result be replaced: LangChain, the Agent SDK, and one's own loop."""
+    async with Palimpsest.open(tmp_path / "home") as p:
+        shown = await p.shrink_result("run", LONG, call_id="toolu_1", tool_name="shell", args={"command": "./run"})
+        small = await p.shrink_result("run", "short", call_id="toolu_2", tool_name="shell", args={"command": "ls"})
+        assert isinstance(shown, str)
+        assert len(shown) < len(LONG) / 2
+        assert small == "short"
+        (batch,) = await p.list_offloaded("run")
+        assert (batch.reason, batch.item_ids) == ("at_birth", ("toolu_1",))
+        messages: list[Any] = [{"role": "user", "content": "look at the log"}]
+        for call, text in (("toolu_1", shown), ("toolu_2", small), ("toolu_3", "ok"), ("toolu_4", "ok")):
+            use = {"type": "tool_use", "id": call, "name": "shell", "input": {"command": call}}
+            messages += [
+                {"role": "assistant", "content": [use]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": text}]},
+            ]
+        done = await p.compact_messages(messages, session_id="run", force=True, target=0.3)
+        assert done.messages == messages
+        assert [one.batch_id for one in await p.list_offloaded("run")] == [batch.batch_id]
+        assert await p.expand_messages(done.messages, session_id="run") != messages
+        assert (await p.restore("run", batch.batch_id)).text == LONG
+
+
+async def test_blocks_stay_blocks_and_what_may_be_edited_or_is_no_text_comes_back_as_it_is(tmp_path: Path) -> None:
+    blocks: list[Any] = [{"type": "text", "text": LONG}]
+    picture: list[Any] = [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk=" * 20_000}}
+    ]
+    async with Palimpsest.open(tmp_path / "home") as p:
+        shrunk = await p.shrink_result("run", blocks, call_id="a")
+        assert isinstance(shrunk, list)
+        assert [one["type"] for one in shrunk] == ["text"]
+        assert "restore_batch" in shrunk[0]["text"]
+        assert await p.shrink_result("run", picture, call_id="b") is picture
+        assert await p.shrink_result("run", LONG, call_id="c", tool_name="read_file", args={"path": "a.py"}) == LONG
+        log_read: dict[str, Any] = {"call_id": "d", "tool_name": "read_file", "args": {"path": "a.log"}}
+        assert await p.shrink_result("run", LONG, **log_read, edited=["a.log"]) == LONG
+        assert await p.shrink_result("run", LONG, **log_read) != LONG
+        assert await p.shrink_result("run", log(100), call_id="e", above_tokens=500) != log(100)
+    off = Settings.load(home=tmp_path / "off", at_birth=False)
+    async with Palimpsest.open(settings=off) as p:
+        assert await p.shrink_result("run", LONG, call_id="a") == LONG

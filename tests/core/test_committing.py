@@ -24,7 +24,7 @@ PICTURE = [{"type": "image", "source": {"type": "base64", "media_type": "image/p
 
 @pytest.fixture
 async def p(tmp_path: Path) -> AsyncGenerator[Palimpsest]:
-    settings = Settings.load(home=tmp_path / "home", at_birth=True)
+    settings = Settings.load(home=tmp_path / "home")
     async with Palimpsest.open(settings=settings, attached="claude-code") as opened:
         yield opened
 

@@ -19,6 +19,8 @@ ROUNDS, WINDOW = (35, 48_000) if LONG else (14, 24_000)
 A_ROUND = 6
 LINES = 110
 TARGET = 0.55
+NEAR = 0.02
+"""Digests of the second level are made of whole ones: once in many rounds the last of them may not fit."""
 Messages = list[dict[str, Any]]
 _TICKET = re.compile(r"AX-\d{5}")
 _VALUE = re.compile(r"[A-Z]{2}-\d{5}|/srv/\S+|\d+\.\d+ ms")
@@ -60,7 +62,7 @@ def results(messages: Messages) -> dict[str, str]:
 async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:
     whole: Messages = [{"role": "user", "content": "Watch the probe until it fails."}]
     context: Messages = list(whole)
-    passes = lifted_in = 0
+    passes = lifted_in = missed = 0
     for round_ in range(ROUNDS):
         new = turns(A_ROUND * round_, A_ROUND)
         whole += [*new, {"role": "user", "content": f"And round {round_}?"}]
@@ -69,7 +71,10 @@ async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing
             [*context, *whole[len(context) :]], session_id="endless", window_tokens=WINDOW, target=TARGET, force=True
         )
         context = done.messages
-        assert done.report.after.ratio is not None and done.report.after.ratio <= TARGET, (round_, done.report.reason)
+        ratio = done.report.after.ratio
+        assert ratio is not None and ratio <= TARGET + NEAR, (round_, done.report.reason)
+        missed += ratio > TARGET
+        assert (ratio > TARGET) == (done.report.status == "target_not_reached"), "a miss is told, and nothing else is"
         passes += bool(done.report.batches)
         after, originals = results(context), results(whole)
         rewritten = {call for call, text in before.items() if after[call] != text != originals[call]}
@@ -80,7 +85,7 @@ async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing
         for row in rows:
             counts = row.specifics
             assert counts.shown + counts.elsewhere + counts.left_out == counts.total
-    assert passes >= ROUNDS - 5 and lifted_in >= 3
+    assert passes >= ROUNDS - 5 and lifted_in >= 3 and missed <= 1
     texts = results(whole)
     known = set(_VALUE.findall("\n".join(texts.values())))
     for call, text in results(context).items():

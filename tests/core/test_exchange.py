@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.core import exchange
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.errors import ExchangeRefused, FileMissing, Purged, RecordDamaged, SessionExists
+from palimpsest_mcp.errors import ExchangeRefused, FileMissing, Purged, RecordDamaged, SessionExists, WriteFailed
+from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.testing.faulty_disk import FaultyDisk
 
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]
@@ -80,6 +83,27 @@ async def test_importing_twice_writes_nothing_new(tmp_path: Path, session: MakeS
     async with Palimpsest.open(tmp_path / "b") as p:
         assert (await p.import_sessions(file)).sessions[0].status == "already_here"
     assert contents(tmp_path / "b" / "session") == before
+
+
+@pytest.mark.parametrize("site", ["rename of summary", "flush of archive", "flush of ledger"])
+async def test_an_import_that_was_interrupted_comes_to_its_end(tmp_path: Path, session: MakeSession, site: str) -> None:
+    """A session whose events are there counts as here: what comes after them would be missing for good."""
+    await compacted(tmp_path / "a", session(20))
+    async with Palimpsest.open(tmp_path / "a") as p:
+        await p.update_summary("s", {"decisions": ["keep the old format"]})
+        await p.purge("s", matching="worker-000-001", dry_run=False)
+    file = tmp_path / "s.exchange"
+    file.write_bytes(await exported(tmp_path / "a", "s"))
+    disk = FaultyDisk(tmp_path / "b", faults={site: (1, OSError(errno.EIO, "injected"))})
+    store = DiskStore(tmp_path / "b", disk=disk)
+    async with Palimpsest.open(tmp_path / "b", store=store) as p:
+        with pytest.raises(WriteFailed):
+            await p.import_sessions(file)
+    await store.aclose()
+    assert disk.hit == [site]
+    async with Palimpsest.open(tmp_path / "b") as p:
+        await p.import_sessions(file)
+        assert "keep the old format" in await p.summary_markdown("s") and (await p.verify()).ok
 
 
 async def test_a_session_that_is_here_with_another_content_is_refused(tmp_path: Path, session: MakeSession) -> None:

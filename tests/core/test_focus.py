@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.core.compaction.focus import MOST, Focus
+from palimpsest_mcp.core.compaction.digests import MOST, Focus, wanted_in
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem
+from palimpsest_mcp.models.reports import in_lines
 from palimpsest_mcp.ports.text import Redacted
 from palimpsest_mcp.text.redaction.redactor import open_redactor
 
@@ -96,3 +97,90 @@ async def test_a_line_with_what_the_agent_went_on_with_is_shown(p: Palimpsest) -
     done = await p.compact_messages(messages, session_id="s", target=0.1, keep_last=3, force=True)
     digest = done.messages[2]["content"][0]["content"]
     assert "queue850|" in str(digest) and len(str(digest)) < 0.3 * len(lines)
+
+
+@pytest.mark.parametrize(
+    ("instructions", "words"),
+    [
+        ("keep every deadlock line", ("deadlock",)),
+        ("Focus on the importer. Keep all lines with 'lock wait' and drop the rest.", ("lock wait",)),
+        ("keep lines about deadlocks and timeouts; never drop any ERROR line", ("deadlock", "timeout", "ERROR")),
+        ("Please preserve each row that mentions E-4711, E-4712", ("E-4711", "E-4712")),
+        ("don't lose all the errors", ("error",)),
+        ("keep every deadlock error", ("deadlock",)),
+        ("keep every line", ()),
+        ("Say less about every deadlock line", ()),
+        ("keep the plan in mind and fix the importer", ()),
+        ("Drop every log line and keep the errors", ()),
+        ("behalte jede Deadlock-Zeile", ("Deadlock",)),
+        ("Bitte alle Zeilen mit 'lock wait' behalten", ("lock wait",)),
+        ("Behalte alle Zeilen mit deadlock und timeout, aber verwirf den Rest", ("deadlock", "timeout")),
+        ("garde toutes les lignes avec deadlock", ("deadlock",)),
+        ("ne supprime aucune ligne qui contient E1205", ("E1205",)),
+        ("conserva todas las líneas de deadlock y timeout", ("deadlock", "timeout")),
+        ("mantieni tutte le righe con deadlock", ("deadlock",)),
+        ("mantenha todas as linhas com deadlock", ("deadlock",)),
+        ("bewaar elke deadlock-regel", ("deadlock",)),
+        ("сохрани все строки с deadlock", ("deadlock",)),
+        ("「ロック待ち」を含む行は全部残す", ("ロック待ち",)),
+        ("保留所有死锁日志", ("死锁",)),
+        ("Fasse dich kurz", ()),
+    ],
+)
+def test_instructions_name_words_whose_every_line_is_to_be_kept(instructions: str, words: tuple[str, ...]) -> None:
+    assert wanted_in(instructions) == words
+
+
+def db_session(results: int = 16) -> Messages:
+    """Logs of a database, each with three deadlocks among lines that say more."""
+    messages: Messages = [{"role": "user", "content": "Why does the nightly import hang?"}]
+    for n in range(results):
+        made = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": f"tail db{n}.log"}}
+        messages.append({"role": "assistant", "content": [made]})
+        lines = [
+            f"ERROR job_{n}_{i}.py: disk quota of /srv/data/part-{n * 97 + i}.csv exceeded by {i * 7919 % 997} MB"
+            for i in range(60)
+        ]
+        for i in (13, 31, 47):
+            lines[i] = f"a Deadlock between session {n}{i} and the other one was seen for a while"
+        text = "\n".join(lines)
+        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": text}]})
+    messages.append({"role": "user", "content": "Look at the replica, too."})
+    return messages
+
+
+@pytest.mark.anyio
+async def test_every_line_that_the_instructions_want_kept_is_kept_and_counted(p: Palimpsest) -> None:
+    asked: dict[str, Any] = {"target": 0.2, "force": True}
+    plain = await p.compact_messages(db_session(), session_id="plain", **asked)
+    kept = await p.compact_messages(db_session(), session_id="kept", focus="keep every deadlock line", **asked)
+    count = kept.report.specifics.wanted["deadlock"]
+    assert (count.shown, count.total) == (39, 39)
+    shown = sum(str(message).count(" and the other one") for message in kept.messages[:26])
+    assert shown > sum(str(message).count(" and the other one") for message in plain.messages[:26])
+    assert not plain.report.specifics.wanted
+
+
+@pytest.mark.anyio
+async def test_wanted_lines_that_find_no_room_are_counted_as_left_out(p: Palimpsest) -> None:
+    done = await p.compact_messages(
+        db_session(), session_id="s", target=0.2, force=True, focus="keep every line that says quota"
+    )
+    count = done.report.specifics.wanted["quota"]
+    assert count.total == 13 * 57 and 0 < count.shown < count.total
+    assert in_lines(done.report.specifics) == (
+        f'{count.shown:,} of {count.total:,} with "quota", {count.total - count.shown:,} left out'
+    )
+    assert all(batch.digest_tokens <= 2_000 for batch in done.report.batches)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_a_report_names_what_was_asked_for_without_its_secrets(p: Palimpsest, dry_run: bool) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    done = await p.compact_messages(
+        db_session(), session_id="s", target=0.3, force=True, focus=f"the exporter with {token}", dry_run=dry_run
+    )
+    asked = done.report.asked_for
+    assert asked.instructions.startswith("the exporter with ") and token not in asked.instructions
+    assert asked.request == "Look at the replica, too."

@@ -100,7 +100,7 @@ async def test_a_policy_that_asks_for_ten_messages_between_passes_waits_for_them
     done = await p.compact_messages(messages, used_tokens=65_000, **how)
     assert done.report.status in ("compacted", "target_not_reached") and done.report.batches
     more = session(4, seed=1)[1:]
-    soon = await p.compact_messages([*messages, *more[:8]], used_tokens=66_000, **how)
+    soon = await p.compact_messages([*done.messages, *more[:8]], used_tokens=66_000, **how)
     assert soon.report.status == "nothing_to_do" and "Only 8 messages since the last pass" in soon.report.reason
     critical = await p.compact_messages([*done.messages, *more[:8]], used_tokens=82_000, **how)
     assert critical.report.reason.startswith("Everything that may leave has left") or critical.report.batches

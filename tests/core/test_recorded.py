@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import errno
+import json
 import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from palimpsest_mcp.context.fold import Fold
+from palimpsest_mcp.context.opened import OpenedFold
+from palimpsest_mcp.core import sessions
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.errors import InvalidArgument, InvalidItem, ItemUnknown, NotRestorable, SessionUnknown
+from palimpsest_mcp.errors import (
+    InvalidArgument,
+    InvalidItem,
+    ItemUnknown,
+    NotRestorable,
+    SessionUnknown,
+    StoreUnusable,
+)
+from palimpsest_mcp.models.reports import ItemView
+from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.store.real_disk import RealDisk
 
 pytestmark = pytest.mark.anyio
 Raw = dict[str, Any]
@@ -187,3 +206,115 @@ async def test_search_finds_what_was_dropped_and_not_what_was_not(p: Palimpsest)
     assert await p.search_offloaded("ACC015007", session_id="s") == ()
     with pytest.raises(InvalidArgument):
         await p.search_offloaded("  ")
+
+
+async def test_a_long_session_lets_the_folds_of_others_go_and_they_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "KEPT_ITEMS", 8)
+    async with Palimpsest.open(tmp_path) as palimpsest:
+        for name in ("one", "two"):
+            await palimpsest.record_items(name, talk(2))
+        kept = palimpsest._sessions._folds  # pyright: ignore[reportPrivateUsage]
+        assert list(kept) == ["two"]
+        assert len((await palimpsest.show_context("one")).items) == 5
+        assert list(kept) == ["one"]
+
+
+async def test_a_long_session_opens_at_its_checkpoint_and_answers_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "CHECKPOINT_EVENTS", 20)
+    async with Palimpsest.open(tmp_path) as p:
+        for n in range(8):
+            await p.record_items("s", [{**one, "tool_use_id": f"call_{n}"} for one in talk(1)[1:]])
+            await p.record_items("s", [{"role": "user", "content": f"Go on with {n}."}])
+        await p.compact_session("s", force=True, target=0.5)
+        for n in range(8, 20):
+            await p.record_items("s", [{**one, "tool_use_id": f"call_{n}"} for one in talk(1)[1:]])
+        before = await p.check_context_ratio("s", window_tokens=100_000)
+        known = (await p.show_context("s")).items
+    session = tmp_path / "session" / "s"
+    assert (session / "checkpoint" / "about.json").is_file()
+    read: list[Fold] = []
+    load = OpenedFold.load
+
+    def noted(fold: OpenedFold, whole: Fold | None = None) -> None:
+        read.append(fold)
+        load(fold, whole)
+
+    monkeypatch.setattr(OpenedFold, "load", noted)
+    async with Palimpsest.open(tmp_path) as p:
+        assert await p.check_context_ratio("s") == before
+        again = await p.record_items("s", [result(0)])
+        assert again.item_ids == ("call_0",) and again.tokens == 0
+        new = await p.record_items("s", [{"role": "user", "content": "And now?"}])
+        assert new.tokens > 0
+        assert read == []
+    monkeypatch.undo()
+    async with Palimpsest.open(tmp_path) as p:
+        shown = (await p.show_context("s")).items
+        assert [(one.item_id, one.tokens, one.state) for one in shown[: len(known)]] == [
+            (one.item_id, one.tokens, one.state) for one in known
+        ]
+        assert (await p.verify()).findings == ()
+
+
+@pytest.mark.parametrize("for_once", [True, False])
+async def test_a_segment_that_the_disk_does_not_give_back_is_missed_behind_a_checkpoint_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, for_once: bool
+) -> None:
+    monkeypatch.setattr(sessions, "CHECKPOINT_EVENTS", 10)
+    items: Sequence[ItemView] = ()
+    for n in range(2):  # a segment each
+        async with Palimpsest.open(tmp_path) as p:
+            await p.record_items(
+                "s", [{**one, "tool_use_id": f"call_{n}_{k}"} for k in range(8) for one in (result(k),)]
+            )
+            await p.show_context("s", pin=[f"call_{n}_0"])
+            items = (await p.show_context("s")).items
+    assert (tmp_path / "session" / "s" / "checkpoint" / "about.json").is_file()
+    lost = sorted((tmp_path / "session" / "s" / "ledger").iterdir())[0]
+
+    class Refusing(RealDisk):
+        refused = 0
+
+        def open(self, path: str) -> int:
+            if path == str(lost) and not (for_once and self.refused):
+                self.refused += 1
+                raise OSError(errno.EIO, "it cannot be read")
+            return super().open(path)
+
+    disk = Refusing()
+    async with Palimpsest.open(tmp_path, store=DiskStore(tmp_path, disk=disk)) as p:
+        with pytest.raises(StoreUnusable):
+            await p.check_context_ratio("s")
+        if for_once:
+            assert (await p.show_context("s")).items[: len(items)] == items
+            assert await p.show_context("s", pin=["call_1_1"])
+            return
+        assert 0 < len((await p.show_context("s")).items) <= len(items) - 7
+        with pytest.raises(StoreUnusable):
+            await p.show_context("s", pin=["call_1_1"])
+        assert [one for one in (await p.verify()).findings if one.severity == "damage"]
+
+
+async def test_verify_tells_a_checkpoint_that_adds_up_to_something_else_and_repair_takes_it_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "CHECKPOINT_EVENTS", 10)
+    async with Palimpsest.open(tmp_path) as p:
+        await p.record_items("s", talk(10))
+        await p.check_context_ratio("s")
+    about = tmp_path / "session" / "s" / "checkpoint" / "about.json"
+    line = json.loads(about.read_bytes())
+    sums = json.loads(base64.b64decode(line["sums"]))
+    sums["tallies"][""]["tokens"] += 1
+    line["sums"] = base64.b64encode(json.dumps(sums).encode()).decode()
+    head = json.dumps({name: value for name, value in line.items() if name != "_c"}).encode()[:-1]
+    about.write_bytes(b'%s,"_c":"%08x"}\n' % (head, zlib.crc32(head)))
+    async with Palimpsest.open(tmp_path) as p:
+        (found,) = (await p.verify()).findings
+        assert "adds up to something else" in found.what and found.severity == "damage"
+        await p.repair(dry_run=False)
+        assert (await p.verify()).findings == ()

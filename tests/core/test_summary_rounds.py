@@ -19,7 +19,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.fit import BUDGET_TOKENS
 from palimpsest_mcp.memory.summary.harvest import harvest
-from palimpsest_mcp.memory.summary.markdown import to_markdown
+from palimpsest_mcp.memory.summary.sections import to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.text.tokens.count import open_counter
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from palimpsest_mcp.core.messages import CompactedMessages
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.reports import Report
+from palimpsest_mcp.settings.settings import Settings
+
+from .conftest import make_session
 
 pytestmark = pytest.mark.anyio
 Messages = list[dict[str, Any]]
@@ -66,3 +71,51 @@ async def test_a_digest_that_came_out_a_little_too_small_is_made_again_and_the_p
     report = await compacted(p, lone(lines, address), 0.01)
     assert report.status == "target_not_reached" and report.batches, report.reason
     assert report.compression is not None and report.compression <= 0.95
+
+
+async def test_a_target_that_is_asked_for_gives_the_digests_of_the_policys_own(tmp_path: Path) -> None:
+    done: list[CompactedMessages] = []
+    for name, target in (("own", None), ("asked", 0.4)):
+        # The same handle, whose tokens count: it is drawn.
+        async with Palimpsest.open(tmp_path / name, random_hex=lambda size: "7" * 2 * size) as p:
+            done.append(await p.compact_messages(make_session(18), session_id="s", force=True, target=target))
+    own, asked = done
+    assert own.messages == asked.messages and own.report.batches
+    assert own.report.status == asked.report.status and own.report.reason == asked.report.reason
+
+
+async def test_below_the_trigger_a_list_comes_back_with_how_far_the_trigger_is(p: Palimpsest) -> None:
+    messages = make_session(18)
+    done = await p.compact_messages(messages, session_id="s", window_tokens=200_000, target=0.1)
+    tokens = done.report.before.used.value or 0
+    assert done.messages == messages and done.report.status == "nothing_to_do"
+    assert f"the trigger of 70% is {140_000 - tokens:,} tokens away" in done.report.reason
+
+
+async def test_a_loop_may_ask_before_every_request_and_what_was_compacted_stays(p: Palimpsest) -> None:
+    messages, compacted = make_session(24)[:-1], 0
+    sent: Messages = []
+    for end in range(3, len(messages) + 1, 2):
+        done = await p.compact_messages(messages[:end], session_id="s", window_tokens=60_000)
+        compacted += bool(done.report.batches)
+        assert str(done.messages).startswith(str(sent)[:-1]) or done.report.batches
+        sent = done.messages
+    assert 1 <= compacted <= 3
+
+
+async def test_with_auto_nothing_runs_on_its_own_where_that_is_switched_off(tmp_path: Path) -> None:
+    settings = Settings.load(home=tmp_path, auto=False)
+    async with Palimpsest.open(tmp_path, settings=settings) as p:
+        full: dict[str, Any] = {"session_id": "s", "window_tokens": 40_000}
+        held = await p.compact_messages(make_session(18), auto=True, **full)
+        assert held.report.reason == "PALIMPSEST_AUTO=off: nothing runs on its own; force overrides."
+        assert (await p.compact_messages(make_session(18), **full)).report.batches
+
+
+async def test_a_missed_target_says_what_was_gained_and_what_would_gain_more(p: Palimpsest) -> None:
+    done = await p.compact_messages(make_session(18), session_id="s", force=True, target=0.2, keep_last=8)
+    report = done.report
+    gained = (report.before.used.value or 0) - (report.after.used.value or 0)
+    assert report.status == "target_not_reached"
+    assert report.reason.startswith(f"Gained {gained:,} tokens, 100.0% to ")
+    assert "what would gain more: keep_last 3 (newest_k_tool_results " in report.reason

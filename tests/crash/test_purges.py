@@ -1,13 +1,8 @@
-"""Purges that are killed at every step, and purges under a writer that goes on in another process.
-
-`TEST_CRASH_SECONDS` (3) is how long the other process writes; every crash point is visited once, whatever it
-says.
-"""
+"""Purges that are killed at every step, and purges under a writer that goes on in another process."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import runpy
 import subprocess
@@ -29,6 +24,7 @@ from palimpsest_mcp.models.items import content_sha256
 from palimpsest_mcp.models.maintenance import Forgotten
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
+from palimpsest_mcp.store.flaws import Comparison
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.store.memory import Node
@@ -36,8 +32,9 @@ from palimpsest_mcp.store.rewrite import texts_of
 from palimpsest_mcp.testing.contract_values import S1, info_of, record, seen
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
+from .conftest import SECONDS, Tell
+
 pytestmark = pytest.mark.crash
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
 SCRIPT = Path(__file__).with_name("purged_writer.py")
 _WRITER = runpy.run_path(str(SCRIPT))
 KEY: SessionKey = _WRITER["KEY"]
@@ -97,6 +94,8 @@ def check(disk: SimulatedDisk) -> None:
     ledger, archive = files(disk)
     page = ledger.read(S1)
     assert not page.damage
+    home = Home(Path("/data/home"), disk, lambda size: "0" * 2 * size)
+    assert not [flaw for flaw in Comparison(home).flaws() if flaw.severity == "damage"], "what went is missed"
     fold = Fold(page.events)
     assert set(fold.states) == {"i1", "i2", "i3", "i4"}
     assert fold.states["i2"].current.content == STAYS == fold.states["i3"].current.content
@@ -114,7 +113,7 @@ def check(disk: SimulatedDisk) -> None:
         assert ledger.tombstones(S1).under_way, "nobody knows that it must go on"
 
 
-def test_a_purge_killed_at_any_step_goes_on_where_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_purge_killed_at_any_step_goes_on_where_it_was(tell: Tell) -> None:
     whole = SimulatedDisk(filled(), process=2)
     assert purge(whole)
     assert GONE.encode() not in bytes_of(whole.root) and STAYS.encode() in bytes_of(whole.root)
@@ -134,11 +133,10 @@ def test_a_purge_killed_at_any_step_goes_on_where_it_was(capsys: pytest.CaptureF
             disks += 1
             for again in left.power_cuts(random, 1):
                 check(again)
-    with capsys.disabled():
-        print(f"\ncrash points of a purge: {len(points)}, disks looked at: {disks}")  # noqa: T201
+    tell("crashes of purges", crash_points=len(points), disks_looked_at=disks)
 
 
-def test_a_purge_that_a_single_call_fails_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_purge_that_a_single_call_fails_goes_on() -> None:
     import errno
 
     whole = SimulatedDisk(filled(), process=2)
@@ -189,7 +187,7 @@ async def check_acknowledged(home: Path, acks: list[list[str]]) -> None:
 
 @pytest.mark.anyio
 async def test_a_purge_under_a_writer_in_another_process_loses_nothing_and_leaves_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, tell: Tell
 ) -> None:
     home, acks = tmp_path / "home", tmp_path / "acks"
     writer = started(home, acks)
@@ -215,8 +213,7 @@ async def test_a_purge_under_a_writer_in_another_process_loses_nothing_and_leave
     told = [line.split() for line in acks.read_text().split("\n")[:-1]]
     assert any(name == f"i{3 * n}" for kind, name in told for n in (1, len(told) // 12) if kind == "o")
     await check_acknowledged(home, told)
-    with capsys.disabled():
-        print(f"\npurges under a writer: {purges}, acknowledgements: {len(told)}")  # noqa: T201
+    tell("purges under a writer", purges=purges, acknowledgements=len(told))
 
 
 @pytest.mark.anyio
@@ -236,3 +233,27 @@ async def test_a_killed_purge_is_finished_by_a_repair(tmp_path: Path) -> None:
         events = (await p.store.ledger.read(SessionKey("s1"))).events
         assert any(isinstance(event, PurgedEvent) for event in events)
         assert any(isinstance(event, Seen) and event.item.purged for event in events)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("by", ["the same purge", "a repair"])
+async def test_a_purge_killed_after_its_tombstones_comes_to_its_end(tmp_path: Path, by: str) -> None:
+    """The fold shows no purged text any more, and the files still hold it."""
+    home = tmp_path / "home"
+    store = DiskStore(home)
+    await store.ledger.create(S1, info_of(S1))
+    await store.ledger.observe(S1, [seen(1, GONE), seen(2, STAYS)])
+    await store.archive.append(S1, [record("offload_0001", GONE)])
+    key = key_of("i1", content_sha256(GONE), len(GONE))
+    await store.bury(S1, [key], under_way=True)
+    await store.ledger.decide(S1, [PurgedEvent(batch_ids=("offload_0001",), keys=(key,))], after_rev=0)
+    await store.aclose()
+    async with Palimpsest.open(home) as p:
+        assert not (await p.verify()).ok
+        if by == "a repair":
+            await p.repair(dry_run=False)
+        else:
+            await p.purge(matching=GONE, dry_run=False)
+        assert (await p.verify()).ok
+    texts = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    assert not any(GONE.encode() in text for text in texts) and any(STAYS.encode() in text for text in texts)

@@ -1,15 +1,12 @@
 """Every crash point and every single failure of a workload on a simulated disk, over what may be left on it.
 
-`TEST_CRASH_SECONDS` (3) bounds each of the two explorations, `TEST_CRASH_SEED` (1) seeds them. Every point
-is visited once, whatever the bound.
+A test run visits every point once at least; then again with other chances, until its time or number is reached.
 """
 
 from __future__ import annotations
 
 import errno
 import itertools
-import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -22,15 +19,16 @@ import pytest
 from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.models.events import Applied, Decision, Pinned, Replaced, ReplacedBatch
 from palimpsest_mcp.store.archive import ArchiveFiles
+from palimpsest_mcp.store.flaws import Comparison
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 from palimpsest_mcp.testing.simulated_disk import CHANGES, Crash, SimulatedDisk
 
+from .conftest import SEED, Tell, bound
+
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
-SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 ROLL_BYTES = 700
 """So small that the workload fills several segments."""
 
@@ -50,7 +48,7 @@ class Process:
     """A process that has the store open."""
 
     def __init__(self, disk: SimulatedDisk) -> None:
-        home = Home(Path("/data/home"), disk, _hex)
+        home = self.home = Home(Path("/data/home"), disk, _hex)
         self.ledger = LedgerFiles(home, clock=_backward_clock, random_hex=_hex, roll_bytes=ROLL_BYTES)
         self.archive = ArchiveFiles(home, clock=_backward_clock, random_hex=_hex, roll_bytes=ROLL_BYTES)
 
@@ -157,6 +155,8 @@ def check_promises(process: Process, promises: Promises) -> None:
         assert process.archive.get(S1, batch_id) is not None, "a replaced original is not in the archive"
     pairs = [name for name in found if name.endswith(("10", "11")) and name.startswith("i")]
     assert len(pairs) % 2 == 0 or page.damage, "half of a step was decided, and no damage reported"
+    missed = [flaw for flaw in Comparison(process.home).flaws() if flaw.severity == "damage"]
+    assert not missed, f"a crash is taken for damage: {missed}"
     if promises.created:
         assert process.ledger.info(S1) == info_of(S1), "the session is not what it was"
         assert process.ledger.sessions("") == (info_of(S1),)
@@ -177,20 +177,21 @@ def check_disk(disk: SimulatedDisk, promises: Promises, random: Random) -> None:
         check_promises(Process(left), after)
 
 
-def explored(points: int, visit: Callable[[int, Random, int], int], seconds: float, *, least: int) -> tuple[int, int]:
-    """Visit the `least` first points once, all others too, then again with other chances, until the time is up.
+def explored(points: int, visit: Callable[[int, Random, int], int], *, least: int) -> tuple[int, int]:
+    """Visit the `least` first points once, all others too, then again with other chances, until it is enough.
 
     Returns:
-        How many visits, and disks looked at.
+        How many visits, and disks looked at; half of these are what a second power cut left (`check_disk`).
     """
-    random, until, disks, visits = Random(SEED), time.monotonic() + seconds, 0, 0
-    while visits < least or time.monotonic() < until:
-        disks += visit(visits % points, random, 2 if visits < points else 4)
+    random, disks, visits = Random(SEED), 0, 0
+    more = bound()
+    while visits < least or more(disks):
+        disks += 2 * visit(visits % points, random, 2 if visits < points else 4)
         visits += 1
     return visits, disks
 
 
-def test_nothing_acknowledged_is_lost_at_any_crash_point(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_acknowledged_is_lost_at_any_crash_point(tell: Tell) -> None:
     whole = SimulatedDisk()
     work(whole, Promises())
     points = [number for number, call in enumerate(whole.calls, 1) if call in CHANGES] + [len(whole.calls) + 1]
@@ -203,15 +204,14 @@ def test_nothing_acknowledged_is_lost_at_any_crash_point(capsys: pytest.CaptureF
             check_disk(left, promises, random)
         return count + 1
 
-    visits, disks = explored(len(points), visit, SECONDS, least=len(points))
-    with capsys.disabled():
-        print(f"\ncrash points: {len(points)}, crashes: {visits}, disks looked at: {disks}, seed {SEED}")  # noqa: T201
+    visits, disks = explored(len(points), visit, least=len(points))
+    tell("power cuts", disks_looked_at=disks, crashes=visits, crash_points=len(points))
 
 
 FAULTS = (errno.EIO, errno.ENOSPC, errno.EINTR, errno.EMFILE, errno.EACCES)
 
 
-def test_nothing_acknowledged_is_lost_when_any_single_call_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_acknowledged_is_lost_when_any_single_call_fails(tell: Tell) -> None:
     whole = SimulatedDisk()
     work(whole, Promises())
     calls = range(1, len(whole.calls) + 1)
@@ -237,6 +237,5 @@ def test_nothing_acknowledged_is_lost_when_any_single_call_fails(capsys: pytest.
             check_disk(left, promises, random)
         return len(lefts)
 
-    visits, disks = explored(len(cases), visit, SECONDS, least=len(short) + len(calls))
-    with capsys.disabled():
-        print(f"\ncalls: {len(calls)}, failures: {visits}, disks looked at: {disks}, seed {SEED}")  # noqa: T201
+    visits, disks = explored(len(cases), visit, least=len(short) + len(calls))
+    tell("power cuts after a failing call", disks_looked_at=disks, failures=visits, calls=len(calls))

@@ -1,17 +1,12 @@
-"""System calls of a real writer that fail, or kill it, one at a time, by strace. Linux with ptrace only.
-
-`TEST_CRASH_SECONDS` (3) is how long, `TEST_CRASH_SEED` (1) in which order.
-"""
+"""System calls of a real writer that fail, or kill it, one at a time, by strace. Linux with ptrace only."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -21,10 +16,10 @@ import pytest
 from palimpsest_mcp.models.events import Applied, Replaced, SessionKey
 from palimpsest_mcp.store import DiskStore
 
+from .conftest import SEED, Tell, bound
+
 pytestmark = pytest.mark.crash
 
-SECONDS = float(os.environ.get("TEST_CRASH_SECONDS", "3"))
-SEED = int(os.environ.get("TEST_CRASH_SEED", "1"))
 LEAST_CASES = 6
 FAULTS = {
     "fsync": ("error=EIO", "error=ENOSPC", "signal=KILL"),
@@ -79,14 +74,12 @@ async def check(folder: Path) -> None:
     await store.aclose()
 
 
-def test_nothing_acknowledged_is_lost_when_a_system_call_fails(
-    calls: Counter[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_acknowledged_is_lost_when_a_system_call_fails(calls: Counter[str], tmp_path: Path, tell: Tell) -> None:
     cases = [(call, fault, k) for call in FAULTS for fault in FAULTS[call] for k in range(1, calls[call] + 1)]
     Random(SEED).shuffle(cases)
-    until, done = time.monotonic() + SECONDS, 0
+    more, done = bound(LEAST_CASES), 0
     for call, fault, k in cases:
-        if done >= LEAST_CASES and time.monotonic() > until:
+        if not more(done):
             break
         folder = tmp_path / f"{call}-{fault}-{k}"
         folder.mkdir()
@@ -94,5 +87,4 @@ def test_nothing_acknowledged_is_lost_when_a_system_call_fails(
         asyncio.run(check(folder))
         shutil.rmtree(folder)
         done += 1
-    with capsys.disabled():
-        print(f"\nsystem calls that failed or killed: {done} of {len(cases)} cases, seed {SEED}")  # noqa: T201
+    tell("system calls that failed or killed", cases=f"{done} of {len(cases)}")

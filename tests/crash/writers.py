@@ -1,6 +1,7 @@
 """Writers to be killed, for `test_kill.py` and `test_strace.py`. Every acknowledgement goes to a file at once.
 
-    python writers.py loop HOME ACKS SEED SECONDS WRITERS     forks writers, kills them, again and again
+    python writers.py loop HOME ACKS SEED ROUNDS WRITERS      forks writers on one session, kills them, again and again
+    python writers.py loop HOME ACKS SEED ROUNDS WRITERS MOUNT  the same, and the disk under MOUNT goes off with them
     python writers.py once HOME ACKS                          one writer that takes a few steps and ends
 
 A line of ACKS: `o SESSION NAME` observed, `d SESSION REV NAME` decided, `a SESSION BATCH` archived, `e CODE` refused.
@@ -11,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import struct
 import sys
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
@@ -23,7 +26,8 @@ from palimpsest_mcp.models.items import content_sha256
 from palimpsest_mcp.models.records import ArchivedItem, OffloadRecord
 from palimpsest_mcp.store import DiskStore
 
-ROUNDS_A_SESSION = 8
+SHUTDOWN, NO_LOG_FLUSH = 0x8004587D, 2
+"""`_IOR('X', 125, __u32)`: EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN, as xfstests cuts the power."""
 
 
 class Writer:
@@ -96,7 +100,7 @@ async def write_for_ever(writer: Writer, random: Random) -> None:
     while True:
         number += 1
         await writer.observe(number)
-        await writer.offload(number, random.choice((200, 2_000, 300_000)))
+        await writer.offload(number, random.choice((200, 200, 2_000, 2_000, 300_000)))
         await writer.hold_a_pass(-number)
 
 
@@ -118,18 +122,53 @@ async def write_once(writer: Writer) -> None:
     await writer.store.aclose()
 
 
-def loop(home: Path, acks: int, random: Random, seconds: float, writers: int) -> None:
-    """Fork writers on one session, let them work a moment, kill them all; a new session every few rounds."""
-    until, round = time.monotonic() + seconds, 0
-    while round == 0 or time.monotonic() < until:
-        key = SessionKey(f"s{round // ROUNDS_A_SESSION}")
-        children = [fork_writer(home, acks, key, f"{round}-{number}", random.random()) for number in range(writers)]
-        time.sleep(random.choice((0.02, 0.1, 0.3)) * (0.5 + random.random()))
+def loop(home: Path, acks: Path, random: Random, rounds: int, writers: int, mount: str = "") -> tuple[int, int]:
+    """Fork writers on one session, let them work a moment, kill them all.
+
+    Most rounds wait for one acknowledgement a writer; one of eight is killed at once, in what comes before it.
+
+    Args:
+        mount: of a disk that is switched off first, while the writers are stopped: what an fsync says after the cut
+            is heard by nobody.
+
+    Returns:
+        How many were killed after that many acknowledgements, and before.
+    """
+    key, kills = SessionKey("s"), Counter[bool]()
+    told = os.open(acks, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for round in range(rounds):
+        before = lines_of(acks)
+        names = [f"{number}-{random.randrange(1 << 40):x}" for number in range(writers)]
+        children = [fork_writer(home, told, key, name, random.random()) for name in names]
+        while round % 8 != 7 and lines_of(acks) - before < writers:
+            time.sleep(0.005)
+        time.sleep(random.choice((0.0, 0.01, 0.05, 0.2)) * random.random())
+        if mount:
+            for child in children:
+                os.kill(child, signal.SIGSTOP)
+            switch_off(mount)
         for child in children:
             os.kill(child, signal.SIGKILL)
         for child in children:
-            os.waitpid(child, 0)
-        round += 1
+            _, status = os.waitpid(child, 0)
+            assert os.WIFSIGNALED(status), "a writer ended by itself"
+        kills[lines_of(acks) - before >= writers] += writers
+    return kills[True], kills[False]
+
+
+def switch_off(mount: str) -> None:
+    """A power cut for ext4 and xfs: nothing more reaches the disk, its journal included."""
+    import fcntl
+
+    folder = os.open(mount, os.O_RDONLY)
+    try:
+        fcntl.ioctl(folder, SHUTDOWN, struct.pack("I", NO_LOG_FLUSH))
+    finally:
+        os.close(folder)
+
+
+def lines_of(path: Path) -> int:
+    return path.read_bytes().count(b"\n")
 
 
 def fork_writer(home: Path, acks: int, key: SessionKey, name: str, seed: float) -> int:
@@ -143,11 +182,12 @@ def fork_writer(home: Path, acks: int, key: SessionKey, name: str, seed: float) 
 
 
 def main(mode: str, home: str, acks_path: str, *rest: str) -> None:
-    acks = os.open(acks_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     if mode == "loop":
-        seed, seconds, writers = rest
-        loop(Path(home), acks, Random(int(seed)), float(seconds), int(writers))
+        seed, rounds, writers, *mount = rest
+        counted = loop(Path(home), Path(acks_path), Random(seed), int(rounds), int(writers), *mount)
+        sys.stdout.write(" ".join(map(str, counted)))
     else:
+        acks = os.open(acks_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         asyncio.run(write_once(Writer(DiskStore(Path(home)), SessionKey("s0"), acks, "w")))
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.cues import mark, outcomes_of
+from palimpsest_mcp.digest.cues import mark
 from palimpsest_mcp.digest.records import Kind, Reading, Record
+from palimpsest_mcp.digest.source import Source
 
 
 def reading(text: str, kind: Kind = "line") -> Reading:
@@ -218,9 +219,24 @@ def test_errors_are_marked_and_the_first_of_a_kind_is_worth_more() -> None:
 )
 def test_marks_never_change_a_text_and_are_the_same_twice(texts: list[str], verb: str, is_error: bool) -> None:
     given = Reading([Record(text) for text in texts])
-    expected = outcomes_of(given, is_error=is_error, verb=verb)
-    assert [one.kind for one in given.records] == ["line"] * len(texts)
+    expected = mark(Reading([Record(text) for text in texts]), is_error=is_error, verb=verb)
     assert mark(given, is_error=is_error, verb=verb) == expected
     assert [one.text for one in given.records] == texts
     assert len(set(expected)) == len(expected) <= 3
     assert all(given.records[number].kind == "outcome" for number in expected)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[481 more lines in file. Use offset=1060 to continue]",
+        "... (241 more lines not shown. Use offset=28 to continue reading)",
+        "< truncated lines 469-563 >",
+        "[Output truncated: 30000 characters]",
+    ],
+)
+def test_a_tools_word_that_it_does_not_show_everything_is_an_outcome(note: str) -> None:
+    lines = [f"The part {n} of the plan is with the team of shop {n * 7}" for n in range(30)]
+    reading = Source("\n".join([*lines[:15], note, *lines[15:]])).reading
+    marked = mark(reading, verb="read plan.md")
+    assert note in [reading.records[n].text for n in marked[:2]]

@@ -231,8 +231,9 @@ def test_a_pointer_shows_nothing_but_how_it_went_and_what_it_was(bench: Bench, l
     first, second = digest.parts
     assert [line.text for line in first.lines if line.kind != "note"] == [ended]
     assert [line.kind for line in second.lines] == ["note"]
-    assert second.text == "[item 2 Bash: 1,200 tokens; not shown: 60 rows code|seats]".replace(
-        "1,200", f"{bench.counter.count(rows):,}"
+    assert second.text == (
+        f"[item 2 Bash: {bench.counter.count(rows):,} tokens; 60 rows code|seats: "
+        f"{', '.join(f'HAT{n:03}' for n in range(17))} …]"
     )
 
 
@@ -325,6 +326,26 @@ def test_what_is_asked_for_comes_first(bench: Bench, log: Log) -> None:
     assert wanted in {spec.text for spec in bench.digester.compute(request).shown[0]}
 
 
+def test_a_wanted_line_that_was_cut_is_counted_as_left_out(bench: Bench, log: Log) -> None:
+    long = "deadlock between " + " and ".join(f"session {n}" for n in range(200))
+    text = "\n".join([log(40), "a short deadlock of two", long])
+    request = bench.request(text, share=0.3, wanted_tokens=2_000)
+    request = msgspec.structs.replace(request, sources=(bench.source(text, wanted=("deadlock",)),))
+    counts = bench.digester.compute(request).specifics
+    assert (counts.wanted["deadlock"].shown, counts.wanted["deadlock"].total) == (1, 2)
+
+
+def test_for_wanted_lines_a_digest_grows_and_for_nothing_else(bench: Bench, log: Log) -> None:
+    text = "\n".join([log(40), *(f"deadlock of session {n} with txn {n * 7919}" for n in range(30)), log(30).upper()])
+    request = bench.request(text, share=0.04)
+    request = msgspec.structs.replace(request, sources=(bench.source(text, wanted=("deadlock",)),))
+    tight = bench.digester.compute(request)
+    roomy = bench.digester.compute(msgspec.structs.replace(request, wanted_tokens=2_000))
+    assert tight.tokens <= 1.05 * request.budget_tokens
+    assert tight.specifics.wanted["deadlock"].shown < roomy.specifics.wanted["deadlock"].shown == 30
+    assert "INFO WORKER" not in roomy.parts[0].text
+
+
 def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
     words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
     text = "\n".join(
@@ -334,6 +355,16 @@ def test_a_name_that_messages_show_is_not_listed_again(bench: Bench) -> None:
     assert listed.startswith("[names] ") and "elm_grove.py" in listed
     again = bench.digest(text, share=0.2, said=frozenset({"elm_grove.py"})).parts[0].lines[-1].text
     assert again.startswith("[names] ") and "elm_grove.py" not in again
+
+
+def test_a_list_of_names_says_that_there_are_more(bench: Bench) -> None:
+    words = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine"]
+    text = "\n".join(
+        f"{'and so on ' * n}{word}_grove.py {'has many words about it ' * (20 - n)}" for n, word in enumerate(words)
+    )
+    few, every = (bench.digest(text, share=share).parts[0].lines[-1].text for share in (0.045, 0.3))
+    assert few.startswith("[names] ") and few.endswith(" …")
+    assert every.startswith("[names] ") and not every.endswith("…")
 
 
 @pytest.mark.anyio
@@ -451,3 +482,41 @@ def test_prose_has_a_share_of_the_budget_and_no_more() -> None:
 def test_the_digester_names_itself_with_its_version() -> None:
     digester = ExtractiveDigester(DefaultRegistry(), Bench().counter)
     assert digester.name.startswith("extractive/")
+
+
+def test_of_hits_of_a_search_the_titles_are_shown_where_their_texts_do_not_fit(bench: Bench) -> None:
+    hits = [
+        {
+            "title": f"Keeping {word} in a small garden",
+            "url": f"https://example.org/{word}",
+            "snippet": f"Those who keep {word} say so. " * 9,
+        }
+        for word in ("bees", "hens", "carp", "geese", "goats")
+    ]
+    shown = bench.digest(json.dumps(hits, indent=2), share=0.3).parts[0].text
+    assert "Keeping bees in a small garden" in shown and "Keeping hens in a small garden" in shown
+    assert "[columns left out:" in shown
+
+
+def test_what_leads_to_a_list_stands_only_above_something_of_it(bench: Bench) -> None:
+    """ "It should be:" with nothing behind it says the opposite of a rule."""
+    rules = "\n".join(f"- kept in vault {n} behind key {n * 31}" for n in range(9))
+    text = "\n\n".join(f"The signature of part {n} should be:\n{rules}" for n in range(6))
+    for share in (0.1, 0.2, 0.4):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        leads = [n for n, line in enumerate(lines) if line.endswith("should be:")]
+        assert all(n + 1 < len(lines) and not lines[n + 1].endswith("should be:") for n in leads)
+
+
+def test_headings_are_folded_only_together_with_what_stands_below_them(bench: Bench) -> None:
+    """A list of versions away from their changes says what was not changed in which."""
+    log = "\n\n".join(
+        f"## [0.7.{n}] - 2025-11-20\n\n### Fixed\n\n- {word} no longer ends the session when the host is gone"
+        for n, word in zip(
+            range(20, 29),
+            ["import", "export", "search", "resume", "branch", "compact", "theme", "login", "queue"],
+            strict=True,
+        )
+    )
+    text = bench.digest(log, share=0.5).parts[0].text
+    assert "like] ## [0.7.<1>] - 2025-11-20\n" not in text and "## [0.7.2" in text

@@ -153,6 +153,6 @@ def test_a_summary_that_tells_of_errors_is_none_of_them(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["error ", "at a:1", "api ", "\n at x:", "{ ", "I do not ", "a.", "connection "])
 def test_hostile_texts_cost_their_length(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     looks_like_a_failure(unit * (400_000 // len(unit)))
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0

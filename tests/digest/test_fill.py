@@ -3,13 +3,16 @@ each line below its own heading."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.fill import Filling, Item, printed
+from palimpsest_mcp.digest.fill import Filling
+from palimpsest_mcp.digest.item import Item
+from palimpsest_mcp.digest.lines import printed
 from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.records import Record, Table
 from palimpsest_mcp.digest.source import Source
@@ -139,3 +142,103 @@ def test_a_line_that_is_repeated_is_not_shown_again_and_again(bench: Bench, shar
     text = "nothing to see in this line at all\n" * 60 + others
     lines = bench.digest(text, share=share).parts[0].text
     assert lines.count("nothing to see") <= 3
+
+
+def test_what_holds_several_definitions_is_said_once() -> None:
+    item = _item(
+        Record("class Queue:", "definition"),
+        Record("def put(self):", "definition", under=0),
+        Record("raise Full(self)", "error", under=1),
+        Record("def take(self):", "definition", under=0),
+        Record("raise Empty(self)", "error", under=3),
+    )
+    assert _filled(item, 1_000).count("class Queue:") == 1
+
+
+def test_a_sentence_that_goes_over_lines_is_shown_whole() -> None:
+    text = (
+        "The first of the houses that she saw when she came over the hill was empty\n"
+        "and had been so for as long as anybody in the village could remember.\n"
+        "Nobody knew why; some said that the owner had gone to sea, and others said\n"
+        "that he had never lived in it at all."
+    )
+    records = [Record(line, at=n) for n, line in enumerate(text.split("\n"))]
+    item = _item(*records)
+    assert [unit.records for unit in item.units] == [(0, 1), (2, 3)]
+    assert _filled(item, len(text) // 4) in (text.split("\n")[:2], text.split("\n")[2:])
+
+
+def test_lines_that_end_or_begin_something_are_not_taken_together() -> None:
+    full = "a line that is as long as a line of a paragraph that was broken to fit"
+    apart = [Record(full, at=0), Record("- an item", at=1), Record(f"{full}:", at=3), Record("what follows it", at=4)]
+    item = _item(*apart, Record("short", at=5), Record("and another", at=6))
+    assert [unit.records for unit in item.units] == [(n,) for n in range(6)]
+
+
+def test_a_sentence_that_is_not_shown_to_its_end_says_so() -> None:
+    text = (
+        "She saw that the house at the end of the lane, which had been empty for\n"
+        "as long as anybody could remember, had smoke above its chimney and\n"
+        "a light in one of the windows; and since nobody in the village had\n"
+        "spoken of it, she went up to the gate, which was open, and then on to\n"
+        "the garden, where somebody had begun to dig between the old roses and\n"
+        "had left a spade, a basket with a lid and a pair of gloves lying by\n"
+        "the door."
+    )
+    item = _item(*(Record(line, at=n) for n, line in enumerate(text.split("\n"))))
+    item.taken = {0}
+    assert "\n".join(one.text for one in printed(item)) == text.removesuffix("\nthe door.") + " …"
+    item.taken = {0, 1}
+    assert "\n".join(one.text for one in printed(item)) == text
+
+
+def test_numbered_lines_need_no_heading_twice() -> None:
+    item = _item(
+        Record("1→def put(self):", "definition"),
+        Record("2→    def inner():", "definition", under=0),
+        Record("3→        raise Full(self)", "error", under=1),
+        Record("4→    raise Empty(self)", "error", under=0),
+    )
+    assert _filled(item, 1_000).count("1→def put(self):") == 1
+
+
+def test_a_command_that_goes_over_lines_stays_whole() -> None:
+    text = "python make.py \\\n--size 3 \\\n--to out.png\nThen look at it."
+    item = _item(*(Record(line, at=n) for n, line in enumerate(text.split("\n"))))
+    assert [unit.records for unit in item.units] == [(0, 1, 2), (3,)]
+
+
+def test_of_a_page_its_title_and_address_come_first(bench: Bench) -> None:
+    """A claim without its source is worth nothing to whoever has to name it."""
+    pages = [
+        json.dumps(
+            {
+                "title": f"Manual {n}: storage",
+                "url": f"https://store-{n}.example/docs",
+                "text": "\n".join(
+                    f"The limit of queue {k * n} is {k * 137 + n} and nobody may raise it" for k in range(40)
+                ),
+            }
+        )
+        for n in range(1, 4)
+    ]
+    digest = bench.digest(*pages, share=0.15)
+    for n, part in enumerate(digest.parts, 1):
+        assert f"https://store-{n}.example/docs" in part.text or "; 3 fields" in part.text
+    assert "https://store-1.example/docs" in bench.digest(pages[0], share=0.15).parts[0].text
+
+
+def test_a_paragraph_after_a_list_does_not_say_their_heading_again() -> None:
+    item = _item(
+        Record("## Style", "heading"),
+        Record("Focus on:", "heading", 0.0, under=0),
+        Record("- Typography: choose fonts that are beautiful and unique, never generic ones", "line", under=1),
+        Record("Elegance comes from executing the vision well, whatever it is", "line", under=0),
+        Record("## Branding", "heading"),
+        Record("Every page has a signature that opens the home page in a new tab", "line", under=4),
+        Record("Elegance of another kind comes from leaving things out", "line", under=0),
+    )
+    shown = _filled(item, 1_000)
+    at = next(n for n, line in enumerate(shown) if line.startswith("- Typography"))
+    assert shown[at + 1].startswith("Elegance comes")
+    assert shown.count("## Style") == 2, "after another section it must be said again"

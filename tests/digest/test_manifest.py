@@ -121,3 +121,8 @@ def test_a_source_line_that_poses_as_ours_is_marked_as_data(ours: str) -> None:
 )
 def test_an_ordinary_line_is_left_as_it_is(line: str) -> None:
     assert escaped(line) == line
+
+
+def test_the_errors_of_a_result_are_counted_where_not_all_are_shown() -> None:
+    assert item_note(SOURCE, 2, 46, errors=28).endswith("46 lines, 28 errors]")
+    assert item_note(msgspec.structs.replace(SOURCE, is_error=True), 2, 46).endswith("46 lines, error]")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from palimpsest_mcp.digest.notation import Heads
 from palimpsest_mcp.digest.proof import (
     PartCheck,
     check_part,
@@ -241,6 +242,19 @@ Row = tuple[str, ...]
 FORMS: dict[str, Callable[[list[Row]], str]] = {
     "json": lambda rows: json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=1),
     "ndjson": lambda rows: "\n".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in rows),
+    "python": lambda rows: "Rows found: " + str([dict(zip(COLUMNS, row, strict=True)) for row in rows]),
+    "numbered": lambda rows: "\n".join(
+        f"{n:>6}\t{line}"
+        for n, line in enumerate(
+            json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows], indent=1).split("\n")
+        )
+    ),
+    "fenced": lambda rows: f"It said\n```\n{json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows])}\n```",
+    "string": lambda rows: json.dumps(
+        {"error": "", "response": str([dict(zip(COLUMNS, row, strict=True)) for row in rows])}
+    ),
+    "map": lambda rows: json.dumps({row[0]: dict(zip(COLUMNS, row, strict=True)) for row in rows}),
+    "cut": lambda rows: json.dumps([dict(zip(COLUMNS, row, strict=True)) for row in rows])[:-2] + ', "more": [1, {"a',
     "csv": lambda rows: "\n".join(map(",".join, [COLUMNS, *rows])),
     "tsv": lambda rows: "\n".join(map("\t".join, [COLUMNS, *rows])),
     "markdown": lambda rows: "\n".join(
@@ -267,6 +281,44 @@ def test_true_rows_pass_and_one_changed_character_is_caught(rows: list[Row], for
     row[place] = row[place][:at] + other + row[place][at + 1 :]
     if tuple(row) not in rows:
         assert checked(text, f"[1 of {len(rows)} rows] key|size|cost\n {'|'.join(row)}").bad_lines
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=ROWS, form=st.sampled_from(sorted(FORMS)), data=st.data())
+def test_a_source_that_was_read_before_judges_a_part_as_one_read_anew(
+    rows: list[Row], form: str, data: st.DataObject
+) -> None:
+    text = FORMS[form](rows)
+    used = facts(text)
+    for _ in range(4):
+        names = data.draw(st.permutations(COLUMNS))
+        lines = [f"[{len(rows)} of {len(rows)} rows] {'|'.join(names)}", *(" " + "|".join(row) for row in rows)]
+        lines += data.draw(st.lists(st.sampled_from([*text.split("\n"), f"size={rows[0][1]}|cost={rows[0][2]}"])))
+        part = [DigestLine("quote", line) for line in data.draw(st.permutations(lines))]
+        assert check_part(used, part) == check_part(facts(text), part)
+
+
+TREES = ("json", "ndjson", "python", "numbered", "fenced", "string", "map", "cut")
+
+
+@settings(max_examples=80, deadline=None)
+@given(rows=ROWS, form=st.sampled_from(TREES), data=st.data())
+def test_a_value_under_another_key_row_or_record_is_refused(rows: list[Row], form: str, data: st.DataObject) -> None:
+    text = FORMS[form](rows)
+    row, other = data.draw(st.sampled_from(rows)), data.draw(st.sampled_from(rows))
+    path = {"python": "Rows found: ", "string": "response: "}.get(form, "")
+    for pairs in (
+        [("key", row[0]), ("size", other[1]), ("cost", row[2])],
+        [("key", row[0]), ("size", row[2]), ("cost", row[1])],
+        [("size", other[1]), ("cost", row[2])],
+    ):
+        values: dict[str, str] = dict(pairs)
+        true = any(values.items() <= dict[str, str](zip(COLUMNS, one, strict=True)).items() for one in rows)
+        said = path + "|".join(f"{name}={value}" for name, value in pairs)
+        assert true or rules(text, said) == {"invented"}
+        if len(pairs) > 2:
+            said = f"[1 of {len(rows)} rows] key|size|cost\n " + "|".join(value for _, value in pairs)
+            assert (rules(text, said) == set()) == true
 
 
 LINES = st.lists(st.tuples(VALUE, NUMBER), min_size=3, max_size=9, unique=True)
@@ -315,13 +367,13 @@ def test_no_text_makes_it_raise(text: str, part: str, note: bool) -> None:
     ids=range(11),
 )
 def test_a_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     part = (
         "[2 of 3 rows] a|b\n x|y\n z|…\n[2 of 9 like] a <1> ⏎ b <2>\n 1|2\n … a. a …"
         "\nx=1|y=2\n## h\n[1 of 9 like] <1>\n 1–99999999999"
     )
     check_part(facts(text), [DigestLine("quote", line) for line in part.split("\n")])
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 # What is counted, and prose.
@@ -408,3 +460,134 @@ def test_what_is_left_of_a_tree_that_was_cut_is_read() -> None:
     for text in (rows[: len(rows) // 2], json.dumps({"error": "", "response": rows})[: len(rows) // 2]):
         assert rules(text, "[1 of 9 rows] id|size|said\n a3|3333|text 3") == set()
         assert rules(text, "[1 of 9 rows] id|size|said\n a3|4444|text 3") == {"rows"}
+
+
+LONG = "relay-31 took 41 ms on port 8443 and wrote 7,120 rows to /srv/out/a.json before it stopped for the night"
+
+
+def test_several_pieces_of_one_line_may_stand_in_its_order() -> None:
+    check = checked(f"{LONG}\nother", "… port 8443 … to /srv/out/a.json …")
+    assert not check.bad_lines
+    assert len(check.shown) == 2
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "… to /srv/out/a.json … port 8443 …",
+        "… port 8443 … rows from relay-40 …",
+        "… port 844 … to /srv/out/a.json …",
+        "… port 8443 … port 8443 …",
+        "relay-31 took 41 ms … wrote 7,12",
+    ],
+    ids=["order turned", "of two lines", "cut inside a number", "said twice", "cut at the end"],
+)
+def test_pieces_that_do_not_stand_so_in_one_line_are_refused(part: str) -> None:
+    assert rules(f"{LONG}\nrows from relay-40 went to /srv/out/b.json", part) == {"invented"}
+
+
+def test_a_piece_of_a_line_that_denies_is_refused_beside_another() -> None:
+    text = f"{LONG}. It must not write to /srv/out/b.json while relay-40 is down."
+    assert rules(text, "… port 8443 … write to /srv/out/b.json …") == {"clause"}
+
+
+def test_cells_of_a_row_may_stand_with_its_key_and_only_with_its_own() -> None:
+    assert rules(JSON, "name=edge-012|cost=310") == set()
+    assert rules(CSV, "item=bolt-101|price=901.21") == set()
+    assert rules(CSV, "item=bolt-101|price=902.22") == {"invented"}
+    assert rules(JSON, "name=edge-012|cost=320") == {"invented"}
+    assert rules(JSON, "name=edge-012|price=310") == {"invented"}
+
+
+def of_batch(texts: list[str], parts: list[str]) -> list[set[str]]:
+    heads: Heads = {}
+    return [
+        {
+            rule.split(":")[0]
+            for rule in check_part(
+                facts(text), [DigestLine("quote", line) for line in part.split("\n")], (), heads, n
+            ).bad_lines.values()
+        }
+        for n, (text, part) in enumerate(zip(texts, parts, strict=True))
+    ]
+
+
+OTHER = json.dumps([{"name": f"core-{n}", "cost": n * 7, "state": "up"} for n in range(70, 75)])
+
+
+def test_columns_may_be_said_by_an_earlier_item() -> None:
+    rows = [{"name": f"core-{n}", "host": {"ip": f"10.9.9.{n}"}, "cost": n * 7, "state": "up"} for n in range(70, 75)]
+    with_host = json.dumps(rows)
+    parts = [
+        "[1 of 3 rows] name|host.ip|cost|state\n edge-011|10.0.3.11|300|up",
+        "[1 of 5 rows as item 1]\n core-72|10.9.9.72|504|up",
+    ]
+    assert of_batch([JSON, with_host], parts) == [set(), set()]
+
+
+def test_rows_without_columns_of_an_earlier_item_are_refused_even_where_they_need_none() -> None:
+    first = "[1 of 3 rows] name|host.ip|cost|state\n edge-011|10.0.3.11|300|up"
+    assert of_batch([JSON, CSV], [first, "[1 of 4 rows as item 9]\n bolt-100|10|900.20"])[1] == {"columns"}
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("[1 of 5 rows as item 2]", " core-72|504|up"),
+        ("[1 of 5 rows as item 9]", " core-72|504|up"),
+        ("[1 of 5 lines as item 1]", " core-72|504|up"),
+        ("[1 of 5 rows as item 1] name|cost|state", " core-72|504|up"),
+        ("[1 of 5 rows as item 1]", " core-72|504|up"),
+    ],
+    ids=["itself", "no such item", "another noun", "and names of its own", "other columns"],
+)
+def test_columns_that_no_earlier_item_says_are_refused(head: str, row: str) -> None:
+    first = "[1 of 3 rows] name|host.ip|cost|state\n edge-011|10.0.3.11|300|up"
+    found = of_batch([JSON, OTHER], [first, f"{head}\n{row}"])
+    assert found[0] == set() and found[1]
+
+
+TODO = "Updated todo list to " + str([{"content": f"step {n}", "status": "pending"} for n in range(1, 5)])
+MAP = json.dumps({"pay": {"c_11": {"sum": 311, "id": "c_11"}, "c_12": {"sum": 312, "id": "c_12"}}})
+TOPICS = json.dumps({"name": "deer", "topics": ["agents", "search", "python"], "langs": ["html", "css"]})
+TUPLES_OF_TWO = str([("Decca", 2004.0), ("Kultur", 2002.0), ("Naxos", 2006.0)])
+COMMITS = json.dumps(
+    [{"sha": f"a1b2{n}", "commit": {"message": f"text {n} " * 60, "by": f"u{n}"}} for n in range(1, 4)]
+)
+PANDAS = (
+    "Columns: ['Id', 'Name', 'Fare']\n\nFirst rows:\n   Id                     Name   Fare\n"
+    "0   1  Cumings, Mrs. John (Th...  71.28\n1   2        Braund, Mr. Owen H.   7.25"
+)
+TITLES = "# Guide\n\n## Setup\n\nRun it once.\n\n```\n\n# not a title\n\nmake\n```\n\n# Annex\n\n## Notes\n\nKeep it."
+NOT_FOLDERS = "Current:\n@lib/pi:\n  @lib/ai: 0.7\n\nDone at last."
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "lie"),
+    [
+        (TODO, "[1 of 4 Updated todo list to] content|status\n step 3|pending", ("step 3", "step 9")),
+        (TODO, "Updated todo list to: content=step 3|status=pending", ("step 3", "step 9")),
+        (MAP, "pay: sum=311|id=c_11", ("311", "312")),
+        (MAP, "pay.c_11: sum=311", ("311", "312")),
+        (MAP, "pay: sum=311|id=c_11", ("|id=c_11", "")),
+        (TOPICS, "[2 of 3 topics] topics\n agents\n python", ("python", "css")),
+        (TOPICS, "[2 of 3 topics] topics\n agents\n python", ("of 3", "of 9")),
+        (TUPLES_OF_TWO, "[2 of 3 rows]\n[columns left out: column 2]\n Decca\n Naxos", ("of 3", "of 9")),
+        (TUPLES_OF_TWO, "[1 of 3 rows]\n Naxos|2006.0", ("2006.0", "2004.0")),
+        (TUPLES_OF_TWO, "[1 of 3 rows]\n Naxos|2006.0", ("Naxos|2006.0", "2006.0|Naxos")),
+        (COMMITS, "commit.message: sha=a1b23", ("message", "massage")),
+        (COMMITS, "[2 of 3 like] commit.message: sha=<1>\n a1b21 a1b23", ("a1b23", "a1b29")),
+        (PANDAS, "[1 of 2 rows] |Id|Name|Fare\n 1|2|Braund, Mr. Owen H.|7.25", ("7.25", "71.28")),
+        (TITLES, "## Setup\n# Annex\nKeep it.", ("# Annex\n", "")),
+        (TITLES, "# Annex\n## Notes\nKeep it.", ("Keep it.", "Run it once.")),
+        (TITLES, "## Setup\n# not a title\nmake", ("## Setup", "## Notes")),
+        (NOT_FOLDERS, "@lib/pi:\nDone at last.", ("Done at last.", "Done.")),
+        (LISTING, "/srv/d1:\n-rw-r--r-- 1 app 111 a-1.dat", ("a-1.dat", "a-2.dat")),
+        (TUPLES_OF_TWO + "\nsrc = ['../lib/a.js', 'b/']", "[names] ../lib/a.js", ("../lib/a.js", "lib/a")),
+    ],
+)
+def test_what_stands_in_a_tree_or_under_a_title_may_stand_and_its_neighbour_may_not(
+    text: str, part: str, lie: tuple[str, str]
+) -> None:
+    assert rules(text, part) == set()
+    assert rules(text, part.replace(*lie)) != set()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.digest.rank import Need, names_typed
+from palimpsest_mcp.digest.rank import VALUE, Need, names_typed
 from palimpsest_mcp.digest.records import Record
 from palimpsest_mcp.models.items import Specific
-from palimpsest_mcp.text.specifics.classes import CLASSES
+from palimpsest_mcp.text.specifics.registry import CLASSES
 
 TEXT = st.lists(st.text(alphabet="abXY019_./@-:$( \té", max_size=40), max_size=12)
 
@@ -21,21 +22,30 @@ def listed(need: Need, *lines: str) -> list[str]:
 
 def test_every_class_has_a_worth_in_every_form() -> None:
     for form in ("code", "json", "delimited", "tests", "prose", "a reader of tomorrow"):
-        assert all(0 < Need(form).value(one.name, "x") <= 1 for one in CLASSES)
+        assert all(VALUE < Need(form).value(one.name, "x-1-y") <= 1 + VALUE for one in CLASSES)
 
 
 def test_a_name_in_a_listing_is_worth_more_than_one_among_the_keys_of_json() -> None:
-    assert Need("listing").value("name", "read_all") > 3 * Need("json").value("name", "read_all")
+    in_listing, in_json = (Need(form).value("name", "read_all") - VALUE for form in ("listing", "json"))
+    assert in_listing > 3 * in_json
 
 
 def test_an_id_is_worth_more_than_a_hash_and_a_uuid_next_to_nothing() -> None:
-    id_, hash_, uuid = (Need("json").value(cls, "x") for cls in ("id", "hash", "uuid"))
+    id_, hash_, uuid = (Need("json").value(cls, "x") - VALUE for cls in ("id", "hash", "uuid"))
     assert id_ > 5 * hash_ > 5 * uuid
 
 
 def test_a_class_of_the_user_is_worth_its_weight() -> None:
     need = Need("prose", classes={"part": 6, "bin": 3})
-    assert need.value("part", "K-9") == 2 * need.value("bin", "K-9") > need.value("number", "19.5")
+    part, bin_, number = need.value("part", "K-9"), need.value("bin", "K-9"), need.value("number", "19.5")
+    assert part - VALUE == pytest.approx(2 * (bin_ - VALUE))
+    assert part > bin_ > number
+
+
+def test_a_small_number_is_worth_less_than_a_long_one() -> None:
+    """Counters and positions stand everywhere; a port or a price is somebody's."""
+    need = Need("prose")
+    assert need.value("integer", "17") < VALUE < need.value("integer", "48213")
 
 
 def test_a_specific_that_is_asked_for_by_name_is_worth_more() -> None:
@@ -106,3 +116,9 @@ def test_names_are_asked_for_as_they_were_typed_and_common_words_not_at_all() ->
 @given(st.text(alphabet="ab1_/.@-$ :\n", max_size=80))
 def test_a_name_that_was_typed_stands_whole_in_its_text(text: str) -> None:
     assert all(name in text for name in names_typed(text))
+
+
+def test_words_with_a_slash_or_a_number_are_names_in_code_and_none_in_prose() -> None:
+    line = "and/or note12 mid-20s src/app.py HAT069 user_id"
+    assert [name for name, _ in Need("prose").names([line])] == ["src/app.py", "HAT069", "user_id"]
+    assert {"and/or", "note12"} <= {name for name, _ in Need("code").names([line])}

@@ -166,3 +166,67 @@ def test_tags_that_stand_alone_are_noise_and_what_they_hold_is_not() -> None:
     page = ["def render(assigns) do", '  ~H"""', "  <td>", "    <.badge kind={@kind} />", "  </td>", '  """', "end"]
     worth = {one.text: one.worth for one in code.read(page).records}
     assert worth["<td>"] == worth["</td>"] == 0 < worth["<.badge kind={@kind} />"]
+
+
+def test_a_handler_that_is_assigned_is_a_definition_and_names_on_lines_of_their_own_are_noise() -> None:
+    text = """import {
+  Editor,
+  type SessionManager,
+} from "./tui.js";
+
+const editor = new Editor({
+  theme: dark,
+  noMatch
+});
+tui.addChild(
+  editor,
+);
+// Handle what the user sends
+editor.onSubmit = (value: string) => {
+  submit(value);
+};
+"""
+    lines = text.splitlines()
+    assert code.claims(lines, 0) == len(lines)
+    records = {record.text: record for record in code.read(lines).records}
+    assert records["editor.onSubmit = (value: string) => {"].kind == "definition"
+    assert records["submit(value);"].under >= 0
+    for name in ("Editor,", "noMatch", "tui.addChild(", "editor,"):
+        assert records[name].kind == "noise"
+    assert records["type SessionManager,"].kind == "line"
+    assert records["// Handle what the user sends"].worth > records["theme: dark,"].worth
+
+
+PANES = '''defmodule Panes do
+  computer :session_data do
+    input :session_ids do
+      val([])
+    end
+  end
+
+  def render(assigns) do
+    ~H"""
+    <table>
+      <%= if @docs == """ do %>
+    </table>
+    """
+  end
+
+  defp pane_table(assigns) do
+    assigns
+  end
+end
+'''
+
+
+def test_a_block_of_a_small_language_holds_what_stands_in_it() -> None:
+    lines = PANES.split("\n")
+    records = code.read(lines).records
+    by_text = {one.text: one for one in records}
+    assert by_text["computer :session_data do"].kind == "definition"
+    assert records[by_text["input :session_ids do"].under].text == "computer :session_data do"
+
+
+def test_a_definition_after_a_text_whose_end_was_missed_is_one() -> None:
+    records = code.read(PANES.split("\n")).records
+    assert [one.text for one in records if one.kind == "definition"][-1] == "defp pane_table(assigns) do"

@@ -159,6 +159,6 @@ def test_no_page_makes_the_reader_fail(pieces: list[str]) -> None:
 )
 def test_a_long_page_takes_no_more_than_its_length(piece: str) -> None:
     lines = ("<html>" + piece * (300_000 // len(piece))).split("\n")
-    begun = time.perf_counter()
+    begun = time.process_time()
     reader.read(lines[: reader.claims(lines, 0)])
-    assert time.perf_counter() - begun < 12
+    assert time.process_time() - begun < 12

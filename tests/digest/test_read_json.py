@@ -93,8 +93,8 @@ def test_nested_rows_begin_with_the_key_of_the_row_that_they_belong_to(shape: li
 def test_numbers_are_told_as_written() -> None:
     reading = told('[{"id": "first", "price": 1.10, "large": 1E5}, {"id": "second", "price": 20.00, "large": null}]')
     assert [record.text for record in reading.records] == [
-        "id=first|price=1.10|large=1E5",
-        "id=second|price=20.00|large=null",
+        "first|1.10|1E5",
+        "second|20.00|null",
     ]
 
 
@@ -183,3 +183,15 @@ def test_broken_text_never_raises_and_no_claimed_line_is_lost(text: str) -> None
         if end > at:
             assert reader.read(lines[at:end]).records
         at = max(end, at + 1)
+
+
+def test_hits_of_a_search_are_named_by_their_titles_and_the_best_are_worth_most() -> None:
+    hits = [
+        {"url": f"https://example.org/{n}", "title": f"Page {n} of it", "snippet": "It says " * 9} for n in range(5)
+    ]
+    lines = json.dumps(hits, indent=2).splitlines()
+    found = reader.read(lines)
+    table = found.tables[0]
+    assert table.columns[table.key] == "title"
+    worth = [record.worth for record in found.records if record.kind == "row"]
+    assert worth[0] == worth[2] > worth[3] == worth[4] > 1

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import listing
 from palimpsest_mcp.digest.records import Record
 
+from .conftest import Bench
+
 _NAME = st.from_regex(r"[a-z]{1,8}\.(?:py|dat|md)", fullmatch=True)
 _FOLDER = st.from_regex(r"/srv/[a-z]{1,6}(?:/[a-z]{1,6})?", fullmatch=True)
 
@@ -80,3 +82,23 @@ def test_prose_code_and_addresses_are_no_listing() -> None:
         "import os\nfrom a.b import c\nx = a.b",
     ):
         assert listing.claims(text.split("\n"), 0) == 0, text
+
+
+def test_of_a_long_listing_the_names_stay_where_the_rest_of_its_lines_does_not_fit(bench: Bench) -> None:
+    names = [
+        "README.md",
+        "Makefile",
+        "src",
+        "tests",
+        "uv.lock",
+        "pyproject.toml",
+        "docs",
+        "plugin",
+        "benchmarks",
+        ".github",
+    ]
+    lines = [
+        f"-rw-r--r--  1 ada  staff {n * 7919 % 90_000:6} Sep {n + 1:2} 1{n}:4{n} {name}" for n, name in enumerate(names)
+    ]
+    (part,) = bench.digest("\n".join(["total 784", *lines]), share=0.45).parts
+    assert all(name in part.text for name in names)

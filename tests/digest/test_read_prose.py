@@ -97,3 +97,20 @@ def test_the_verdict_of_a_tool_is_an_outcome() -> None:
 def test_a_fence_with_nothing_below_it_closes_a_block_that_another_reader_has_read() -> None:
     records = read("```\n\n## After the code\nIt goes on.\n\n```typescript")
     assert [(one.kind, one.under) for one in records[:3]] == [("noise", -1), ("heading", -1), ("line", 1)]
+
+
+def test_a_later_sentence_of_a_list_item_stands_under_its_first() -> None:
+    """Shown without it, it would be said of the item before."""
+    long = "pick an extreme such as minimal, maximalist, retro-futuristic, organic and natural, or old. "
+    records = read(f"# Guide\n\n- **Purpose**: what does it solve?\n- **Tone**: {long * 4}Use these for inspiration.")
+    tone = next(n for n, one in enumerate(records) if one.text.startswith("- **Tone**"))
+    assert [one.under for one in records[tone + 1 :]] == [tone] * (len(records) - tone - 1)
+    assert records[-1].text == "Use these for inspiration."
+
+
+def test_all_sections_of_a_document_stand_under_the_line_that_names_it() -> None:
+    title = "○ spotter-7 · Draw the sidecar of each row   [● P1 · OPEN]"
+    records = read(f"{title}\nOwner: Ada\n\n## Why\n\nNobody can read it.\n\n## How\n\nBy drawing it.")
+    assert [one.under for one in records if one.text in ("Owner: Ada", "## Why", "## How")] == [0, 0, 0]
+    records = read(f"{title}\nOwner: Ada\nNobody can read it.")
+    assert {one.under for one in records} == {-1}, "without sections it is a line like others"

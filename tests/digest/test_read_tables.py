@@ -278,6 +278,6 @@ def test_no_text_makes_a_reader_fail(text: str) -> None:
 )
 def test_a_long_text_takes_no_more_than_its_length(piece: str) -> None:
     text = piece * (400_000 // len(piece))
-    begun = time.perf_counter()
+    begun = time.process_time()
     whole(READERS, text)
-    assert time.perf_counter() - begun < 12
+    assert time.process_time() - begun < 12

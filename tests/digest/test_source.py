@@ -132,6 +132,6 @@ _MIXED = [
 def test_a_long_text_takes_no_more_than_its_length(pieces: list[str]) -> None:
     text = "\n".join(pieces)
     text = "\n".join([text] * (120_000 // (1 + len(text))))
-    begun = time.perf_counter()
+    begun = time.process_time()
     Source(text)
-    assert time.perf_counter() - begun < 12
+    assert time.process_time() - begun < 12

@@ -124,6 +124,6 @@ def test_a_line_that_holds_one_of_our_marks_is_in_no_template(mark: str) -> None
 )
 def test_a_long_line_takes_no_more_than_its_length(piece: str) -> None:
     lines = [piece * (300_000 // len(piece)) + end for end in ("", "2", " 3", "44")]
-    begun = time.perf_counter()
+    begun = time.process_time()
     _mined(lines)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10

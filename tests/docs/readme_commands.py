@@ -7,7 +7,7 @@ is what it prints. `…` in an expected line stands for any text, `…` alone fo
 lines must only succeed. A block `python` is run as a file. Words after `console` or `python`: `no-run` (needs a host
 or a network) is never run; `clone` (installs something) only with --fresh-clone, in a clone of the checkout, with
 nothing of ours on the PATH. All commands share one new folder and store. --update writes what was really printed into
-the page, in the place of what no longer fits; put the `…` back where it is due.
+the page, in the place of what no longer fits, and keeps each `…` that still fits.
 
 Without --fresh-clone, a command that is nothing but `palimpsest-mcp WORDS`, or begins a pipe so, runs in a fork of this
 process, which has imported the program once; starting it anew costs a second each.
@@ -25,6 +25,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
@@ -165,10 +166,38 @@ def main_of_the_program() -> Callable[[list[str]], int]:
 
 
 def updated(page: str, step: Step, printed: str) -> str:
-    """The page with what the step really printed."""
-    lines = [line.rstrip() for line in printed.rstrip("\n").split("\n")]
+    """The page with what the step really printed; what is open there stays open as far as it still can."""
+    lines = kept_open(step.expected, [line.rstrip() for line in printed.rstrip("\n").split("\n")])
     old = "\n".join([f"$ {step.command}", *step.expected, ""])
     return page.replace(old, "\n".join([f"$ {step.command}", *lines, ""]), 1)
+
+
+def kept_open(expected: tuple[str, ...], printed: list[str]) -> list[str]:
+    """The lines that are expected, those that fit no printed line replaced by the one most like them."""
+    if ANY not in "".join(expected):
+        return printed
+    lines: list[str] = []
+    at = 0
+    for line in expected:
+        fits = [n for n in range(at, len(printed)) if matches((line,), printed[n])] if line != ANY else []
+        if line != ANY and not fits:
+            near = [(SequenceMatcher(None, line, one).ratio(), -n) for n, one in enumerate(printed[at:], at)]
+            if not near or max(near)[0] < 0.5:
+                continue
+            fits = [-max(near)[1]]
+            line = reopened(line, printed[fits[0]])
+        lines.append(line)
+        at = fits[0] + 1 if fits else at
+    return lines
+
+
+def reopened(line: str, printed: str) -> str:
+    """A printed line, open where the line that was expected is: `2,01…` for `2,034`."""
+    old, new = re.split(r"(\s+)", line), re.split(r"(\s+)", printed)
+    if len(old) != len(new):
+        return printed
+    pairs = zip(old, new, strict=True)
+    return "".join(a if ANY in a and matches((a,), b) else b[:-1] + ANY if a[-1:] == ANY else b for a, b in pairs)
 
 
 def say(text: str) -> None:

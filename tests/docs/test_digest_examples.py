@@ -38,7 +38,7 @@ def digested(text: str) -> str:
 
 
 def test_the_digests_on_the_page_are_those_of_the_texts_above_them() -> None:
-    if load_vocabulary().encoding is None:
+    if load_vocabulary().encode is None:
         pytest.skip("no vocabulary to count with: see `palimpsest-mcp doctor`")
     page = PAGE.read_text("utf-8")
     made = PAIR.sub(

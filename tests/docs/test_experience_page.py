@@ -16,4 +16,4 @@ def test_the_example_on_the_page_of_experience_is_what_the_program_prints() -> N
     page = HERE.parents[1] / "docs" / "experience.md"
     done = subprocess.run([sys.executable, HERE / "readme_commands.py", page], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok") == 7
+    assert done.stdout.count("ok") == 8

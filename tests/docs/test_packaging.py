@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +55,41 @@ def test_the_container_runs_the_stdio_server_as_nobody_special_on_a_volume() -> 
     assert re.search(r"^USER 10001$", last_stage, re.MULTILINE)
     assert re.search(r"^VOLUME /data$", last_stage, re.MULTILINE)
     assert 'ENTRYPOINT ["palimpsest-mcp"]' in last_stage and "PALIMPSEST_HOME=/data" in last_stage
-    assert last_stage.startswith("python:3.11-slim") and "://" not in DOCKERFILE
+    assert last_stage.startswith("python:3.11-slim")
+    addresses = re.findall(r"\S+://\S+", DOCKERFILE)
+    assert all(f'"{PROJECT["urls"]["Homepage"]}' in one for one in addresses), "labels name the project, nothing else"
+    assert f'org.opencontainers.image.version="{PROJECT["version"]}"' in last_stage
 
 
 def test_what_the_container_copies_exists() -> None:
     for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE):
         for source in line.split()[:-1]:
             assert (CHECKOUT / source).exists(), source
+
+
+def test_every_manifest_names_the_projects_own_page() -> None:
+    bundle = json.loads((CHECKOUT / "release" / "manifest.json").read_text("utf-8"))
+    homepage = PROJECT["urls"]["Homepage"]
+    assert MANIFEST["repository"] == {"url": homepage, "source": "github"} and MANIFEST["websiteUrl"] == homepage
+    assert bundle["repository"]["url"] == homepage and bundle["name"] == PROJECT["name"]
+    variables = bundle["server"]["mcp_config"]["env"]
+    assert set(bundle["user_config"]) == {value[len("${user_config.") : -1] for value in variables.values()}
+
+
+def test_the_library_alone_asks_for_less_and_what_is_published_is_the_same_each_time(tmp_path: Path) -> None:
+    """The wheels, the Claude Desktop bundle and the bill of materials, built twice."""
+    sums: list[str] = []
+    for number in "12":
+        out = tmp_path / number
+        command = [sys.executable, str(CHECKOUT / "release" / "build.py"), "--out", str(out)]
+        subprocess.run(command, check=True, capture_output=True)
+        sums.append((out / "SHA256SUMS").read_text("utf-8"))
+    assert sums[0] == sums[1] and len(sums[0].splitlines()) == 6
+    wheel = next((tmp_path / "1").glob("palimpsest_core-*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        said = archive.read(next(name for name in archive.namelist() if name.endswith("METADATA"))).decode()
+    asked = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", said, re.MULTILINE)
+    assert asked and not {"mcp", "anthropic", "tiktoken", "click", "rich"} & set(asked), asked
+    bill = json.loads(next((tmp_path / "1").glob("*.cdx.json")).read_text("utf-8"))
+    pinned = re.findall(r"^[a-z0-9.-]+==", (CHECKOUT / "requirements" / "runtime.txt").read_text("utf-8"), re.MULTILINE)
+    assert len(bill["components"]) == len(pinned) and all(one["externalReferences"] for one in bill["components"])

@@ -6,8 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from palimpsest_mcp.text.specifics.classes import CLASSES, UserClass
-from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.specifics.registry import CLASSES, DefaultRegistry, UserClass
 
 PAGE = (Path(__file__).parents[2] / "docs" / "specifics.md").read_text("utf-8")
 

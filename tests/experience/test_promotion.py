@@ -65,7 +65,7 @@ def test_without_a_lower_bound_the_seeds_counts_decide() -> None:
         {"user_feedback": "rejected"},
         {"metrics": {"user_feedback": "rejected"}},
         {"metrics": {"rubric_passed": False}},
-        {"metrics": {"yield": 100, "relevant": 29}},
+        {"metrics": {"yield": 100, "relevant": 0}},
     ],
 )
 def test_what_was_rejected_or_failed_its_rubric_stands_among_failures_only(fields: dict[str, Any]) -> None:

@@ -102,6 +102,13 @@ def test_an_unknown_field_is_left_out_and_said() -> None:
     assert list(json.loads(done.line)) == EIGHTEEN
 
 
+def test_another_channel_than_the_skill_is_named_after_is_said() -> None:
+    assert prepared(channel="X").warnings == prepared(platform="search-x").warnings == ()
+    assert prepared(channel="github").warnings == ("its channel is not the one that search-x is named after",)
+    assert written(channel="github")["method"] == "github", "it is recorded all the same"
+    assert prepare({"outcome": "success", "channel": "github"}, "deploy", NOW, mask).warnings == ()
+
+
 def test_secrets_are_masked_at_any_depth_and_counted() -> None:
     done = prepared(
         winning_pattern="use SECRET1 here",

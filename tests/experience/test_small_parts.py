@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.experience.forms import MAX_CHARS, form_of, key_hash, reads_like_orders, safe_line
 from palimpsest_mcp.experience.models import Rule
 from palimpsest_mcp.experience.ports import LIVE_LOG, LogPart, RuleDraft, WordedRule
-from palimpsest_mcp.experience.promotion import accepted, adds_nothing
+from palimpsest_mcp.experience.rule_writer import accepted, adds_nothing
 from palimpsest_mcp.experience.side_file import (
     NEW_BYTES,
     ReadPart,
@@ -25,6 +25,7 @@ from palimpsest_mcp.experience.side_file import (
     to_read,
     triggers_met,
 )
+from palimpsest_mcp.experience.tally import Relevance
 from palimpsest_mcp.testing.experience_contract import event_line
 
 DAY = date(2026, 4, 22)
@@ -91,7 +92,9 @@ def test_a_log_that_shrank_or_was_exchanged_is_new() -> None:
 
 def test_events_whose_ids_begin_alike_are_each_behind_the_rule() -> None:
     log = b"".join(event_line("s", id="i" * 80 + end, winning_pattern="use it") for end in "ab")
-    witnesses = Witnesses("rule", {key_hash("rule", form_of("use it").key)}, DAY.toordinal(), min_relevance=0.3)
+    witnesses = Witnesses(
+        "rule", {key_hash("rule", form_of("use it").key)}, DAY.toordinal(), relevance=Relevance(DAY.toordinal(), 0.5)
+    )
     witnesses.add(log * 2)
     assert (witnesses.total, len(witnesses.events)) == (2, 2)
 

@@ -10,15 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.experience import tally as tally_module
-from palimpsest_mcp.experience.tally import Tally
+from palimpsest_mcp.experience.tally import Relevance, Tally
 from palimpsest_mcp.experience.votes import Cluster
 from palimpsest_mcp.testing.experience_contract import NOW, event_line, failures, successes
 
 TODAY = NOW.toordinal()
 
 
-def counted(log: bytes, *, old: bytes = b"", min_relevance: float = 0.3) -> Tally:
-    tally = Tally(TODAY, min_relevance=min_relevance)
+def counted(log: bytes, *, old: bytes = b"", min_relevance: float = 0.5) -> Tally:
+    relevance = Relevance(TODAY, min_relevance)
+    relevance.add(old)
+    relevance.add(log)
+    tally = Tally(TODAY, relevance=relevance)
     tally.add(old)
     tally.mark()
     tally.add(log, at=len(old))
@@ -79,24 +82,48 @@ def test_an_event_with_half_a_character_is_known_again() -> None:
         {"metrics": {"user_feedback": "rejected"}},
         {"metrics": {"user_feedback": "correction"}},
         {"metrics": {"rubric_passed": False}},
-        {"metrics": {"yield": 10, "relevant": 2}},
+        {"metrics": {"yield": 10, "relevant": 0}},
     ],
 )
-def test_what_was_rejected_failed_its_rubric_or_is_hardly_relevant_is_no_success(fields: dict[str, Any]) -> None:
+def test_what_was_rejected_failed_its_rubric_or_found_nothing_relevant_is_no_success(fields: dict[str, Any]) -> None:
     clusters = counted(event_line("s", winning_pattern="p q", **fields)).clusters()
     assert all(votes(cluster) == (1, 0, 1) for cluster in clusters)
 
 
-def test_relevance_of_exactly_three_tenths_is_not_low() -> None:
-    for found in (10, 20, 30, 100):
-        relevant = found * 3 // 10
-        assert votes(one(event_line("s", winning_pattern="p q", metrics={"yield": found, "relevant": relevant})))[1]
+def measured(query: str, pattern: str, relevant: int, *, number: int = 4, of: int = 40) -> bytes:
+    metrics = {"yield": of, "relevant": relevant}
+    return b"".join(
+        event_line(f"{query} {pattern} {n}", winning_pattern=pattern, query_type=query, metrics=metrics)
+        for n in range(number)
+    )
 
 
-def test_the_border_of_relevance_is_a_setting() -> None:
-    log = event_line("s", winning_pattern="p q", metrics={"yield": 10, "relevant": 4})
-    (cluster,) = counted(log, min_relevance=0.5).clusters()
-    assert cluster.causes == ("relevance",)
+def test_relevance_is_ranked_within_its_query() -> None:
+    """10 of 40 is what one query gives at best, and a quarter of what another one gives."""
+    hard, easy = measured("complaints", "search forums", 10), measured("prices", "search shops", 39)
+    poor = measured("prices", "search blogs", 10)
+    found = {cluster.members[0]: votes(cluster) for cluster in counted(hard + easy + easy + poor).clusters()}
+    assert found == {"search forums": (4, 4, 0), "search shops": (4, 4, 0), "search blogs": (4, 0, 4)}
+
+
+def test_three_measured_events_do_not_tell_what_is_usual() -> None:
+    log = measured("q", "p q", 40, number=2) + measured("q", "r s", 1, number=1)
+    assert all(cluster.failed == 0 for cluster in counted(log).clusters())
+
+
+def test_half_of_what_is_usual_is_not_low_and_the_border_is_a_setting() -> None:
+    log = measured("q", "p q", 40, number=5) + measured("q", "r s", 20, number=1)
+    assert all(cluster.failed == 0 for cluster in counted(log).clusters())
+    assert [one.members[0] for one in counted(log, min_relevance=0.6).clusters() if one.failed] == ["r s"]
+
+
+def test_events_without_a_type_are_of_one_query_when_their_template_is_the_same() -> None:
+    def line(n: int, template: str, relevant: int) -> bytes:
+        return event_line(f"s{n}", good_query=template, metrics={"yield": 40, "relevant": relevant})
+
+    log = b"".join(line(n, "{brand} 避雷", 38) for n in range(5)) + line(9, "{brand} 避雷", 5) + line(8, "{x} deals", 5)
+    by_name = {cluster.members[0]: cluster.failed for cluster in counted(log).clusters()}
+    assert by_name == {"{brand} 避雷": 1, "{x} deals": 0}
 
 
 def test_texts_from_tools_and_the_web_are_not_counted() -> None:

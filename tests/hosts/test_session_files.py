@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.core.files import parsed
+from palimpsest_mcp.core.importer import parsed
 from palimpsest_mcp.errors import FileEmpty, FileNotJson, FileWrongShape, InputError, InvalidArgument, LineNeeded
 from palimpsest_mcp.hosts.detect import detect_form, parse_value, read_session, rewrap
 from palimpsest_mcp.models.advice import in_form
@@ -163,10 +163,13 @@ def test_messages_go_back_into_the_object_they_came_in() -> None:
     assert rewrap(CHAT, CHAT[:1]) == CHAT[:1]
 
 
-def test_twenty_megabytes_in_one_line_are_read() -> None:
-    words = "x" * 20_000_000
-    context = open_session(json.dumps([{"role": "user", "content": words}]).encode())
-    assert context.items[0].size_bytes == 20_000_000
+def test_eight_megabytes_in_one_line_are_read_and_more_is_more_than_any_window_holds() -> None:
+    words, image = "x" * 8_000_000, {"type": "base64", "media_type": "image/png", "data": "aaaa" * 3_000_000}
+    blocks = [{"type": "text", "text": words}, {"type": "image", "source": image}]
+    context = open_session(json.dumps([{"role": "user", "content": blocks}]).encode())
+    assert sum(item.size_bytes for item in context.items) >= 8_000_000
+    with pytest.raises(FileWrongShape, match="8,000,001 characters"):
+        open_session(json.dumps([{"role": "user", "content": words + "x"}]).encode())
 
 
 DEEP = "[" * 10_000 + "]" * 10_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.core.files import parsed
+from palimpsest_mcp.core.importer import parsed
 from palimpsest_mcp.hosts.detect import read_session, transcripts
 from palimpsest_mcp.hosts.validity import new_problems
 from palimpsest_mcp.ports.host import HostContext

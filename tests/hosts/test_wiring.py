@@ -25,16 +25,18 @@ from palimpsest_mcp.hosts.claude_code.settings import (
 PLUGIN = Path(__file__).resolve().parents[2] / "plugin"
 LINE = {"type": "command", "command": "/opt/bin/palimpsest-mcp statusline"}
 OURS = hooks("palimpsest", "/opt/bin/palimpsest-mcp")
+OF_THE_PLUGIN = hooks("plugin:palimpsest:server", 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/palimpsest.sh"', module=True)
 SERVER = {"type": "stdio", "command": "/opt/bin/palimpsest-mcp", "args": ["serve", "--host", "claude-code"]}
 
 
 def test_the_hooks_are_those_of_the_plugin() -> None:
     plugin = json.loads((PLUGIN / "hooks" / "hooks.json").read_text("utf-8"))
-    assert hooks("plugin:palimpsest:server", 'sh "${CLAUDE_PLUGIN_ROOT}/hooks/palimpsest.sh"') == plugin["hooks"]
+    assert plugin["hooks"] == OF_THE_PLUGIN
 
 
 def test_a_user_without_the_plugin_gets_the_same_with_another_server() -> None:
-    assert OURS["PostToolUse"][0]["matcher"] == "^(?!mcp__palimpsest__host_event$).*"
+    silent = "Write|Edit|MultiEdit|NotebookEdit|mcp__palimpsest__host_event"
+    assert OURS["PostToolUse"][0]["matcher"] == f"^(?!(?:{silent})$).*"
     assert OURS["PostToolUse"][0]["hooks"][0]["server"] == "palimpsest"
     assert OURS["SessionEnd"][0]["hooks"][0]["command"] == "/opt/bin/palimpsest-mcp hook SessionEnd"
     assert own_events({"hooks": OURS}) == list(OURS)

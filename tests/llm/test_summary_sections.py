@@ -12,7 +12,7 @@ import pytest
 
 from palimpsest_mcp.core.messages import CompactedMessages
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.memory.summary.markdown import from_markdown, to_markdown
+from palimpsest_mcp.memory.summary.sections import from_markdown, to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.settings.settings import Settings
 

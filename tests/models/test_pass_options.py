@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from palimpsest_mcp.cli.compact import compact
-from palimpsest_mcp.models.pass_options import PassOptions, SessionPassKeywords, offers
+from palimpsest_mcp.models.plans import PassOptions, SessionPassKeywords, offers
 from palimpsest_mcp.server.tools_context import compact_session
 
 OPTIONS = {field.name for field in msgspec.structs.fields(PassOptions)}

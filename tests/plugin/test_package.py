@@ -44,8 +44,9 @@ def test_hooks_and_module_call_the_server_that_the_plugin_starts() -> None:
 
 def test_every_hook_names_its_own_event_and_the_session_and_its_time_limit() -> None:
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]
-    for event, (group,) in hooks.items():
-        (hook,) = group["hooks"]
+    for event, hook in (
+        (event, hook) for event, groups in hooks.items() for group in groups for hook in group["hooks"]
+    ):
         assert 5 <= hook["timeout"] <= 30
         if hook["type"] == "command":
             assert hook["command"] == f'sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/palimpsest.sh" hook {event}'

@@ -13,6 +13,8 @@ from mcp.types import CallToolResult, ImageContent, TextContent
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 pytestmark = pytest.mark.anyio
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 
@@ -34,6 +36,7 @@ def calls(start: int, stop: int) -> list[dict[str, Any]]:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[Client]:
     server = build_server(lambda: Palimpsest.open(tmp_path), version="test", warm=lambda: None)
+    await begin(tmp_path, "s")
     async with Client(server) as connected:
         yield connected
 

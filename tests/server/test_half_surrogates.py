@@ -13,6 +13,8 @@ from mcp.types import CallToolResult, TextContent
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 pytestmark = pytest.mark.anyio
 HIGH, LOW = "\ud83d", "\udc80"
 SESSION = f"night {HIGH}"
@@ -21,6 +23,7 @@ SESSION = f"night {HIGH}"
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[Client]:
     server = build_server(lambda: Palimpsest.open(tmp_path / "home"), version="test", warm=lambda: None)
+    await begin(tmp_path / "home", SESSION)
     async with Client(server) as connected:
         yield connected
 
@@ -58,8 +61,8 @@ async def test_an_item_is_found_by_the_very_id_it_was_recorded_under(client: Cli
     await ask(client, "show_context", session_id=SESSION, pin=[f"mine 2{LOW}"])
     done = await data(client, "compact_session", session_id=SESSION, force=True, target=0.3, window_tokens=60_000)
     assert done["status"] == "compacted" and recorded["recorded"] == 33
-    batch = (await data(client, "list_offloaded", session_id=SESSION, batch_id="offload_0001"))["detail"]
-    assert batch["restorable"]
+    listed = await ask(client, "list_offloaded", session_id=SESSION, batch_id="offload_0001")
+    assert isinstance(listed.content[0], TextContent) and "restorable: true" in listed.content[0].text
     for name in (f"mine 0{LOW}", f"call 0{HIGH}"):
         answer = await ask(client, "restore_batch", session_id=SESSION, batch_id="offload_0001", item_id=name)
         text = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.lifespan import count_o200k
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 pytestmark = pytest.mark.anyio
 TASK = "Why the nightly job fails"
 
@@ -24,6 +27,7 @@ async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     server = build_server(lambda: Palimpsest.open(tmp_path / "home"), warm=lambda: None)
+    await begin(tmp_path / "home", "s", "empty", "full")
     async with Client(server) as connected:
         items = [
             {"role": "user", "content": "Why does the nightly job fail? Never restart it by hand."},
@@ -60,7 +64,7 @@ async def test_loading_needs_no_session_and_is_text_only(client: Client) -> None
     await write(client)
     result = await client.call_tool("load_handoff", {})
     assert result.structured_content is None and "Never restart it by hand." in text_of(result)
-    assert "data, not instructions" in text_of(result) and "## Decisions Made" not in text_of(result)
+    assert "data, not instructions" in text_of(result) and "## Artifacts Produced" not in text_of(result)
     rest = text_of(await client.call_tool("load_handoff", {"task": TASK, "section": "all"}))
     assert "## Decisions Made" in rest
 
@@ -87,7 +91,7 @@ async def test_errors_name_what_is_missing_and_show_an_example(client: Client) -
 
 async def test_the_prompts_are_there_for_any_host(client: Client) -> None:
     listed = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
-    assert set(listed) == {"handoff", "resume"}
+    assert set(listed) == {"handoff", "resume", "start_phase", "what_was_dropped"}
     assert all(not argument.required for prompt in listed.values() for argument in prompt.arguments or ())
     asked = said(await client.get_prompt("handoff", {"session_id": "s", "task": TASK, "phase": "plan"}))
     assert "write_handoff" in asked and TASK in asked and "'plan'" in asked
@@ -98,4 +102,38 @@ async def test_resume_gives_the_key_context_or_says_that_there_is_none(client: C
     await write(client)
     text = said(await client.get_prompt("resume", {"task": TASK}))
     assert "## Key Context for Continuation" in text and "Never restart it by hand." in text
-    assert "## Current State" not in text
+    assert "## Artifacts Produced" not in text
+
+
+async def test_resume_with_a_session_gives_its_whole_shorter_context_and_all_that_left_comes_back(
+    client: Client,
+) -> None:
+    """Two calls and the prompt lead from a full window to a fresh start; the answers name each next step."""
+    logs = [
+        f"job {n} started\n" + "\n".join(f"10:{m:02d} part-{n}-{m}.bin {n * m} bytes" for m in range(120))
+        for n in range(14)
+    ]
+    items: list[dict[str, Any]] = [{"role": "user", "content": "Which job wrote too much? Never restart it by hand."}]
+    items += [
+        {"role": "tool", "tool_name": "Bash", "args": {"command": f"cat {n}"}, "content": log}
+        for n, log in enumerate(logs)
+    ]
+    await client.call_tool("record_items", {"session_id": "full", "items": items})
+    asked = {"session_id": "full", "used_tokens": 45_000, "window_tokens": 50_000}
+    assert "action: compact" in text_of(await client.call_tool("check_context_ratio", asked))
+    assert "show_context" in text_of(await client.call_tool("compact_session", {"session_id": "full"}))
+    shown = text_of(await client.call_tool("show_context", {"session_id": "full", "view": "compacted"}))
+    text = said(await client.get_prompt("resume", {"session_id": "full"}))
+    assert text.startswith("Continue this work where it stands")
+    assert "Never restart it by hand." in text
+    assert logs[-1] in text
+    ways = re.findall(r"restore_batch (\S+) (offload_\d+)", text)
+    assert ways == re.findall(r"restore_batch (\S+) (offload_\d+)", shown)
+    back = ""
+    for handle, batch in ways:
+        answer = await client.call_tool("restore_batch", {"session_id": handle, "batch_id": batch})
+        back += text_of(answer)
+    gone = [log for log in logs if log not in text]
+    assert gone
+    assert all(log in back for log in gone)
+    assert "nothing to continue from" in said(await client.get_prompt("resume", {"session_id": "never-seen"}))

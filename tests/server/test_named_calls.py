@@ -13,6 +13,7 @@ from mcp import Client
 
 from palimpsest_mcp.models.tools import TOOLS
 
+from .conftest import begin
 from .test_tools import items, server_over, text_of
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +39,7 @@ async def test_every_call_that_is_named_can_be_made(tmp_path: Path) -> None:
             return text_of(await client.call_tool(tool, arguments))
 
         empty = await said("show_context", session_id="nobody")
+        await begin(tmp_path / "home", "harbour")
         await said("record_items", session_id="harbour", items=items())
         await said("compact_session", session_id="harbour", window_tokens=50_000, force=True)
         event = {"outcome": "success", "winning_pattern": "brand + pain", "user_feedback": "accepted"}

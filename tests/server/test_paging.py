@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.server.lifespan import count_o200k
-from palimpsest_mcp.server.paging import (
+from palimpsest_mcp.server.pages import (
     PAGE_TOKENS,
     PAGE_UNITS,
     cursor_at,
     fence_mark,
     fenced,
+    lines_of,
+    matches_of,
     offset_of,
     page_of,
     utf16_units,
@@ -96,3 +98,55 @@ def test_a_cursor_reads_back(offset: int) -> None:
 def test_a_cursor_that_is_none_of_ours_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidArgument):
         offset_of(cursor)
+
+
+TEXTS = st.text(st.sampled_from("ab\n\u00e9漢😀"), max_size=60)
+
+
+@given(TEXTS, st.integers(1, 12), st.integers(0, 12))
+def test_picked_lines_are_the_lines(text: str, first: int, more: int) -> None:
+    lines = text.splitlines(keepends=True) or [""]
+    if first > len(lines):
+        with pytest.raises(InvalidArgument):
+            lines_of(text, f"{first}-{first + more}")
+        return
+    picked = lines_of(text, f"{first}-{first + more}")
+    assert "".join(text[one.start : one.end] for one in picked) == "".join(lines[first - 1 : first + more])
+
+
+@pytest.mark.parametrize("wanted", ["", "0", "x", "3-1", "-2", "1-2-3", "9" * 12])
+def test_what_names_no_lines_is_refused_with_an_example(wanted: str) -> None:
+    with pytest.raises(InvalidArgument, match="lines"):
+        lines_of("a\nb\nc\n", wanted)
+
+
+@given(TEXTS)
+def test_every_line_with_a_word_is_found_once_at_its_place(text: str) -> None:
+    found = matches_of(text, "a")
+    places = [(one.start, one.end) for one in found]
+    assert [text[start:end] for start, end in places] == [line for line in text.split("\n") if "a" in line]
+    assert all(text[start - 1 : start] in ("", "\n") for start, _ in places)
+
+
+@given(TEXTS, st.sampled_from(["b*", "[^a]", "(", "é", "漢+", "^", "(?s).*", r"\d", "A"]))
+def test_any_pattern_gives_places_of_the_text(text: str, pattern: str) -> None:
+    found = matches_of(text, pattern)
+    assert all(0 <= one.start <= one.end <= len(text) for one in found)
+    assert all(one.end < after.start for one, after in zip(found, found[1:], strict=False))
+
+
+def test_of_a_line_that_is_the_whole_text_only_what_stands_around_is_given() -> None:
+    text = "x" * 500_000 + "needle 4711" + "y" * 500_000
+    (one,) = matches_of(text, "needle")
+    assert "needle 4711" in text[one.start : one.end] and one.end - one.start < 500
+
+
+def test_case_counts_only_where_the_pattern_has_it() -> None:
+    assert len(matches_of("Error\nerror\n", "error")) == 2
+    assert len(matches_of("Error\nerror\n", "Error")) == 1
+
+
+def test_the_halves_of_pairs_do_not_move_places() -> None:
+    text = "\ud83d\n\udc00 needle\n"
+    (one,) = matches_of(text, "needle")
+    assert text[one.start : one.end] == "\udc00 needle"

@@ -54,7 +54,7 @@ async def test_a_store_that_could_not_be_opened_is_tried_again(tmp_path: Path) -
     blocked = tmp_path / "home"
     blocked.write_text("in the way", encoding="utf-8")
     async with Client(build_server(lambda: Palimpsest.open(blocked), warm=lambda: None)) as client:
-        arguments = {"session_id": "s", "used_tokens": 1, "window_tokens": 2}
+        arguments = {"session_id": "new", "used_tokens": 1, "window_tokens": 2}
         assert (await client.call_tool("check_context_ratio", arguments)).is_error
         blocked.unlink()
         assert not (await client.call_tool("check_context_ratio", arguments)).is_error

@@ -15,12 +15,15 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[Client]:
     server = build_server(lambda: Palimpsest.open(tmp_path / "home"), version="test", warm=lambda: None)
+    await begin(tmp_path / "home", "s")
     async with Client(server) as connected:
         yield connected
 

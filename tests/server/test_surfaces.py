@@ -13,6 +13,8 @@ from mcp.shared.exceptions import MCPError
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 pytestmark = pytest.mark.anyio
 CORE = "7Qz9XvB2mWc8"
 SECRETS = tuple(f"ghp_{c}{CORE}RtY4nHp6LdJ3sGf5TbN1aV" + c for c in "abcdefghijklmnop")
@@ -44,8 +46,9 @@ async def test_no_answer_of_a_tool_holds_a_planted_secret_and_restore_is_exact(t
             return said[-1]
 
         session = f"task-{SESSION}"
+        await begin(tmp_path, session)
         await ask("record_items", session_id=session, items=planted())
-        for given in (session, "x" + SESSION, QUERY):
+        for given in (session, f"x-{SESSION}", QUERY):
             await ask("check_context_ratio", session_id=given, used_tokens=150_000, model=MODEL, detail=True)
         await ask("check_context_ratio", session_id=session, transcript_path=f"/tmp/{ARGUMENT}.jsonl")
         await ask("compact_session", session_id=session, policy=POLICY)
@@ -89,7 +92,7 @@ async def test_no_answer_of_a_tool_holds_a_planted_secret_and_restore_is_exact(t
             assert CORE not in answer, answer[:400]
 
         found = json.loads(await ask("list_offloaded", session_id=session, batch_id="offload_0001"))
-        item = found["structured_content"]["detail"]["item_ids"][0]
+        item = found["content"][0]["text"].partition("item_ids: ")[2].partition(",")[0]
         assert item.startswith("[redacted:")
         restored = await ask("restore_batch", session_id=session, batch_id="offload_0001", item_id=item)
         assert BODY in restored and ITEM not in restored and CALL not in restored

@@ -25,8 +25,8 @@ def never_opened() -> Any:
     raise AssertionError("listing tools must not open the store")
 
 
-async def listed() -> list[dict[str, Any]]:
-    async with Client(build_server(never_opened, warm=lambda: None)) as client:
+async def listed(*, core: bool = False) -> list[dict[str, Any]]:
+    async with Client(build_server(never_opened, warm=lambda: None, core=core)) as client:
         tools = (await client.list_tools()).tools
     return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
 
@@ -50,8 +50,9 @@ async def test_the_tool_list_is_the_one_on_record() -> None:
 
 
 @pytest.mark.anyio
-async def test_the_tools_cost_at_most_1000_tokens() -> None:
-    assert model_tokens(await listed()) <= 1_000
+async def test_the_tools_cost_at_most_1300_tokens_and_the_core_600() -> None:
+    assert model_tokens(await listed()) <= 1_300
+    assert model_tokens(await listed(core=True)) <= 600
 
 
 @pytest.mark.anyio

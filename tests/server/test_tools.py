@@ -63,6 +63,12 @@ async def ask(client: Client, tool: str, **arguments: Any) -> CallToolResult:
     return result
 
 
+async def batches_of(client: Client, handle: str) -> list[str]:
+    """Ids of the batches on the first page."""
+    page = text_of(await ask(client, "list_offloaded", session_id=handle))
+    return [line.split()[2].rstrip(",") for line in page.splitlines() if line.startswith("- batch ")]
+
+
 async def data(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """The structured answer, after both channels were found equal and small."""
     result = await ask(client, tool, **arguments)
@@ -135,7 +141,7 @@ async def test_a_dry_run_plans_and_changes_nothing(client: Client) -> None:
         client, "compact_session", session_id=handle, force=True, target=0.4, window_tokens=60_000, dry_run=True
     )
     assert report["status"] == "planned" and report["plan_id"] and report["slots"]
-    assert (await data(client, "list_offloaded", session_id=handle))["total"] == 0
+    assert "total: 0" in text_of(await ask(client, "list_offloaded", session_id=handle))
 
 
 async def test_progress_is_reported_while_a_pass_works(client: Client) -> None:
@@ -172,7 +178,7 @@ async def test_texts_for_no_plan_or_no_slot_of_it_are_refused(client: Client) ->
     for more in ({}, {"plan_id": plan["plan_id"], "digests": {"99": "text"}}):
         refused = await error(client, "compact_session", **{"digests": {"1": "text"}, **how, **more})
         assert refused["code"] == "invalid_argument"
-    assert (await data(client, "list_offloaded", session_id=handle))["total"] == 0
+    assert "total: 0" in text_of(await ask(client, "list_offloaded", session_id=handle))
 
 
 async def test_a_strategy_that_is_none_is_refused(client: Client) -> None:
@@ -183,17 +189,18 @@ async def test_a_strategy_that_is_none_is_refused(client: Client) -> None:
 
 async def test_a_listing_is_one_page_of_short_rows(client: Client) -> None:
     handle = await compacted(client)
-    page = await data(client, "list_offloaded", session_id=handle)
-    assert page["total"] == len(page["batches"])
-    for row in page["batches"]:
-        assert count_o200k(json.dumps(row, separators=(",", ":"))) <= 40
+    page = text_of(await ask(client, "list_offloaded", session_id=handle))
+    rows = [line for line in page.splitlines() if line.startswith("- batch ")]
+    assert f"total: {len(rows)}" in page and len(rows) > 2
+    for row in rows:
+        assert count_o200k(row) <= 40
 
 
 async def test_one_batch_in_detail_has_its_digest(client: Client) -> None:
     handle = await compacted(client)
-    batch = (await data(client, "list_offloaded", session_id=handle))["batches"][0]["batch"]
-    detail = (await data(client, "list_offloaded", session_id=handle, batch_id=batch))["detail"]
-    assert detail["batch"] == batch and detail["restorable"] and batch in detail["digest"]
+    (batch, *_) = await batches_of(client, handle)
+    detail = text_of(await ask(client, "list_offloaded", session_id=handle, batch_id=batch))
+    assert f"batch: {batch}" in detail and "restorable: true" in detail and batch in detail.partition("digest: ")[2]
 
 
 async def test_a_dropped_word_is_found_and_its_original_comes_back_whole(client: Client) -> None:
@@ -201,7 +208,7 @@ async def test_a_dropped_word_is_found_and_its_original_comes_back_whole(client:
     found = text_of(await ask(client, "search_offloaded", query="E4001", session_id=handle))
     assert "data, not instructions" in found
     line = next(line for line in found.splitlines() if line.startswith("restore_batch "))
-    _, _, batch, item = line.split(":")[0].split()
+    _, _, batch, item, *_ = line.split(":")[0].split()
     result = await ask(client, "restore_batch", session_id=handle, batch_id=batch, item_id=item)
     assert result.structured_content is None
     assert log_of(1) in text_of(result)
@@ -361,3 +368,45 @@ async def test_null_is_as_good_as_leaving_an_argument_out(client: Client) -> Non
     handle = await recorded(client)
     nothing = {"used_tokens": None, "window_tokens": None, "model": None, "policy": None, "detail": None}
     assert (await data(client, "check_context_ratio", session_id=handle, **nothing))["session"] == handle
+
+
+async def test_from_full_to_a_fresh_start_it_takes_three_calls_and_everything_comes_back(client: Client) -> None:
+    """As a model without the docs goes on: each answer names the next call."""
+    handle = await recorded(client)
+    full = await data(client, "check_context_ratio", session_id=handle, used_tokens=55_000, window_tokens=60_000)
+    assert "compact" in full["action"]
+    report = await data(client, "compact_session", session_id=full["session"])
+    assert report["batches"], report["reason"]
+    name, _, rest = report["how_to_apply"].partition("compacted view: ")[2].partition(" ")
+    fresh = text_of(await ask(client, name, **json.loads(rest)))
+    assert "next_cursor" not in fresh
+    for batch in await batches_of(client, handle):
+        assert f"restore_batch {handle} {batch}" in fresh
+        assert "complete" in text_of(
+            await ask(client, "restore_batch", session_id=handle, batch_id=batch, max_tokens=15_000)
+        )
+    after = await data(client, "check_context_ratio", session_id=handle)
+    assert after["action"] == "apply the shorter list" and after["used_tokens"] == 55_000
+    assert f"{after['compacted_view_tokens']:,} tokens" in after["meaning"] and "a fresh start" in after["meaning"]
+
+
+async def test_with_nothing_recorded_the_way_is_a_handoff_and_never_a_circle(client: Client) -> None:
+    full = await data(client, "check_context_ratio", session_id="new", used_tokens=55_000, window_tokens=60_000)
+    assert full["action"].startswith("write_handoff") and "write_handoff" in full["meaning"]
+    handle = full["session"]
+    report = await data(client, "compact_session", session_id=handle, force=True)
+    assert report["status"] == "nothing_to_do" and "write_handoff" in report["reason"]
+    assert "write_handoff" in text_of(await ask(client, "show_context", session_id=handle, view="compacted"))
+    fields = {"in_progress": ["tests/test_load.py"], "key_context": {"facts": ["load.py skips known ids"]}}
+    await ask(client, "write_handoff", session_id=handle, task="Mend the import", fields=fields)
+    assert "Mend the import" in text_of(await ask(client, "load_handoff", task="Mend the import"))
+
+
+async def test_an_agent_takes_the_last_pass_back_as_its_report_says(client: Client) -> None:
+    handle = await recorded(client)
+    report = await data(client, "compact_session", session_id=handle, force=True, target=0.4, window_tokens=60_000)
+    name, _, arguments = report["undo"].partition(" ")
+    said = text_of(await ask(client, name, **json.loads(arguments)))
+    assert said.startswith("pass 1: offload_0001") and "put back" in said
+    assert "state reinstated" in text_of(await ask(client, "list_offloaded", session_id=handle))
+    assert "No pass" in (await error(client, name, **json.loads(arguments)))["message"]

@@ -14,6 +14,8 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.server.server import build_server
 
+from .conftest import begin
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
 
 
@@ -31,6 +33,7 @@ async def test_every_example_is_a_call_that_works(tmp_path: Path) -> None:
         {"role": "tool", "tool_use_id": f"toolu_c_{n:03d}", "content": f"two vessels at berth B{n}, 45 minutes\n" * 200}
         for n in range(1, 13)
     ]
+    await begin(tmp_path, "harbour")
     async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None)) as client:
         await client.call_tool("record_items", {"session_id": "harbour", "items": logs})
         await client.call_tool("compact_session", {"session_id": "harbour", "window_tokens": 64_000, "force": True})

@@ -109,6 +109,7 @@ def test_a_wrong_variable_is_an_error_that_names_it(
         ('window_tokens = "x"', "window_tokens .*config.toml"),
         ("window_tokens = 5\neffective_window_tokens = 6", "must not be above window_tokens"),
         ("window_tokens = ", "not valid TOML"),
+        ("window_tokens = " + "[" * 3_000, "nested too deeply"),
         ("skills_roots = 3", "skills_roots"),
         ("[palimpsest]\nauto = true", "Unknown setting 'palimpsest'"),
     ],

@@ -15,8 +15,8 @@ from palimpsest_mcp.errors import RecordDamaged, WriteFailed
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
-from palimpsest_mcp.store.disk import RealDisk
 from palimpsest_mcp.store.home import Home
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.segments import encode
 from palimpsest_mcp.testing.contract_values import S1, record
 from palimpsest_mcp.testing.simulated_disk import SimulatedDisk

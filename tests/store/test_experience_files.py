@@ -14,8 +14,10 @@ from palimpsest_mcp.errors import LockTimeout, SkillAmbiguous, SkillUnknown, Sto
 from palimpsest_mcp.experience.disk import DiskExperience
 from palimpsest_mcp.experience.memory import MemoryExperience
 from palimpsest_mcp.experience.ports import ARCHIVE_FOLDER, LIVE_LOG, SkillPlace
-from palimpsest_mcp.store.disk import Found, RealDisk, Release
+from palimpsest_mcp.store.disk import Found, Release
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.testing.experience_contract import ONE, TWO, experience_contract, whole_log
+from palimpsest_mcp.testing.faulty_disk import FaultyDisk
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +148,7 @@ async def test_a_bundled_digest_is_a_seed_that_is_never_changed(tmp_path: Path) 
     folder.chmod(0o755)
 
 
-async def test_in_the_skills_folder_only_the_digest_and_the_log_appear(tmp_path: Path) -> None:
+async def test_in_the_skills_folder_only_the_digest_the_log_and_its_ignore_file_appear(tmp_path: Path) -> None:
     folder = skill_folder(tmp_path / "skills", "search-x")
     for name in ("judge.py", "PROTOCOL.md", "notes.txt"):
         (folder / name).write_bytes(name.encode())
@@ -160,10 +162,24 @@ async def test_in_the_skills_folder_only_the_digest_and_the_log_appear(tmp_path:
     async with experience.lock(place):
         found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     assert found == [
-        "PROTOCOL.md", "SKILL.md", "experience.md", "experience/archive/2026-04.jsonl", "experience/patterns.jsonl",
+        "PROTOCOL.md", "SKILL.md", "experience.md", "experience/.gitignore", "experience/archive/2026-04.jsonl",
+            "experience/patterns.jsonl",
         "judge.py", "notes.txt",
     ]  # fmt: skip
     assert (folder / "judge.py").read_bytes() == b"judge.py"
+
+
+@pytest.mark.parametrize("code", [errno.EINTR, errno.ENOLCK, errno.EIO])
+async def test_a_lock_that_the_system_refuses_is_a_foreseen_error(tmp_path: Path, code: int) -> None:
+    skill_folder(tmp_path / "skills", "search-x")
+    refusing = FaultyDisk(tmp_path / "home", faults={"lock of experience": (1, OSError(code, "injected"))})
+    experience = disk_experience(tmp_path, disk=refusing)
+    place = await experience.find("search-x")
+    with pytest.raises(WriteFailed):
+        async with experience.lock(place):
+            pass
+    async with experience.lock(place):
+        assert refusing.hit == ["lock of experience"]
 
 
 async def test_looking_writes_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from palimpsest_mcp.errors import StoreNewer, StoreUnusable, WriteFailed
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.disk import Found, RealDisk
+from palimpsest_mcp.store.disk import Found
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, record
 
 pytestmark = pytest.mark.anyio

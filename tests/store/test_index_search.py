@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.disk import RealDisk
+from palimpsest_mcp.store.bm25 import LinearSearch
 from palimpsest_mcp.store.home import Home
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.search import RETRY_AFTER_S, FtsIndex, IndexDown, IndexSearch
-from palimpsest_mcp.store.search_text import LinearSearch
 from palimpsest_mcp.testing.contract_values import entry
 
 pytestmark = pytest.mark.anyio

@@ -21,9 +21,9 @@ from palimpsest_mcp.errors import InvalidArgument, LockTimeout, PassInProgress, 
 from palimpsest_mcp.models.events import Applied, Event, Pinned, SessionKey
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.appender import Appender, Shelf
-from palimpsest_mcp.store.disk import RealDisk
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.segments import encode
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
 from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
@@ -373,7 +373,7 @@ FORKS = """
 import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from palimpsest_mcp.store.disk import RealDisk
+from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import LedgerFiles
 from palimpsest_mcp.testing.contract_values import S1, applied

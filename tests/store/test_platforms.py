@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.store.disk import RealDisk
-from palimpsest_mcp.store.platforms import (
+from palimpsest_mcp.store.real_disk import (
     F_FULLFSYNC,
     FullFlush,
     PatientReplace,
     PosixFlush,
+    RealDisk,
     WindowsFlush,
     flush_for,
     replace_for,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest_mcp.errors import FileMissing, FileNotJson
-from palimpsest_mcp.store.readable import read_stream
+from palimpsest_mcp.store.out_file import read_stream
 
 pytestmark = pytest.mark.anyio
 

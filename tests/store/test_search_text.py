@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.store.search_text import MAX_TERMS, Term, cjk, one_line, parse, snippet, words
+from palimpsest_mcp.store.bm25 import Text as Answering
+from palimpsest_mcp.store.bm25 import match, ranked, read
+from palimpsest_mcp.store.search_text import MAX_TERMS, Term, cjk, fold, keys, one_line, parse, parts, words
+from palimpsest_mcp.testing.contract_values import entry
+from palimpsest_mcp.text.stem import stem
+
+
+def snippet(text: str, query: str) -> str:
+    """What a hit of a query in a text shows."""
+    return match(entry(text), ranked([Answering("", text)], read(query).needs)[0]).snippet
+
 
 any_text = st.text(st.characters(codec=None, categories=None), max_size=200)
 
@@ -21,7 +34,7 @@ def test_a_run_is_pairs_and_its_last_character() -> None:
     ("query", "terms"),
     [
         ("two words", [(("two",), False), (("words",), False)]),
-        ('"two words"', [(("two", "words"), False)]),
+        ('"two words"', [(("two", "words"), False, True)]),
         ('"open words', [(("open",), False), (("words",), False)]),
         ("a.b/c", [(("a", "b", "c"), False)]),
         ("数据库", [(("数据", "据库"), True)]),
@@ -31,7 +44,7 @@ def test_a_run_is_pairs_and_its_last_character() -> None:
         (' "" , -- ', []),
     ],
 )
-def test_a_query_is_read_as_terms(query: str, terms: list[tuple[tuple[str, ...], bool]]) -> None:
+def test_a_query_is_read_as_terms(query: str, terms: list[tuple[Any, ...]]) -> None:
     assert parse(query) == tuple(Term(*term) for term in terms)
 
 
@@ -47,7 +60,7 @@ def test_every_query_can_be_read_and_nothing_of_it_is_syntax(query: str) -> None
 
 @given(any_text, any_text)
 def test_a_snippet_is_always_one_printable_line(text: str, query: str) -> None:
-    shown = snippet(text * 5, parse(query))
+    shown = snippet(text * 5, query)
     assert "\n" not in shown and len(shown) <= 162
     assert not any(sign in shown for sign in "\0\x1b\x07\u202e\u200b\u2028\x85\r\t")
     shown.encode()
@@ -59,7 +72,82 @@ def test_escape_sequences_disappear_as_a_whole() -> None:
 
 def test_a_snippet_stands_around_the_first_hit_and_marks_what_is_cut() -> None:
     text = "a " * 300 + "needle" + " b" * 300
-    shown = snippet(text, parse("needle"))
+    shown = snippet(text, "needle")
     assert shown.startswith("…a a") and shown.endswith("b…") and " needle b" in shown
-    assert snippet("short needle", parse("needle")) == "short needle"
-    assert snippet("no hit at all", parse("needle")) == "no hit at all"
+    assert snippet("short needle", "needle") == "short needle"
+    assert snippet("no hit at all", "needle") == "no hit at all"
+
+
+def test_a_joined_word_is_found_whole_and_by_its_parts() -> None:
+    assert parts("main_loop getUserName HTTPServer2 utf8 plain") == "main loop get User Name HTTP Server 2 utf 8"
+    assert parts("1,234,567 of 1,2") == "1234567"
+    assert keys("getUserNames") == {"getusernam", "get", "user", "name"}
+    assert keys("Läufe") == {"lauf"} and keys("plain") == {"plain"}
+
+
+def test_a_query_leaves_out_what_says_nothing_unless_it_says_nothing_else() -> None:
+    assert [term.words for term in read("what is the timeout of the pool").terms] == [("timeout",), ("pool",)]
+    assert [term.words for term in read("to be or not").terms] == [("to",), ("be",), ("or",), ("not",)]
+    assert {(need.term.words, need.weight) for need in read("main_loop").needs} == {
+        (("main_loop",), 1.0),
+        (("main",), 1 / 3),
+        (("loop",), 1 / 3),
+        (("main_loop",), 1.0),
+    }
+    assert len(read('"exit status 137"').needs) == 1
+
+
+@given(any_text)
+def test_folding_and_splitting_keep_every_character_in_its_place(text: str) -> None:
+    assert len(fold(text)) == len(text)
+    for part in parts(text).split():
+        assert part in text.replace(",", "")
+
+
+@given(any_text, any_text)
+def test_an_answer_stands_in_its_text(text: str, query: str) -> None:
+    (answer,) = ranked([Answering(query, text)], read(query).needs)
+    assert -1 <= answer.place < max(1, len(text)) and answer.score >= 0
+    hit = match(entry(text), answer)
+    assert hit.line is not None and 1 <= hit.line <= text.count("\n") + 1
+    assert hit.offset is not None and 0 <= hit.offset <= max(0, answer.place)
+
+
+@given(st.lists(st.text("aeioubdgklmnrstyz", min_size=1, max_size=9), min_size=1, max_size=30, unique=True))
+def test_stems_are_those_of_the_index(words: list[str]) -> None:
+    """FTS5's own tokenizer gives the same, but for `eed` and `ies` alone."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE VIRTUAL TABLE found USING fts5(word, tokenize='porter unicode61')")
+    db.execute("CREATE VIRTUAL TABLE seen USING fts5vocab(found, instance)")
+    words = [one for one in words if one not in ("eed", "ies")]
+    for number, word in enumerate(words):
+        db.execute("INSERT INTO found (rowid, word) VALUES (?, ?)", (number, word))
+    stems = dict(db.execute("SELECT doc, term FROM seen").fetchall())
+    db.close()
+    assert stems == {number: stem(word) for number, word in enumerate(words)}
+
+
+def test_a_hit_names_its_line_and_where_to_read_on() -> None:
+    text = "\n".join(f"row {number} says nothing" for number in range(200)) + "\nthe pool timeout is 30 s\nend"
+    hit = match(entry(text), ranked([Answering("", text)], read("pool timeout").needs)[0])
+    assert hit.line == 201 and hit.offset == text.index("the pool")
+    moved = match(
+        entry(text, lines_stand=False, places_stand=False), ranked([Answering("", text)], read("pool").needs)[0]
+    )
+    assert moved.line is None and moved.offset is None
+
+
+def test_what_stands_close_together_beats_what_is_scattered_in_a_longer_text() -> None:
+    filler = "nothing to be seen here " * 30
+    scattered = f"pool {filler} timeout {filler} retry {filler}"
+    close = f"{filler} {filler} {filler} pool timeout retry"
+    first, second = ranked([Answering("", scattered), Answering("", close)], read("pool timeout retry").needs)
+    assert second.score > first.score
+
+
+def test_the_words_that_name_a_result_weigh_more_than_its_text() -> None:
+    needs = read("deploy").needs
+    named, said, other = ranked(
+        [Answering("deploy", "nothing"), Answering("", "deploy it"), Answering("", "something")], needs
+    )
+    assert named.score > 0 < said.score and other.score == 0 and named.place == -1

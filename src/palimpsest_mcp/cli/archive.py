@@ -1,4 +1,4 @@
-"""`show`, `list`, `search`, `restore`, `pin`: what a session has, and what was taken out of it."""
+"""`show`, `list`, `search`, `restore`, `undo`, `pin`: what a session has, and what was taken out of it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ import click
 from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
+from ..models.reports import COMPACTED
 from ..models.text import counted
-from .completion import BatchName, ItemName, SessionName
-from .face import PAGER, Face, masked, pass_face, shared_options
-from .screen import free_name, json_bytes, out_file, out_options
-from .tables import Column
+from .face import PAGER, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
+from .screen import Column, free_name, json_bytes, out_file, out_options
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.records import OffloadRecord
-    from ..models.reports import BatchView, ContextView, ItemView, Restored, Usage
+    from ..models.reports import BatchView, ContextView, ItemView, Restored, Saved, Usage
 
 
 SHOWN = (
@@ -48,39 +47,68 @@ STATES: dict[str, Callable[[ItemView], bool]] = {
 @click.argument("session", type=SessionName())
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N largest items, the largest first.")
 @click.option("--state", type=click.Choice(list(STATES)), help="Only items in this state.")
+@click.option("--all", "every", is_flag=True, help="Every item, in the order of the context.")
+@click.option("--tree", is_flag=True, help="Kinds, tools and their largest items.")
+@click.option("--view", type=click.Choice([COMPACTED]), help="The context itself, to start afresh from.")
 @PAGER
 @shared_options
 @pass_face
-def show(face: Face, session: str, top: int | None, state: str | None, no_pager: bool) -> None:
-    """What SESSION (id or handle) holds now: items, sizes, why they stay, what was replaced.
+def show(
+    face: Face,
+    session: str,
+    top: int | None,
+    state: str | None,
+    every: bool,
+    tree: bool,
+    view: str | None,
+    no_pager: bool,
+) -> None:
+    """What fills the window of SESSION (id or handle): a map by kind, and the ten largest items with why they stay.
 
     States: kept (whole in the context), offloaded (a digest stands for it), gone (the host dropped it); of those kept,
     protected (a rule holds it), free (it may leave) and pinned.
     """
     import msgspec
 
-    from .screen import paged, say_json
+    from .screen import paged, say, say_json
 
-    view = face.ask(lambda facade: facade.show_context(session), make=False)
-    items = [item for item in view.items if state is None or STATES[state](item)]
+    if view is not None:
+        text = face.ask(lambda facade: facade.compacted_view(session), make=False)
+        if face.as_json:
+            say_json({"view": view, "text": text})
+        else:
+            say(text)
+        return
+    found = face.ask(lambda facade: facade.show_context(session), make=False)
+    items = [item for item in found.items if state is None or STATES[state](item)]
+    if top is None and state is None and not every and not face.as_json:
+        top = LARGEST
     if top is not None:
         items = sorted(items, key=lambda item: -item.tokens)[:top]
     if face.as_json:
-        say_json({**msgspec.to_builtins(view, enc_hook=str), "items": msgspec.to_builtins(items)})
+        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": msgspec.to_builtins(items)})
         return
     with paged(wanted=not no_pager):
-        _say_context(view, items, face)
+        _say_context(found, items, face, tree=tree)
 
 
-def _say_context(view: ContextView, items: Sequence[ItemView], face: Face) -> None:
+LARGEST = 10
+"""Items that are shown where nothing else was asked for."""
+
+
+def _say_context(view: ContextView, items: Sequence[ItemView], face: Face, *, tree: bool) -> None:
     from .compact import say_meaning
-    from .screen import say, say_bar, say_fields, say_table
-    from .tables import fill, sources
+    from .screen import fill, say, say_bar, say_fields, say_table, sources
+    from .window_map import say_map, say_tree
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
     say_bar("window ", view.usage.ratio, f"{fill(view.usage)}, zone {view.usage.zone}: {view.usage.action}")
     say(f"         {sources(view.usage)}")
     say_meaning(view.usage, face)
+    say_map(view)
+    if tree:
+        say_tree(view)
+        return
     rows = [
         (
             item.item_id,
@@ -97,7 +125,7 @@ def _say_context(view: ContextView, items: Sequence[ItemView], face: Face) -> No
     for line in view.citations:
         say(f"citation {line}")
     of = f"{len(items):,} of " if len(items) < len(view.items) else ""
-    every = f"; all: {face.command('show_context', session_id=view.handle)}" if of else ""
+    every = f"; all: {face.command('show_context', session_id=view.handle)} --all" if of else ""
     say(f"{of}{counted(len(view.items), 'item')}, {counted(len(view.batches), 'batch')} offloaded{every}")
 
 
@@ -122,26 +150,28 @@ def list_batches(face: Face, session: str, full: bool, no_pager: bool) -> None:
     import msgspec
 
     from ..models.reports import counts_to_json
-    from .compact import say_meaning
+    from .compact import say_meaning, say_saved
     from .screen import paged, say_json
 
     if face.as_json and full:
         records = face.ask(lambda facade: _records(facade, session), make=False)
         say_json({"batches": msgspec.to_builtins(records)}, exact=True)
         return
-    batches, usage = face.ask(lambda facade: _listed(facade, session), make=False)
+    batches, usage, saved = face.ask(lambda facade: _listed(facade, session), make=False)
     if face.as_json:
         rows = [{**msgspec.to_builtins(one), "specifics": counts_to_json(one.specifics)} for one in batches]
-        say_json({"batches": rows})
+        say_json({"batches": rows, "saved": saved.to_json()})
         return
     with paged(wanted=not no_pager):
         _say_batches(batches, full=full)
+        if batches:
+            say_saved(saved)
         if usage.waiting:
             say_meaning(usage, face)
 
 
-async def _listed(facade: Palimpsest, session: str) -> tuple[Sequence[BatchView], Usage]:
-    return await facade.list_offloaded(session), await facade.usage(session)
+async def _listed(facade: Palimpsest, session: str) -> tuple[Sequence[BatchView], Usage, Saved]:
+    return await facade.list_offloaded(session), await facade.usage(session), await facade.saved(session)
 
 
 async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
@@ -204,7 +234,7 @@ def search(face: Face, query: str, session: str | None, limit: int) -> None:
         return
     for hit in hits:
         given = {"session_id": hit.handle, "batch_id": hit.batch_id, "item_id": hit.item_id}
-        say(face.command("restore_batch", **given), f"    {hit.snippet}")
+        say(face.command("restore_batch", **given), *([f"    {hit.about}"] if hit.about else []), f"    {hit.snippet}")
     if not hits:
         say("nothing found; try fewer or other words")
 
@@ -311,6 +341,33 @@ def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool,
         say_json({"messages": number, "out": str(out)})
     else:
         say(f"{counted(number, 'message')} written to {out}, equal to the input of the last compaction")
+
+
+@click.command()
+@click.argument("session", type=SessionName())
+@click.option(
+    "--pass", "number", type=click.IntRange(min=1), metavar="N", help="Which pass, from 1; default: the newest."
+)
+@shared_options
+@pass_face
+def undo(face: Face, session: str, number: int | None) -> None:
+    """One step back: what the newest pass over SESSION replaced (or pass N) stands in its context again.
+
+    Digests and originals stay in the archive; for some answers a later pass leaves these items alone.
+    """
+    import msgspec
+
+    from .screen import say, say_json
+
+    done = face.ask(lambda facade: facade.undo(session, number), make=False)
+    if face.as_json:
+        say_json(msgspec.to_builtins(done, enc_hook=str))
+        return
+    say(
+        f"pass {done.number} of {done.handle} is taken back: {counted(len(done.batch_ids), 'batch')} of "
+        f"{counted(len(done.item_ids), 'item')}, {counted(done.tokens, 'token')} more in the context"
+    )
+    say(f"apply: {face.worded(done.how)}")
 
 
 @click.command()

@@ -9,20 +9,31 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, get_args
 
 import click
 
-from ..context.fullness import in_words
+from ..context.meter import in_words
 from ..errors import DigestRefused, FileMissing, PalimpsestError
-from ..models.pass_options import Offer, offers
-from ..models.reports import BatchReport, BatchView, Report, Usage, in_counts
+from ..models.plans import Offer, offers
+from ..models.reports import BatchReport, BatchView, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, shown
-from .completion import SessionName
-from .face import Face, pass_face, shared_options
-from .screen import free_name, json_bytes, out_file, out_options, say, say_bar, say_fields, say_table
-from .tables import Column, fill, sources, tokens
+from .face import Face, SessionName, pass_face, shared_options
+from .screen import (
+    Column,
+    fill,
+    free_name,
+    json_bytes,
+    out_file,
+    out_options,
+    say,
+    say_bar,
+    say_fields,
+    say_table,
+    sources,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from ..core.messages import CompactedMessages, RewrittenSession
     from ..core.palimpsest import Palimpsest
-    from ..models.pass_options import PassKeywords, Progress
+    from ..models.plans import PassKeywords, Progress
 
 # A pass's report for people.
 
@@ -47,6 +58,10 @@ def say_report(report: Report, face: Face, *, kept: bool = True) -> None:
     _say_defects(report)
     if report.how_to_apply and report.status not in ("planned", "nothing_to_do", "failed"):
         say(f"apply: {face.worded(report.how_to_apply)}")
+    if len(report.batches) < report.saved.batches and kept:
+        say_saved(report.saved)
+    if report.undo and kept:
+        say(f"undo: {face.command('undo', session_id=report.handle)}")
     if report.batches and kept:
         first = report.batches[0]
         item = "" if first.items == 1 else first.item_ids[0]
@@ -85,6 +100,11 @@ def say_meaning(usage: Usage, face: Face) -> None:
         say(f"apply: {face.worded(usage.how_to_apply)}")
     if usage.parts:
         say_fields([("filled by", in_words(usage.parts, most=len(usage.parts)))])
+
+
+def say_saved(saved: Saved) -> None:
+    """What a session's offloading saved over its life, and what came back of it."""
+    say(f"so far: {tokens(saved.net)} tokens saved; {saved.came_back}")
 
 
 def _saved(before: Usage, after: Usage) -> str:
@@ -180,6 +200,8 @@ def _facts(report: Report) -> list[tuple[str, str]]:
             else "",
         ),
         ("records shown", in_counts(counts)),
+        ("asked for", in_request(report.asked_for)),
+        ("lines kept", in_lines(counts)),
         ("masked", ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))),
         ("stayed", ", ".join(f"{one.items} {one.reason}" for one in report.stayed if one.items)),
         ("filled by", in_words(report.stayed, most=len(report.stayed))),

@@ -57,16 +57,30 @@ NETWORK_FILE_SYSTEMS = (
 
 
 @click.command()
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write versions, states and counts for a bug report into a new FILE: no text, name, id or path of yours.",
+)
 @shared_options
 @pass_face
-def doctor(face: Face) -> int:
+def doctor(face: Face, bundle: Path | None) -> int:
     """Check this machine: Python, settings, store, vocabulary, masking, search, and what is wired in Claude Code.
 
     Ends with the exit status of the first failure.
     """
-    from .screen import say, say_json
+    from .screen import out_file, say, say_json
 
+    target = out_file(face, bundle, overwrite=False)
     checks = list(_checks(face))
+    if target is not None:
+        import json
+
+        from .bundle import bundle as made
+
+        with target.open() as file:
+            file.write(json.dumps(made(face, checks), indent=1).encode())
     if face.as_json:
         say_json({"checks": [vars(check) for check in checks]})
     else:
@@ -116,14 +130,24 @@ def _settings(face: Face) -> Check:
     return Check("settings", "ok", f"{there}; set: {', '.join(own) or 'nothing'}")
 
 
+def _closed(face: Face, root: Path) -> Check:
+    """Whether other users of the machine can look into the store."""
+    found = face.ask(lambda facade: facade.migrate(), make=False).changes if root.exists() else ()
+    open_to_others = next((change for change in found if "open to other users" in change), "")
+    if not open_to_others:
+        return Check("owner only", "ok", "no file or folder of the store is open to other users")
+    return Check("owner only", "warn", open_to_others.partition(":")[0], f"Run {face.command('migrate')} with --yes.")
+
+
 def _store(face: Face) -> Iterator[Check]:
     from ..settings.places import home_folder
-    from .tables import size
+    from .screen import size
 
     root = home_folder(face.home)
     yield _attempt("store", lambda: _opened(face, root))
     there = next(folder for folder in (root, *root.parents) if folder.exists())
     yield _attempt("writable", lambda: _writable(there))
+    yield _attempt("owner only", lambda: _closed(face, root))
     free = shutil.disk_usage(there).free
     few = "Free some space: a compaction that cannot write does nothing." if free < LITTLE_SPACE else ""
     yield Check("space", "warn" if few else "ok", f"{size(free)} free", few)
@@ -163,13 +187,20 @@ def _writable(folder: Path) -> Check:
 
 
 def _vocabulary() -> Check:
-    from ..text.tokens.vocabulary import SHA256, load_vocabulary
+    from ..text.tokens.vocabulary import SHA256, by_tiktoken, load_vocabulary
 
     found = load_vocabulary()
-    if found.encoding is not None:
-        return Check("vocabulary", "ok", f"o200k_base from {found.origin}, SHA-256 {SHA256[:12]}… checked")
-    next = "Install again: pip install --force-reinstall splintr-rs tiktoken."
-    return Check("vocabulary", "warn", f"none ({found.problem}): tokens are estimated from characters", next)
+    again = "Install again: pip install --force-reinstall splintr-rs tiktoken."
+    if found.encode is None:
+        return Check("vocabulary", "warn", f"none ({found.problem}): tokens are estimated from characters", again)
+    try:
+        by_tiktoken()
+    except Exception as error:  # whatever a broken package does
+        return Check("vocabulary", "warn", f"o200k_base from {found.origin}; tiktoken cannot check it: {error}", again)
+    if found.problem:
+        said = f"o200k_base from {found.origin}, slower: {found.problem}"
+        return Check("vocabulary", "warn", said, again)
+    return Check("vocabulary", "ok", f"o200k_base from {found.origin}, SHA-256 {SHA256[:12]}… checked")
 
 
 def _masking(face: Face) -> Check:

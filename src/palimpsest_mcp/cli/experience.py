@@ -14,11 +14,19 @@ import click
 from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.text import counted, verb
 from .face import Face, pass_face, shared_options
-from .tables import Column
+from .screen import Column
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
-    from ..experience.models import Compaction, EventRecorded, Explanation, RolledBack, SkillStatus
+    from ..experience.models import (
+        Compaction,
+        EventRecorded,
+        ExperienceView,
+        Explanation,
+        RolledBack,
+        Rule,
+        SkillStatus,
+    )
 
 _RULE_ID = re.compile(r"r[0-9a-f]{3,64}")
 
@@ -99,7 +107,7 @@ def _say_recorded(recorded: Sequence[EventRecorded], face: Face) -> None:
         say(f"recorded {one.event_id}" + (f" (masked: {masked})" if masked else ""))
         for warning in one.warnings:
             say(f"note: {warning}")
-    say(f"{last.skill}: {last.new_events} new events, {last.new_bytes} new bytes in {last.folder}")
+    say(f"{last.skill}: {counted(last.new_events, 'new event')}, {last.new_bytes} new bytes in {last.folder}")
     if last.triggers:
         say(f"due ({', '.join(last.triggers)}): {face.command('compact_experience', skill=last.skill)}")
 
@@ -159,10 +167,18 @@ def _say_compaction(done: Compaction) -> None:
             ("not shown", str(done.not_shown) if done.not_shown else ""),
             *((name, text) for name in ("promoted", "expired", "removed", "review") for text in getattr(done, name)),
             *(("note", note) for note in done.notes),
+            *(("waiting", row) for row in _waiting_rows(done)),
         ]
     )
     if done.diff:
         say(*done.diff.split("\n"))
+
+
+def _waiting_rows(found: Compaction | ExperienceView) -> list[str]:
+    """What is no rule yet, and why."""
+    rows = [f"{one.text} ({one.why})" for one in found.waiting]
+    more = found.waiting_total - len(rows)
+    return [*rows, f"{counted(more, 'further pattern')}"] if more else rows
 
 
 @experience.command("status")
@@ -221,7 +237,7 @@ def _say_status(found: Sequence[SkillStatus]) -> None:
 @shared_options
 @pass_face
 def show(face: Face, skill: str) -> None:
-    """The digest of SKILL, and what is due."""
+    """What earlier uses of SKILL taught, what waits to become a rule and why, and what is due."""
     import msgspec
 
     from .screen import say, say_json
@@ -231,9 +247,23 @@ def show(face: Face, skill: str) -> None:
         text = view.text.encode("utf-8", "replace").decode()
         say_json({**msgspec.to_builtins(msgspec.structs.replace(view, text=text))})
         return
-    say(*(view.text.rstrip("\n").split("\n") if view.text else ["no digest yet"]))
-    due = f"; due: {', '.join(view.status.triggers)}" if view.status.triggers else ""
-    say("", f"{view.status.folder}: {view.status.new_events} new events since the last compaction{due}")
+    say(*(view.advice.split("\n") if view.advice else [f"{view.status.skill}: no rules yet"]))
+    pending = [rule for rule in view.rules if rule.section == "pending"]
+    rows = [*(f"{rule.text} ({_why_pending(rule)})" for rule in pending), *_waiting_rows(view)]
+    say(*(["", "Not relied on yet:", *(f"- {row}" for row in rows)] if rows else []))
+    number = counted(view.status.new_events, "new event")
+    due = f"; due ({', '.join(view.status.triggers)}): " if view.status.triggers else ""
+    command = face.command("compact_experience", skill=view.status.skill) if due else ""
+    if view.rules:
+        example = face.command("experience_explain", rule=view.rules[0].id)
+        say("", f"Where one comes from, by its id in experience.md: {example}")
+    say("", f"{view.status.folder}: {number} since the last compaction{due}{command}")
+
+
+def _why_pending(rule: Rule) -> str:
+    if rule.conflict:
+        return f"{rule.conflict} says the opposite: decide by hand"
+    return f"worked last on {rule.last_verified}: a success brings it back"
 
 
 @experience.command("explain")

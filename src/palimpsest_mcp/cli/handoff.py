@@ -12,9 +12,8 @@ import click
 from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.advice import Advice, step
 from ..models.text import counted
-from .completion import SessionName
-from .face import Face, pass_face, shared_options
-from .tables import Column
+from .face import Face, SessionName, pass_face, shared_options
+from .screen import Column
 
 if TYPE_CHECKING:
     from ..models.handoffs import Cleanup, KeptHandoff, LoadedHandoff, WrittenHandoff

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..core.claude_code.answers import end, start
+from ..core.claude_code.answers import end, is_noted, start
 from ..errors import PalimpsestError
 from ..hosts.claude_code.hooks import HookCall, read_call
 from ..settings.places import home_folder, is_automatic
@@ -91,7 +91,7 @@ def _answer(call: HookCall, folder: Path) -> str:
             return ""
         text = start(call, files)
         session_id = call.session_id
-        if text or not session_id or not files.is_known(session_id) or files.start_of(session_id):
+        if not session_id or not files.is_known(session_id) or is_noted(session_id, files):
             return text
     import asyncio
 

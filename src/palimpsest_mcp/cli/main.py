@@ -23,9 +23,12 @@ COMMANDS = {
     "status": ("store", "status", "What the store holds, what it takes, what it saved."),
     "sessions": ("store", "sessions", "Every session: how full, what it saved, what it is about."),
     "show": ("archive", "show", "What a session's context holds now, and why."),
+    "diff": ("diff", "diff", "Originals of a batch beside the digest that stands for them."),
     "list": ("archive", "list_batches", "What was offloaded from a session."),
+    "view": ("view", "view", "Look into the store with a browser: what fills a window, originals beside digests."),
     "search": ("archive", "search", "Find words in everything that was offloaded."),
     "restore": ("archive", "restore", "Give an original back, byte for byte."),
+    "undo": ("archive", "undo", "Take a pass back: its originals stand in the context again."),
     "probe": ("summary", "probe", "Ask what a session's originals hold: does what stays still answer?"),
     "rewrite": ("compact", "rewrite", "Write a shorter Claude Code session beside one, to resume in its place."),
     "summary": ("summary", "summary", "The anchored summary: intent, files, decisions, state, errors, next steps."),
@@ -34,13 +37,17 @@ COMMANDS = {
     "experience": ("experience", "experience", "What skills learned: events, rules, and where each rule comes from."),
     "specifics": ("specifics", "specifics", "What must survive in a text, and what would be masked."),
     "verify": ("store", "verify", "Check every checksum and hash of the store."),
-    "repair": ("purge", "repair", "Rebuild what is damaged from other copies; shows first what it would do."),
-    "purge": ("purge", "purge", "Remove originals for good; shows first what would go."),
+    "repair": ("store", "repair", "Rebuild what is damaged from other copies; shows first what it would do."),
+    "purge": ("store", "purge", "Remove originals for good; shows first what would go."),
+    "backup": ("upkeep", "backup", "Copy the store, while others write, into a folder that is a store itself."),
+    "pack": ("upkeep", "pack", "Put a session's many small files together."),
+    "migrate": ("upkeep", "migrate", "Bring an older store to what this program makes; shows first what it would do."),
     "export": ("store", "export", "Write sessions into one checked file, to be imported elsewhere."),
     "import": ("store", "import_file", "Take in what export wrote, checked as a whole before anything is written."),
     "config": ("store", "config", "Every setting, its value and where it comes from."),
     "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
     "install": ("install", "install", "Enter Palimpsest in Claude Code or Claude Desktop, or take it out."),
+    "watch": ("watch", "watch", "Follow sessions of Codex CLI and Gemini CLI: archive, and say what they lost."),
     "statusline": ("serve", "statusline", "One line for Claude Code's status bar."),
     "serve": ("serve", "serve", "Run the MCP server on stdin and stdout."),
     "hook": ("serve", "hook", "Answer one event of a host's hooks: JSON on stdin, the answer on stdout."),
@@ -109,7 +116,7 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
     """
     face = Face(serve=serve, as_json="--json" in arguments, arguments=tuple(arguments))
     if instruction := os.environ.get(COMPLETE, ""):
-        from .completion import complete
+        from .face import complete
 
         return complete(program, face, instruction)
     mask_by(None)
@@ -143,11 +150,11 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
 
 
 def _log_to_stderr(level: str) -> None:
-    """For whoever asks; without it, warnings alone go to stderr, as Python does by itself."""
+    """JSON lines for whoever asks; without it, warnings alone go to stderr, as Python does by itself."""
     if level in ("DEBUG", "INFO", "ERROR"):
-        import logging
+        from ..core.spans import log_to_stderr
 
-        logging.basicConfig(level=level)
+        log_to_stderr(level)
 
 
 def _say_error(code: str, message: str, next: str, status: int, face: Face) -> int:

@@ -1,10 +1,16 @@
-"""`serve`: the MCP server."""
+"""`serve`: the MCP server, on a pipe or over HTTP."""
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
+import click
+from click.core import ParameterSource
+
+from ..errors import InvalidArgument
 from ..models.host_table import HOSTS
+from ..models.http import PORT, HttpOptions
+from ..models.text import plain_line
 from .face import Face, pass_face, shared_options
 
 _HOSTS = [row.name for row in HOSTS.values() if row.attached]
@@ -15,14 +21,99 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 @click.option(
     "--only-session", metavar="SESSION", help="Answer only for this session (id or handle), and its parents'."
 )
+@click.option(
+    "--http",
+    metavar="[ADDRESS:PORT]",
+    is_flag=False,
+    flag_value=f"127.0.0.1:{PORT}",
+    help=f"Serve over Streamable HTTP; without a value at 127.0.0.1:{PORT}, for this machine only.",
+)
+@click.option("--tokens", metavar="FILE", default="", help="HTTP: who may call, a line NAME TOKEN for each.")
+@click.option("--oauth-issuer", metavar="URL", default="", help="HTTP: take this issuer's access tokens.")
+@click.option("--oauth-scope", metavar="SCOPE", multiple=True, help="HTTP: what such a token must allow.")
+@click.option("--public-url", metavar="URL", default="", help="HTTP: where clients reach it, with /mcp.")
+@click.option("--allow-host", metavar="NAME", multiple=True, help="HTTP: a further name of this server (NAME:*, too).")
+@click.option(
+    "--allow-origin", metavar="ORIGIN", multiple=True, help="HTTP: a further origin of web pages that may call."
+)
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="HTTP: processes.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0),
+    help="HTTP: requests a second and caller [default: 100 with tokens; 0: any].",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="HTTP: seconds after which a call is stopped.",
+)
+@click.option(
+    "--max-body", type=click.IntRange(1, 1024), default=16, show_default=True, help="HTTP: MiB of one request."
+)
+@click.option("--tls-cert", metavar="FILE", default="", help="HTTP: certificate, as PEM.")
+@click.option("--tls-key", metavar="FILE", default="", help="HTTP: its key, as PEM.")
+@click.option(
+    "--tools",
+    type=click.Choice(["all", "core"]),
+    default="all",
+    show_default=True,
+    help="core: nine tools with the arguments that most work needs, for half the tokens.",
+)
 @shared_options
-@pass_face
-def serve(face: Face, host: str | None, only_session: str | None) -> int:
-    """Run the MCP server on stdin and stdout, until stdin ends (0) or Ctrl-C (130).
+@click.pass_context
+def serve(
+    context: click.Context, host: str | None, only_session: str | None, http: str | None, tools: str, **options: Any
+) -> int:
+    """Run the MCP server on stdin and stdout until stdin ends (0) or Ctrl-C (130), or over HTTP (--http).
 
     Register it in Claude Code by: claude mcp add palimpsest -- palimpsest-mcp
     """
-    return face.serve(face.home, host or "", only_session or "")
+    face = context.ensure_object(Face)
+    if http is None:
+        given = [name for name in options if context.get_parameter_source(name) == ParameterSource.COMMANDLINE]
+        if given:
+            raise InvalidArgument(f"--{given[0].replace('_', '-')} is for HTTP.", next="Add --http, or leave it out.")
+        return face.serve(face.home, host or "", only_session or "", None, tools == "core")
+    if host:
+        raise InvalidArgument("A host's hooks call a server on a pipe.", next="Leave out --host, or --http.")
+    if tools != "all":
+        raise InvalidArgument("Over HTTP all tools are listed.", next="Leave out --tools, or --http.")
+    address, port = _address(http)
+    rate, tokens, issuer = options["rate"], options["tokens"], options["oauth_issuer"]
+    chosen = HttpOptions(
+        address=address,
+        port=port,
+        tokens=tokens,
+        issuer=issuer,
+        scopes=options["oauth_scope"],
+        public_url=options["public_url"],
+        hosts=options["allow_host"],
+        origins=options["allow_origin"],
+        workers=options["workers"],
+        rate=rate if rate is not None else _RATE if tokens or issuer else 0.0,
+        time_limit_s=options["time_limit"],
+        max_body=options["max_body"] << 20,
+        tls_cert=options["tls_cert"],
+        tls_key=options["tls_key"],
+    )
+    return face.serve(face.home, "", only_session or "", chosen, False)
+
+
+_RATE = 100.0
+
+
+def _address(text: str) -> tuple[str, int]:
+    """`127.0.0.1:8321`, `[::1]:8321`, `:8321` or `8321`.
+
+    Raises:
+        InvalidArgument: it is none of these.
+    """
+    name, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535 or (":" in name and name[:1] + name[-1:] != "[]"):
+        raise InvalidArgument(f"--http {plain_line(text, 80)} is no address and port.", next="Such as 127.0.0.1:8321.")
+    return name.strip("[]") or "127.0.0.1", int(port)
 
 
 # `hook`: one event of a host's hooks, for those that a server cannot answer.

@@ -10,7 +10,7 @@ import click
 from ..errors import FileEmpty, FileMissing
 from ..text.specifics.delimited import fields_apart
 from .face import Face, pass_face, shared_options
-from .tables import Column
+from .screen import Column
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest

@@ -36,6 +36,8 @@ _COUNTERS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_to
 _SWITCH = b'"autoCompactEnabled"'
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _BIGGEST = 4_000_000
+_MOST = 10**15
+"""Tokens; a larger number is none."""
 
 
 def main(home: str | None = None) -> int:
@@ -58,12 +60,17 @@ def status_line(given: dict[str, Any], environ: Mapping[str, str], home: str | N
     parts = [_share(_used(_fields(window.get("current_usage"))), *trigger)]
     note = _note(root, given.get("session_id"))
     if batches := _count(note.get("batches")):
-        parts.append(
-            f"{batches} batch{'es' if batches != 1 else ''} offloaded, {short(note.get('saved_tokens'))} saved"
-        )
+        parts.append(f"{batches} batch{'es' if batches != 1 else ''} offloaded, {_saved(note.get('saved_tokens'))}")
+    if batches and isinstance(rate := note.get("restores_per_hundred"), (int, float)) and rate > 0:
+        parts.append(f"{rate:.0f} of 100 restored" if rate >= 1 else "under 1 of 100 restored")
     if asked := _count(note.get("probes_asked")):
         parts.append(f"probes {_count(note.get('probes_passed'))}/{asked}")
     return " · ".join(parts)
+
+
+def _saved(tokens: Any) -> str:
+    lost = -tokens if type(tokens) is int and tokens < 0 else 0
+    return f"{short(lost)} lost, more came back" if lost else f"{short(tokens)} saved"
 
 
 def store_folder(environ: Mapping[str, str]) -> str:
@@ -184,4 +191,4 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int:
-    return value if type(value) is int and value > 0 else 0
+    return value if type(value) is int and 0 < value <= _MOST else 0

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import InvalidArgument, RecordDamaged
-from .completion import SessionName
-from .face import PAGER, Face, pass_face, shared_options
-from .screen import out_file, out_options
-from .tables import Column
+from ..models.advice import Advice, step
+from .face import PAGER, Face, SessionName, pass_face, shared_options
+from .screen import Column, out_file, out_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..core.palimpsest import Palimpsest
-    from ..models.maintenance import ExchangeReport
+    from ..models.maintenance import ExchangeReport, PurgedSession, PurgeReport, RepairReport
     from ..models.reports import SessionRow, StoreStatus, VerifyReport
     from ..store.out_file import OutFile
+
 
 NONE_YET = (
     "no sessions yet: `palimpsest-mcp compact --help` says how to make one; `palimpsest-mcp demo` shows it in a store "
@@ -55,17 +56,23 @@ def status(face: Face) -> None:
 
 def _say_status(found: StoreStatus, face: Face) -> None:
     from ..models.text import counted
-    from .screen import say, say_fields, say_table
-    from .tables import size, tokens
+    from .screen import say, say_fields, say_table, size, tokens
 
     parts = (("ledger", found.ledger_bytes), ("archive", found.archive_bytes), ("index", found.index_bytes))
+    parts += (("beside", found.beside_bytes),)
     say_fields(
         [
             ("store", found.home),
             ("on disk", f"{size(found.disk_bytes)} ({', '.join(f'{name} {size(value)}' for name, value in parts)})"),
+            *(
+                [("largest", ", ".join(f"{row['handle']} {size(row['bytes'])}" for row in found.largest))]
+                if found.largest
+                else []
+            ),
             ("holds", f"{counted(found.sessions, 'session')}, {counted(found.batches, 'batch')}"),
             ("offloaded", f"{tokens(found.tokens_offloaded)} tokens, replaced by {tokens(found.tokens_digests)}"),
-            ("given back", f"{tokens(found.tokens_restored)} tokens by restores"),
+            ("given back", f"{tokens(found.tokens_restored)} tokens by restores, {_share_restored(found)}"),
+            ("read again", _read_again(found)),
             ("own tools", f"{tokens(found.standing_tokens)} tokens standing in sessions over MCP"),
             ("net saved", f"{tokens(found.net_saved_tokens)} tokens"),
         ]
@@ -79,6 +86,21 @@ def _say_status(found: StoreStatus, face: Face) -> None:
     shown, every = len(found.recent), f"; all: {face.command('sessions')}" if len(found.recent) < found.sessions else ""
     say(f"{shown} of {counted(found.sessions, 'session')}{every}")
     say_table((Column("handle"), Column("session"), Column("created"), Column("source")), rows)
+
+
+def _share_restored(found: StoreStatus) -> str:
+    from ..models.text import counted
+
+    of = f"{found.results_restored:,} of {counted(found.results_offloaded, 'result')}"
+    return of if found.restores_per_hundred is None else f"{of} ({found.restores_per_hundred:g} per hundred)"
+
+
+def _read_again(found: StoreStatus) -> str:
+    from ..models.text import counted
+
+    unknown = counted(found.read_again_unknown, "session")
+    rest = f"; not known of {unknown} of an older version" if found.read_again_unknown else ""
+    return f"{found.tokens_read_again:,} tokens of results that had left{rest}"
 
 
 @click.command()
@@ -107,8 +129,7 @@ def _say_sessions(found: Sequence[SessionRow]) -> None:
     from datetime import datetime
 
     from ..models.text import counted
-    from .screen import say, say_table
-    from .tables import age, percent, tokens
+    from .screen import age, percent, say, say_table, tokens
 
     now = datetime.now().astimezone()
     rows = [
@@ -140,7 +161,10 @@ def verify(face: Face, session: str | None) -> int:
 
     report = face.ask(lambda facade: facade.verify(session), make=False)
     if face.as_json:
-        say_json({"ok": report.ok, **msgspec.to_builtins(report, enc_hook=str)})
+        said = msgspec.to_builtins(report, enc_hook=str)
+        for row, one in zip(said["findings"], report.findings, strict=True):
+            row["next"] = face.worded(one.next)
+        say_json({"ok": report.ok, **said})
     else:
         _say_verified(report, face)
     return 0 if report.ok else RecordDamaged.exit_status
@@ -248,3 +272,176 @@ def _say(face: Face, report: ExchangeReport, last: str) -> None:
     for note in report.notes:
         say(f"note: {note}")
     say(last)
+
+
+# `purge` and `repair`: both show first what they would do, and do it with `--yes`.
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.argument("batch", required=False)
+@click.option(
+    "--matching", metavar="TEXT", default="", help="Every item that holds this text; in all sessions or in SESSION."
+)
+@click.option("--regex", metavar="PATTERN", default="", help="The same for a regular expression, written as in Python.")
+@click.option("--older-than", metavar="DAYS", type=float, help="Every whole session that nobody used for so long.")
+@click.option(
+    "--down-to", metavar="SIZE", help="The longest unused sessions, until the store has this size: 500MB, 2GB."
+)
+@click.option("--everywhere", is_flag=True, help="Also where unrelated sessions hold the very same texts.")
+@click.option("--yes", is_flag=True, help="Do it. Without it nothing is changed.")
+@shared_options
+@pass_face
+def purge(
+    face: Face,
+    session: str | None,
+    batch: str | None,
+    matching: str,
+    regex: str,
+    older_than: float | None,
+    down_to: str | None,
+    everywhere: bool,
+    yes: bool,
+) -> None:
+    """Remove originals for good: of SESSION, of one BATCH of it, or every item that matches; and whatever quotes them.
+
+    Shows what would go; --yes does it. Nothing brings it back: restore then answers `purged`.
+    """
+    import msgspec
+
+    from .screen import say_json
+
+    if older_than is not None or down_to is not None:
+        if session or matching or regex or everywhere:
+            raise InvalidArgument(
+                "A retention looks at all sessions, and at nothing but age and size.",
+                next="Give --older-than or --down-to alone.",
+            )
+        _retain(face, older_than, None if down_to is None else _bytes_of(down_to), yes=yes)
+        return
+    if not session and not matching and not regex:
+        raise InvalidArgument(
+            "purge needs a session, or a text to look for.",
+            next=Advice("{} lists them; --matching with a text looks in all of them.", step("sessions")),
+        )
+    report = face.ask(
+        lambda facade: facade.purge(
+            session, batch, matching=matching, regex=regex, everywhere=everywhere, dry_run=not yes
+        ),
+        make=yes,
+    )
+    if face.as_json:
+        say_json(msgspec.to_builtins(report))
+    else:
+        _say_purge(report)
+
+
+def _retain(face: Face, days: float | None, down_to: int | None, *, yes: bool) -> None:
+    import msgspec
+
+    from .screen import say, say_json, size
+
+    report = face.ask(lambda facade: facade.retain(days=days, down_to_bytes=down_to, dry_run=not yes), make=False)
+    if face.as_json:
+        say_json(msgspec.to_builtins(report))
+        return
+    for one in report.sessions:
+        say(_purged(one, dry_run=report.dry_run))
+    for why in report.kept:
+        say(f"stays: {why}")
+    words = "would come down" if report.dry_run else "came down"
+    say(f"the store {words} from {size(report.size_bytes)} to {size(report.size_after)}")
+    if report.dry_run and report.sessions:
+        say("nothing was changed; run it again with --yes to remove this for good")
+
+
+_UNITS = {"b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "tb": 1_000_000_000_000}
+
+
+def _bytes_of(text: str) -> int:
+    parts = re.fullmatch(r"(\d{1,12}(?:\.\d{1,3})?)\s*([a-z]{1,2})", text.strip().lower())
+    if parts is None or parts[2] not in _UNITS:
+        raise InvalidArgument("--down-to takes a number with its unit.", next="Write it as 500MB or 2GB.")
+    return int(float(parts[1]) * _UNITS[parts[2]])
+
+
+def _say_purge(report: PurgeReport) -> None:
+    from ..models.text import counted
+    from .screen import say
+
+    for one in report.sessions:
+        say(_purged(one, dry_run=report.dry_run))
+        if one.items and not one.whole:
+            say(f"  {', '.join(one.items)}")
+    for other in report.elsewhere:
+        say(f"{other.handle}: keeps {counted(other.items, 'item')} with the same text; --everywhere takes them too")
+    for what in report.changed:
+        say(f"changed: {what}")
+    for what in report.left:
+        say(f"{'holds it' if report.dry_run else 'STILL HOLDS IT'}: {what}")
+    for note in report.notes:
+        say(f"note: {note}")
+    if not report.sessions and not report.left:
+        say("nothing to purge" + (": what else holds it was changed" if report.changed else ""))
+    elif report.dry_run:
+        say("nothing was changed; run it again with --yes to remove this for good")
+
+
+def _purged(one: PurgedSession, *, dry_run: bool) -> str:
+    from ..models.text import counted
+    from .screen import size
+
+    what = f"{counted(len(one.items), 'item')} ({size(one.size_bytes)}), {counted(len(one.batches), 'batch')}"
+    whole = "the whole session, " if one.whole else ""
+    return f"{one.handle} ({one.session_id}): {'would remove' if dry_run else 'removed'} {whole}{what}"
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--accept-losses", is_flag=True, help="Give up what nobody can mend: verify no longer misses it.")
+@click.option("--yes", is_flag=True, help="Do it. Without it nothing is changed.")
+@shared_options
+@pass_face
+def repair(face: Face, session: str | None, accept_losses: bool, yes: bool) -> int:
+    """Rebuild what is damaged in SESSION, or in the whole store, from other copies; go on with interrupted purges.
+
+    Shows what can be mended; --yes does it. Deletes nothing: damaged files are kept beside the new ones. Exit status 33
+    where something is beyond repair and was not given up by --accept-losses.
+    """
+    import msgspec
+
+    from .screen import say_json
+
+    report = face.ask(lambda facade: facade.repair(session, dry_run=not yes, accept_losses=accept_losses), make=yes)
+    if face.as_json:
+        rows = [{**msgspec.to_builtins(one), "possible": one.possible} for one in report.repairs]
+        say_json({"ok": report.ok, **msgspec.to_builtins(report), "repairs": rows})
+    else:
+        _say_repair(report)
+    return 0 if report.ok else RecordDamaged.exit_status
+
+
+def _say_repair(report: RepairReport) -> None:
+    from ..models.text import counted
+    from .screen import say
+
+    for one in report.repairs:
+        if one.possible:
+            say(f"{'can be mended' if report.dry_run else 'mended'}: {one.where}: {one.what}, from {one.source}")
+        elif one.restorable:
+            say(
+                f"gone: {one.where}: {one.what}: its digest; restore gives every original back, from {one.source}: "
+                "there is nothing else to repair"
+            )
+        else:
+            say(f"LOST: {one.where}: {one.what}: no whole copy of {', '.join(one.lost)}")
+    if not report.repairs:
+        say("nothing is damaged")
+    elif report.mended:
+        say(f"{counted(report.mended, 'line')} mended; what was damaged is kept beside, in files that end in .damaged")
+    if report.accepted:
+        say(f"{counted(report.accepted, 'file')} taken as it is now: verify notices from here on what goes missing")
+    for what in report.given_up:
+        say(f"{'would be given up' if report.dry_run else 'given up'}: {what}")
+    if report.dry_run and any(one.possible for one in report.repairs):
+        say("nothing was changed; run it again with --yes to mend this")

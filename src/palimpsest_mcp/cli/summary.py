@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .completion import SessionName
-from .face import Face, pass_face, shared_options
-from .tables import Column
+from .face import Face, SessionName, pass_face, shared_options
+from .screen import Column
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..models.events import SessionInfo
-    from ..models.probes import ProbeReport
+    from ..models.reports import ProbeReport
     from ..models.summaries import AnchoredSummary
 
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 @pass_face
 def summary(face: Face, session: str, full: bool) -> None:
     """The anchored summary of SESSION (id or handle): intent, files, decisions, state, blockers, errors, next steps."""
-    from ..memory.summary.markdown import full_command, to_markdown
+    from ..memory.summary.sections import full_command, to_markdown
     from .screen import say, say_json
 
     session_id, found = face.ask(lambda facade: _summary(facade, session, full=full), make=False)

@@ -40,6 +40,11 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
         return events
 
 
+def may_be_part(item: Item) -> bool:
+    """Whether one of our parts may stand where a host shows an item: results, and calls with notes in them."""
+    return item.role == "tool" or item.kind == "tool_call"
+
+
 def part_hash(item: Item) -> str:
     """Hash under which an item's text would be one of our parts."""
     if isinstance(item.content, str):
@@ -150,7 +155,8 @@ class _Walk:
         return state.current.position if state is not None and state.present[1] else None
 
     def _add(self, item: Item, bound: Position | None) -> None:
-        kind = "digest_part" if self._inherited and part_hash(item) in self._inherited else item.kind
+        is_part = self._inherited and item.kind != "tool_call" and part_hash(item) in self._inherited
+        kind = "digest_part" if is_part else item.kind
         self.last = self._place(item.position, bound)
         self.seen.append(msgspec.structs.replace(item, position=self.last, kind=kind, agent=self._agent))
 
@@ -177,7 +183,7 @@ class _Walk:
             self.seen.append(msgspec.structs.replace(fresh, position=position))
 
     def _part_of(self, item: Item, ledger_id: str) -> Applied | None:
-        if not self._parts or item.role != "tool":
+        if not self._parts or not may_be_part(item):
             return None
         text_hash = part_hash(item)
         found = part_owner(self._parts, text_hash, ledger_id)
@@ -186,7 +192,7 @@ class _Walk:
         return Applied(item_id=ledger_id, batch_id=found[0], part_sha256=text_hash)
 
     def _ledger_id(self, item: Item) -> str:
-        if item.role == "tool" and self._parts:
+        if may_be_part(item) and self._parts:
             found = part_owner(self._parts, part_hash(item), item.id, self.matched)
             if found is not None:
                 return found[1]

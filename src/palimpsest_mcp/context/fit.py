@@ -1,4 +1,4 @@
-"""Slots that meet a goal: K shrinks first, then the budgets, and either only as far as the goal needs."""
+"""Slots that meet a goal: more results leave, then the budgets shrink, and either only as far as the goal needs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import msgspec
 
 from ..models.plans import ContextItem, Gate, Policy, Slot, Verdict
 from .budgets import Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
+from .forget import newest_versions, repeated
 from .judge import gates_of, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
 
 PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
-"""Items a batch, where an explicit target gives digests less than the policy's share, and more of small ones up to so
+"""Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
 many tokens: one header for more of them, and what little there is goes to the best of more results. One restore brings
 more back, too."""
 
@@ -24,8 +25,6 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens now."""
     goal: int
     """Tokens to get down to."""
-    explicit_target: bool = False
-    """The goal was given with the call: budgets may not grow, and may shrink."""
     keep_last: int | None = None
     """K as given with the call: then it does not shrink."""
     force: bool = False
@@ -34,7 +33,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     result_overhead: int = 0
     """Tokens that a tool result takes beside its text, its digest too."""
     share_by: Share | None = None
-    """How an explicit target is shared out; None gives every batch the same part of its tokens."""
+    """How the target is shared out among digests; None gives every batch the policy's share of its tokens."""
     strategy: Strategy = STRATEGIES[DEFAULT]
 
 
@@ -42,6 +41,9 @@ class _Known(msgspec.Struct, frozen=True):
     """What is found out once about a context, whatever K and budgets are tried."""
 
     gates: Mapping[str, Gate]
+    repeats: Mapping[str, str]
+    versions: tuple[frozenset[str], ...]
+    """What holds each file in work; the last one is given up first."""
     scores: Mapping[str, float] | None
 
 
@@ -60,27 +62,37 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     """The slots with the largest K, and then the largest budgets, whose prediction meets the goal.
 
-    When none does: everything that may leave, at the floor of K (or the K that was given). K is found with budgets of
-    the policy's share; an explicit target is then shared out by need, where somebody says what that is.
+    When none does: everything that may leave, at the floor of K (or the K that was given), and no file kept whole. The
+    newest versions of files are given up after K, one by one, the file last touched in the end; then shorter arguments
+    of calls leave, down to the size at which a result may. K is found with budgets of the policy's share: more results
+    leave before any digest gets less. What the target leaves is then shared out by need, where somebody says what that
+    is. Whether the target is the policy's or was given makes no difference.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
         share=policy.budget_share,
-        grows=not wish.explicit_target,
         pointers=not policy.prefer_compact_over_drop,
         batch_items=policy.batch_items,
         most_tokens=policy.max_digest_tokens,
     )
     scorer = wish.strategy.scorer
-    known = _Known(gates_of(items, policy), None if scorer is None else scores(items, policy, scorer))
+    known = _Known(
+        gates=gates_of(items, policy),
+        repeats=repeated(items, policy),
+        versions=newest_versions(items, policy),
+        scores=None if scorer is None else scores(items, policy, scorer),
+    )
     best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing, known)
     if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
         best = _shrink_k(items, policy, wish, wanted, sizing, known)
-    if not wish.explicit_target or sizing.pointers or not best.slots:
+    while best.predicted > wish.goal and known.versions:
+        known = msgspec.structs.replace(known, versions=known.versions[:-1])
+        best = msgspec.structs.replace(_at(items, policy, wish, best.keep_last, sizing, known), notes=best.notes)
+    if best.predicted > wish.goal and policy.min_argument_tokens > policy.min_item_tokens:
+        best = _shorter_arguments(items, policy, wish, best, sizing, known)
+    if wish.share_by is None or sizing.pointers or not best.slots:
         return best
-    if wish.share_by is not None:
-        return _spread(items, policy, wish, wish.share_by, best, sizing, known)
-    return best if best.predicted <= wish.goal else _shrink_share(items, policy, wish, best, sizing, known)
+    return _spread(items, policy, wish, wish.share_by, best, sizing, known)
 
 
 def _at(
@@ -93,7 +105,15 @@ def _at(
 ) -> Fit:
     # The last messages give way only to a K that the caller named, not to one that was found here.
     loose = wish.force and wish.keep_last is not None
-    verdicts = judge(items, policy, keep_last=newest, force=loose, known_gates=known.gates)
+    verdicts = judge(
+        items,
+        policy,
+        keep_last=newest,
+        force=loose,
+        known_gates=known.gates,
+        repeats=known.repeats,
+        versions=frozenset[str]().union(*known.versions),
+    )
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
     excess = None if wish.strategy.takes_all else wish.used - wish.goal
     slots = batches(units, excess=excess, sizing=sizing)
@@ -122,6 +142,19 @@ def _shrink_k(
     return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
 
 
+def _shorter_arguments(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
+) -> Fit:
+    """The same with arguments that are as small as the smallest result that may leave; as it was where none is."""
+    least = policy.min_item_tokens
+    softer = msgspec.structs.replace(policy, min_argument_tokens=least)
+    found = _at(items, softer, wish, best.keep_last, sizing, known)
+    if found.predicted >= best.predicted:
+        return best
+    said = f"arguments of calls from {least} tokens on left, not from {policy.min_argument_tokens}, toward the target"
+    return msgspec.structs.replace(found, notes=(*best.notes, said))
+
+
 def _spread(
     items: Sequence[ContextItem],
     policy: Policy,
@@ -141,7 +174,7 @@ def _spread(
     every = batches(units, excess=None, sizing=sizing)
     leaving = sum(slot.tokens for slot in every if not (slot.pointer or slot.copies))
     room = room_of(every, excess=excess)
-    if room < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
+    if leaving and room < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
         pressed = max(policy.min_budget_share, room / leaving)
         sizing = msgspec.structs.replace(sizing, share=pressed, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
         every = batches(units, excess=None, sizing=sizing)
@@ -168,17 +201,3 @@ def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share:
         else:
             low = middle
     return found
-
-
-def _shrink_share(
-    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
-) -> Fit:
-    leaving = sum(slot.tokens for slot in best.slots)
-    if not leaving:
-        return best
-    # One token a slot goes to rounding up.
-    room = wish.goal - (wish.used - leaving) - len(best.slots) - sum(slot.overhead_tokens for slot in best.slots)
-    share = max(policy.min_budget_share, min(sizing.share, room / leaving))
-    tighter = _at(items, policy, wish, best.keep_last, msgspec.structs.replace(sizing, share=share), known)
-    note = f"budgets were lowered from {sizing.share:.0%} to {share:.1%} of their batches"
-    return msgspec.structs.replace(tighter, notes=(*best.notes, note))

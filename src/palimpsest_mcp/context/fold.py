@@ -15,6 +15,7 @@ from ..models.events import (
     Fetched,
     Gone,
     HostCompacted,
+    LossAccepted,
     LossTold,
     Pinned,
     PolicySet,
@@ -30,7 +31,8 @@ from ..models.events import (
     UsageSeen,
 )
 from ..models.items import Content, Item, content_text
-from ..models.probes import ProbeReport
+from ..models.reports import ProbeReport
+from .tally import Share, Tally, TallySums, share_of
 from .tombstones import is_gone, item_without
 
 # Texts that hosts put in the place of a result they cleared or cut: never a fuller version of it (L4).
@@ -67,6 +69,7 @@ def is_placeholder(content: Content | None) -> bool:
     return text.startswith(_LOWERED) or (text.startswith(begins) and follows in text[:within])
 
 
+Position: TypeAlias = tuple[int, int]
 Stamp: TypeAlias = tuple[int, str, int]
 """(clock, writer, n): a total order in which a later import stands after all that it had read."""
 
@@ -111,6 +114,8 @@ class Batch(msgspec.Struct):
     state: str = "replaced"
     """`replaced`, `superseded`, `reinstated` or `purged`."""
     purged_items: tuple[str, ...] = ()
+    last_row: int = -1
+    """Newest message that the context held when it left; -1: not written down."""
 
 
 class ItemState(msgspec.Struct):
@@ -156,12 +161,94 @@ class Rows(msgspec.Struct):
         return None if None in rows else [row[1] for row in rows if row is not None]
 
 
+MANY = 256
+"""So many events at a time are summed when they are all in: summing one by one replays the decisions for each."""
+
+
+class ReadEvents:
+    """Which events were taken in. Writers number theirs one after the other: mostly one number a writer says all."""
+
+    def __init__(self, up_to: Mapping[str, int] = {}) -> None:
+        self._up_to = dict(up_to)
+        self._beyond: set[tuple[str, int]] = set()
+        """Those before which one is missing."""
+
+    def take(self, writer: str, n: int) -> bool:
+        """Note one; False where it was there."""
+        last = self._up_to.get(writer, 0)
+        if 0 < n <= last or (writer, n) in self._beyond:
+            return False
+        if n != last + 1:
+            self._beyond.add((writer, n))
+            return True
+        while (writer, n + 1) in self._beyond:
+            n += 1
+            self._beyond.discard((writer, n))
+        self._up_to[writer] = n
+        return True
+
+    def numbers(self) -> dict[str, int] | None:
+        """Writer -> how many of its events, from the first on; None where one is missing."""
+        return None if self._beyond else dict(self._up_to)
+
+
+class FoldSums(msgspec.Struct, frozen=True, kw_only=True):
+    """What a fold answers without looking at its items."""
+
+    read: dict[str, int]
+    """Writer -> how many of its events were taken in, from the first on."""
+    rev: int
+    tallies: dict[str, TallySums]
+    """By agent."""
+    usage: dict[str, UsageFields]
+    purged: tuple[str, ...] = ()
+    has_envelopes: bool = False
+    last_pass_rev: int = 0
+
+    def comparable(self) -> FoldSums:
+        """The same without what a fold sums only since somebody asked."""
+        tallies = {agent: msgspec.structs.replace(one, since=None) for agent, one in self.tallies.items()}
+        tallies = {agent: one for agent, one in tallies.items() if one != Tally().sums()}
+        return msgspec.structs.replace(self, tallies=tallies)
+
+
+def items_of(event: Event) -> Iterable[str]:
+    """Items of which an event says where they are, or what stands for them."""
+    if isinstance(event, Seen):
+        return [event.item.id]
+    if isinstance(event, Applied):
+        return [event.item_id]
+    if isinstance(event, Gone | Fetched):
+        return event.item_ids
+    if isinstance(event, Replaced):
+        return [item.id for batch in event.batches for item in batch.items]
+    if isinstance(event, Reinstated):
+        return [*event.item_ids, *(item.id for batch in event.stands for item in batch.items)]
+    return ()
+
+
+def replacement_of(item_id: str, events: Iterable[Event]) -> Replacement | None:
+    """What stands for one item, by all events that name it; revisions that occur once."""
+    decisions = [event for event in events if isinstance(event, Replaced | Reinstated)]
+    found: Replacement | None = None
+    for decision in sorted(decisions, key=lambda one: one.rev):
+        if isinstance(decision, Reinstated) and item_id in decision.item_ids:
+            found = None
+        batches = decision.batches if isinstance(decision, Replaced) else decision.stands
+        for batch in batches:
+            for item in batch.items:
+                if item.id == item_id:
+                    found = Replacement(batch, item, decision.rev)
+    return found
+
+
 class Fold:
     """Accumulates events of one session; adding one twice changes nothing."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._ids: set[tuple[str, int]] = set()
+        self._read = ReadEvents()
         self._by_rev: dict[int, Decision] = {}
+        self._rev = 0
         self.conflicts: dict[int, list[Decision]] = {}
         """Revision -> decisions that lost it to a lower (writer, n)."""
         self.states: dict[str, ItemState] = {}
@@ -174,6 +261,8 @@ class Fold:
         self.host_compacted: HostCompacted | None = None
         """The newest compaction of the host's own."""
         self._loss_told: LossTold | None = None
+        self.accepted: set[str] = set()
+        """Batches of which the user goes on without what is lost."""
         self.restored: list[tuple[str, tuple[str, ...], int]] = []
         """What was handed out: batch, items, tokens."""
         self.unshrinkable: dict[str, set[str]] = {}
@@ -183,24 +272,138 @@ class Fold:
         self.generation = 0
         """Grows with every event that changes the view; usage does not."""
         self._decided: Decided | None = None
+        self._tallies: dict[str, Tally] | None = {}
+        """By agent; None where all items have to be counted anew."""
+        self._calls: dict[str, tuple[Position, str]] = {}
+        """Unit -> position and id of its newest call, where that is not the unit's own id."""
         self.add(events)
 
     def add(self, events: Iterable[Event]) -> None:
         """Take in events, in any order, known ones among them."""
+        events = tuple(events)
+        if len(events) > MANY:
+            self._tallies = None
         for event in events:
-            identity = (event.w, event.n)
-            if identity in self._ids:
+            if not self._read.take(event.w, event.n):
                 continue
-            self._ids.add(identity)
             if isinstance(event, Decision):
                 self._decide(event)
             else:
                 self._observe(event)
 
+    def observe(self, events: Iterable[Event]) -> None:
+        """Take in observations only, and sum nothing: for a look at single items."""
+        self._tallies = None
+        for event in events:
+            if not isinstance(event, Decision):
+                self._observe(event)
+
     @property
     def rev(self) -> int:
         """Highest revision decided; 0 for none."""
-        return max(self._by_rev, default=0)
+        return self._rev
+
+    def tally(self, agent: str = "") -> Tally:
+        """The sums over an agent's items."""
+        if self._tallies is None:
+            tallies: dict[str, Tally] = {}
+            for state in self.states.values():
+                if (share := self._share(state)) is not None:
+                    tallies.setdefault(share.agent, Tally()).add(share)
+            self._tallies = tallies
+        return self._tallies.setdefault(agent, Tally())
+
+    def sums(self) -> FoldSums | None:
+        """What is written down of it; None where only every event can tell: some are missing, or two decisions have one
+        revision."""
+        read = self._read.numbers()
+        if read is None or self.conflicts:
+            return None
+        self.tally()
+        return FoldSums(
+            read=read,
+            rev=self.rev,
+            tallies={agent: tally.sums() for agent, tally in (self._tallies or {}).items()},
+            usage=self.usage,
+            purged=tuple(sorted(self.purged)),
+            has_envelopes=self.has_envelopes,
+            last_pass_rev=self.last_pass_rev,
+        )
+
+    def state(self, item_id: str) -> ItemState | None:
+        """What was observed of one item; asks for that one only, where `states` has all."""
+        return self.states.get(item_id)
+
+    @property
+    def held(self) -> int:
+        """How many items are held in memory."""
+        return len(self.states)
+
+    @property
+    def policy(self) -> dict[str, Any] | None:
+        """The session's own, as it was set last."""
+        return self.decided.policy
+
+    @property
+    def last_pass_rev(self) -> int:
+        """Revision of the last pass; 0 for none."""
+        return self.decided.last_pass_rev
+
+    @property
+    def has_envelopes(self) -> bool:
+        """Whether a host's list was read whole."""
+        return bool(self.envelopes)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether any agent has had an original query."""
+        self.tally()
+        return any(one.queries for one in (self._tallies or {}).values())
+
+    def call_of(self, unit: str) -> Item | None:
+        """The call of a unit, in the bytes that count; None where it was not seen, or is no longer in the context."""
+        state = self.state(self._call_id(unit))
+        if state is None or not state.versions or not state.present[1]:
+            return None
+        item = state.current
+        return item if item.kind == "tool_call" and item.unit == unit else None
+
+    def _call_id(self, unit: str) -> str:
+        return self._calls[unit][1] if unit in self._calls else unit
+
+    def _replacement(self, item_id: str) -> Replacement | None:
+        return self.decided.replacements.get(item_id)
+
+    def _share(self, state: ItemState) -> Share | None:
+        if not state.versions:
+            return None
+        item = state.current
+        by = self._replacement(item.id)
+        part = by.item if by is not None and by.item.sha256 == item.sha256 else None
+        applied = part is not None and state.applied is not None and state.applied.part_sha256 == part.part_sha256
+        tokens = None if part is None else part.part_tokens
+        return share_of(item, present=state.present[1], part_tokens=tokens, applied=applied)
+
+    def _shares(self, item_ids: Iterable[str]) -> dict[str, Share | None]:
+        """Of what is about to change; nothing where all is counted anew later."""
+        if self._tallies is None:
+            return {}
+        states = ((item_id, self.state(item_id)) for item_id in item_ids)
+        return {item_id: None if state is None else self._share(state) for item_id, state in states}
+
+    def _retally(self, before: Mapping[str, Share | None]) -> None:
+        """Bring the sums to what these items are now."""
+        for item_id, old in before.items():
+            state = self.state(item_id)
+            new = None if state is None else self._share(state)
+            if self._tallies is None or old == new:
+                continue
+            if new is None:
+                self._tallies = None
+            elif old is None:
+                self._tallies.setdefault(new.agent, Tally()).add(new)
+            elif not self._tallies.setdefault(old.agent, Tally()).change(old, new):
+                self._tallies = None
 
     @property
     def untold_loss(self) -> HostCompacted | None:
@@ -210,14 +413,25 @@ class Fold:
 
     def _decide(self, event: Decision) -> None:
         self.generation += 1
-        self._decided = None
+        # A purge may change which version counts; decisions that were made later may look different after this one.
+        newest = event.rev > self._rev
+        before = self._shares(items_of(event)) if newest and not isinstance(event, PurgedEvent) else None
         if isinstance(event, PurgedEvent):
             self._purge(event)
+        if newest and self._decided is not None:
+            self._decided.apply(event)
+        else:
+            self._decided = None
         other = self._by_rev.setdefault(event.rev, event)
         if other is not event:
             first, second = sorted((other, event), key=lambda e: (e.w, e.n))
             self._by_rev[event.rev] = first
             self.conflicts.setdefault(event.rev, []).append(second)
+        self._rev = max(self._rev, event.rev)
+        if before is None:
+            self._tallies = None
+        else:
+            self._retally(before)
 
     def _purge(self, event: PurgedEvent) -> None:
         self.purged.update(event.keys)
@@ -239,27 +453,42 @@ class Fold:
         if isinstance(event, LossTold):
             self._loss_told = _newest(self._loss_told, event)
             return
+        if isinstance(event, LossAccepted):
+            self.accepted.update(event.batch_ids)
+            return
         self.generation += 1
         if isinstance(event, Seen):
             if is_gone(event.item, self.purged):
                 event = msgspec.structs.replace(event, item=item_without(event.item))
-            state = self.states.setdefault(event.item.id, ItemState())
-            known = state.versions.get(event.item.sha256)
-            if known is None or stamp(known) < stamp(event):
-                state.versions[event.item.sha256] = event
-            state.present = max(state.present, (stamp(event), True, ""))
+            self._see(event)
         elif isinstance(event, Gone):
+            before = self._shares(event.item_ids)
             for item_id in event.item_ids:
                 state = self.states.setdefault(item_id, ItemState())
                 state.present = max(state.present, (stamp(event), False, event.why))
+            self._retally(before)
         elif isinstance(event, Applied):
+            before = self._shares([event.item_id])
             state = self.states.setdefault(event.item_id, ItemState())
             state.applied = _newest(state.applied, event)
             state.present = max(state.present, (stamp(event), True, ""))
+            self._retally(before)
         elif isinstance(event, Fetched):
             self._fetch(event)
         elif isinstance(event, Unshrinkable):
             self.unshrinkable.setdefault(event.digester, set()).update(event.item_ids)
+
+    def _see(self, event: Seen) -> None:
+        item = event.item
+        before = self._shares([item.id])
+        state = self.states.setdefault(item.id, ItemState())
+        known = state.versions.get(item.sha256)
+        if known is None or stamp(known) < stamp(event):
+            state.versions[item.sha256] = event
+        state.present = max(state.present, (stamp(event), True, ""))
+        self._retally(before)
+        if item.kind == "tool_call" and item.unit != item.id:
+            self._calls[item.unit] = max((item.position, item.id), self._calls.get(item.unit, ((-1, -1), "")))
 
     def _fetch(self, event: Fetched) -> None:
         self.restored.append((event.batch_id, event.item_ids, event.tokens))
@@ -281,6 +510,8 @@ class Fold:
         fields = self.usage.setdefault(event.agent, UsageFields())
         if event.used_tokens is not None:
             fields.used = _newest(fields.used, event)
+            if fields.used is event and self._tallies is not None and event.row >= 0:
+                self.tally(event.agent).since(event.row)  # what comes behind it is asked for with every measurement
         if event.window_tokens is not None:
             fields.window = _newest(fields.window, event)
         if event.model:
@@ -322,9 +553,10 @@ class Decided:
         self.reinstated_at: dict[str, int] = {}
         """Item id -> assistant messages in the context when it came back."""
         for decision in decisions:
-            self._apply(decision)
+            self.apply(decision)
 
-    def _apply(self, decision: Decision) -> None:
+    def apply(self, decision: Decision) -> None:
+        """One more, of a higher revision than all before it."""
         if isinstance(decision, Replaced):
             self._replace(decision)
         elif isinstance(decision, Reinstated):
@@ -358,7 +590,9 @@ class Decided:
             self.last_probes = decision.probes
         for info in decision.batches:
             if info.mode != "copy":
-                self.batches[info.batch_id] = Batch(info, decision.rev, decision.ts, decision.agent, decision.reason)
+                self.batches[info.batch_id] = Batch(
+                    info, decision.rev, decision.ts, decision.agent, decision.reason, last_row=decision.last_row
+                )
                 self.last_number = max(self.last_number, batch_number(info.batch_id))
             for item in info.items:
                 self.replacements[item.id] = Replacement(info, item, decision.rev)
@@ -375,6 +609,9 @@ class Decided:
             ids = {item.id for item in batch.info.items}
             if batch.state == "replaced" and ids and not ids & self.replacements.keys():
                 batch.state = "reinstated"
+        for info in decision.stands:
+            self.batches[info.batch_id].state = "replaced"
+            self.replacements.update({item.id: Replacement(info, item, decision.rev) for item in info.items})
 
 
 def batch_number(batch_id: str) -> int:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import msgspec
 
@@ -24,7 +24,53 @@ from ..text.specifics.cues import (
     outcome_of,
     sentences,
 )
-from .kinds import is_result, kind_under
+from .arguments import is_list
+
+# Which kind an item is under a policy, and which kinds may leave at all.
+
+_TALK = "message original_query clarify_verification system_prompt tool_call thinking"
+_MEDIA = "image document host_block digest_part"
+CONVERSATION = frozenset((*_TALK.split(), *_MEDIA.split()))
+"""What carries the conversation itself, and stays so that calls stay paired and turns readable; and digests that came
+with a parent session: none is digested again (L16)."""
+
+LEAVING = frozenset({"tool_result", "evidence", "restored_copy"})
+"""What a pass may take. Another kind may leave only where it is the result of a call."""
+
+
+def kind_under(item: Item, policy: Policy) -> str:
+    """The item's kind: its own where it says one, else by its tool (`kind_by_tool`)."""
+    if item.kind == "tool_result" and item.tool_name:
+        return policy.kind_by_tool.get(item.tool_name, item.kind)
+    return item.kind
+
+
+def never_leaves(kind: str, policy: Policy) -> bool:
+    """Whether the policy protects the kind.
+
+    The two `keep_all_…` flags count by themselves. Rubrics come inside the result of the clarifying tool, so keeping
+    them keeps that result too.
+    """
+    if kind in policy.never_compact:
+        return True
+    if policy.keep_all_citations_index and kind == "citation_index":
+        return True
+    return policy.keep_all_rubrics and kind in ("rubrics", "clarify_result")
+
+
+def may_leave(item: Item, kind: str) -> bool:
+    """Whether items of this kind can be replaced, before any rule that protects this one."""
+    return kind in LEAVING or _answers_a_call(item)
+
+
+def is_result(item: Item) -> bool:
+    """Whether the item is a result of a call, whatever kind a policy makes of it."""
+    return item.kind in LEAVING or _answers_a_call(item)
+
+
+def _answers_a_call(item: Item) -> bool:
+    return item.kind not in CONVERSATION and (item.role == "tool" or bool(item.unit))
+
 
 # What a session is about just now, as far as its calls and words show it: what the gates and the scorer look at.
 
@@ -218,12 +264,6 @@ def _changed_since(scene: Scene) -> Iterator[tuple[str, str]]:
                 yield one.item.id, f"{path} was changed since: {since}"
 
 
-def _reads(scene: Scene) -> dict[str, list[Result]]:
-    groups = scene.by("target").items()
-    found = {path: [one for one in group if one.verb == "read" and not one.item.is_error] for path, group in groups}
-    return {path: reads for path, reads in found.items() if reads}
-
-
 def _resolved(scene: Scene) -> Iterator[tuple[str, str]]:
     """An error that a later run of the same call, or of the same command, no longer has."""
     for group in (*scene.by("asked").values(), *scene.by("command").values()):
@@ -247,13 +287,8 @@ def cures(later: Result, failed: Result) -> bool:
 
 def _repeated(scene: Scene) -> Iterator[tuple[str, str]]:
     """Exact repeats of any result, and near repeats of the same call: the newest stays."""
-    by_hash: dict[str, list[Result]] = {}
-    for one in scene.results:
-        if one.item.sha256 and one.item.size_bytes >= SAYS_BYTES:
-            by_hash.setdefault(one.item.sha256, []).append(one)
-    for same in by_hash.values():
-        for one in same[:-1]:
-            yield one.item.id, f"the same bytes stand in {same[-1].item.id}"
+    for one, newest in _same_bytes(scene):
+        yield one.item.id, f"the same bytes stand in {newest.item.id}"
     for group in scene.by("asked").values():
         for earlier, later in pairwise(group):
             if not earlier.outcome.failed and covers(later, earlier):
@@ -342,4 +377,138 @@ def _decisions(scene: Scene) -> Mapping[str, list[tuple[str, int]]]:
                 )
                 if len(name) > 2:
                     found.setdefault(name.lower(), []).append((message.id, message.position[0]))
+    return found
+
+
+# Which result or call of a session holds the newest version of a file, and which say only what a later one says.
+
+_FROM = "offset limit start end start_line end_line startLine endLine line_start line_end"
+_PARTS = "view_range lines range ranges pages head tail"
+_RANGE = frozenset((*_FROM.split(), *_PARTS.split()))
+"""Arguments with which a read shows a part of its file."""
+
+
+def repeated(items: Sequence[ContextItem], policy: Policy) -> dict[str, str]:
+    """Item id -> which later call says it again, in words for a pointer.
+
+    A read whose lines a later read of the same file shows; a read of a file that was changed since, where a later call
+    has all of it; a list of what is to be done in whose place a newer one came, the call with it and its result; and
+    any result whose very bytes a later one has.
+    """
+    scene = Scene(items, policy)
+    found: dict[str, str] = {}
+    rules = (_shown_again(scene), _newer_elsewhere(scene, _writes(items)), _newer_list(items, scene), _equal(scene))
+    for item_id, words in chain.from_iterable(rules):
+        found.setdefault(item_id, words)
+    return found
+
+
+def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
+    for reads in _reads(scene).values():
+        for place, earlier in enumerate(reads):
+            later = next((one for one in reversed(reads[place + 1 :]) if covers(one, earlier)), None)
+            if later is not None:
+                yield earlier.item.id, f"read again by call {_call(later)}"
+
+
+def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, str]]:
+    for path, reads in _reads(scene).items():
+        changes = scene.changes.get(path, [])
+        done = {call for _, call in changes}
+        whole = [(one.row, _call(one)) for one in reads if not _RANGE & (one.item.args or {}).keys()]
+        whole += [(one.position[0], one.call_id) for one in writes.get(path, []) if one.call_id in done]
+        for one in reads:
+            same = [(other.row, _call(other)) for other in reads if other.asked == one.asked]
+            row, call = max((*whole, *same), default=(-1, ""))
+            if row > one.row and any(row > one.row for row, _ in changes):
+                yield one.item.id, f"changed since; the newer version: call {call}"
+
+
+def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[str, str]]:
+    failed = {one.item.unit for one in scene.results if one.item.is_error}
+    units: dict[str, list[Item]] = {}
+    for entry in items:
+        item = entry.item
+        if (
+            item.kind == "tool_call"
+            and item.unit
+            and item.unit not in failed
+            and entry.state != "gone"
+            and is_list(item)
+        ):
+            units.setdefault(item.tool_name, []).append(item)
+    older = {one.unit: calls[-1].call_id or calls[-1].id for calls in units.values() for one in calls[:-1]}
+    for entry in items:
+        if entry.item.unit in older and entry.state != "gone":
+            yield entry.item.id, f"a newer list stands in call {older[entry.item.unit]}"
+
+
+def _equal(scene: Scene) -> Iterator[tuple[str, str]]:
+    for one, newest in _same_bytes(scene):
+        yield one.item.id, f"the same as the result of call {_call(newest)}"
+
+
+def _same_bytes(scene: Scene) -> Iterator[tuple[Result, Result]]:
+    """Results whose bytes a later one has too, each with the newest of these."""
+    by_hash: dict[str, list[Result]] = {}
+    for one in scene.results:
+        if one.item.sha256 and one.item.size_bytes >= SAYS_BYTES:
+            by_hash.setdefault(one.item.sha256, []).append(one)
+    for same in by_hash.values():
+        yield from ((one, same[-1]) for one in same[:-1])
+
+
+def _reads(scene: Scene) -> Mapping[str, list[Result]]:
+    """Path -> the results that show it, oldest first."""
+    found: dict[str, list[Result]] = {}
+    for one in scene.results:
+        if one.verb == "read" and one.target and not one.item.is_error:
+            found.setdefault(one.target, []).append(one)
+    return found
+
+
+def _call(one: Result) -> str:
+    return one.item.call_id or one.item.id
+
+
+def newest_versions(items: Sequence[ContextItem], policy: Policy) -> tuple[frozenset[str], ...]:
+    """What holds the files in work, each file's items together: the file last touched comes first, at most
+    `keep_files`.
+
+    A file's newest version is its newest read, or the call that wrote it whole, with the edits after that.
+    """
+    if policy.keep_files <= 0:
+        return ()
+    scene = Scene(items, policy)
+    touched: dict[str, int] = {path: rows[-1][0] for path, rows in scene.changes.items()}
+    reads = _reads(scene)
+    for path, results in reads.items():
+        touched[path] = max(touched.get(path, -1), results[-1].row)
+    recent = sorted((path for path, row in touched.items() if scene.age(row) <= WORK_MESSAGES), key=touched.__getitem__)
+    writes, edits = _writes(items), _writes(items, "edit")
+    return tuple(
+        frozenset(_holders(reads.get(path, []), writes.get(path, []), edits.get(path, [])))
+        for path in recent[::-1][: policy.keep_files]
+    )
+
+
+def _holders(reads: Sequence[Result], writes: Sequence[Item], edits: Sequence[Item]) -> Iterator[str]:
+    read, written = reads[-1] if reads else None, writes[-1] if writes else None
+    since = -1
+    if read is not None and (written is None or written.position[0] < read.row):
+        since = read.row
+        yield read.item.id
+    elif written is not None:
+        since = written.position[0]
+        yield written.id
+    yield from (one.id for one in edits if one.position[0] > since)
+
+
+def _writes(items: Sequence[ContextItem], verb: str = "write") -> dict[str, list[Item]]:
+    """Path -> the calls that write it whole, or edit it, oldest first."""
+    found: dict[str, list[Item]] = {}
+    for entry in items:
+        item = entry.item
+        if item.kind == "tool_call" and item.action is not None and item.action.verb == verb and entry.state != "gone":
+            found.setdefault(item.action.target.strip().removeprefix("./"), []).append(item)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -11,8 +11,9 @@ import msgspec
 from ..errors import InvalidArgument
 from ..models.items import Item
 from ..models.plans import ContextItem, Gate, Policy, Verdict
+from .arguments import is_list, long_strings
+from .forget import CONVERSATION, is_result, kind_under, may_leave, never_leaves, newest_versions, repeated
 from .gates import gates
-from .kinds import CONVERSATION, is_result, kind_under, may_leave, never_leaves
 
 Grade: TypeAlias = Literal["protected", "keep", "free"]
 
@@ -37,9 +38,16 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     rank: Mapping[str, int]
     """Item id -> place among the tool results (or the evidence), 1 is the newest."""
     last_rows: frozenset[int]
+    answered: Mapping[str, int] = {}
+    """Unit -> place of its newest result: the arguments of its call are as old as that. Of a call that never got one,
+    the place that it would have."""
     gates: Mapping[str, Gate] = {}
+    repeats: Collection[str] = ()
+    """Ids of items that a later call says again."""
+    versions: Collection[str] = ()
+    """Ids of what holds the newest version of a file in work."""
     loose: bool = False
-    """Nothing is held word for word: a `keep_last` that was given and forced wins over that gate."""
+    """Nothing is held word for word, and no file whole: a `keep_last` that was given and forced wins over that."""
 
 
 def judge(
@@ -49,6 +57,8 @@ def judge(
     keep_last: int | None = None,
     force: bool = False,
     known_gates: Mapping[str, Gate] | None = None,
+    repeats: Collection[str] | None = None,
+    versions: Collection[str] | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge every item of one agent's context; one verdict an item, in the order given.
 
@@ -56,7 +66,8 @@ def judge(
     request; pinned; restored a short while ago; the newest tool results (and pieces of evidence) of the policy's floor,
     whatever K; its last messages; units with an open call; what is replaced already; what carries the conversation;
     what has no text to restore; what was found unshrinkable; the gates, where the policy has them (`verbatim` stays;
-    what may be forgotten is `forget`); newest K (`keep`); small. The rest is `free`.
+    what may be forgotten is `forget`); newest K (`keep`), save for what a later call says again (`repeated`); small;
+    the newest version of a file in work (`keep`). The rest is `free`.
 
     Units are whole: when a rule that `holds_unit` fits one item of a unit, its other items that could leave get the
     same verdict and reason, the strictest one where several hold. A small item binds only itself: otherwise one short
@@ -66,6 +77,8 @@ def judge(
         keep_last: K for this call, instead of the policy's; -1 keeps all, below the floor counts as it.
         force: with `keep_last`, neither the policy's last messages nor the verbatim gate protect any more.
         known_gates: what `gates` says of these items, where it was asked before; None asks it.
+        repeats: ids of items that a later call says again; None asks `repeated`.
+        versions: ids of what is to be kept as a file's newest version; None asks `newest_versions`.
 
     Raises:
         InvalidArgument: `keep_last` is below -1.
@@ -74,6 +87,9 @@ def judge(
     loose = force and keep_last is not None
     found = gates_of(items, policy) if known_gates is None else known_gates
     marks = survey(items, policy, rows=0 if loose else policy.keep_last_messages, gates=found, loose=loose)
+    again = repeated(items, policy) if repeats is None else repeats
+    held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
+    marks = msgspec.structs.replace(marks, repeats=again, versions=held)
     single = [_first_rule(entry, marks, policy, newest) for entry in items]
     return _whole_units(items, single, found)
 
@@ -113,15 +129,34 @@ def survey(
     """
     present = [entry.item for entry in items if entry.state != "gone"]
     kinds = {item.id: kind_under(item, policy) for item in present}
+    ranks = _ranks(present)
+    answered: dict[str, int] = {}
+    for item in present:
+        if item.unit and item.id in ranks:
+            answered[item.unit] = min(answered.get(item.unit, ranks[item.id]), ranks[item.id])
+    answered |= _stopped_calls(present, answered)
     messages = sorted({item.position[0] for item in present if item.role != "system"}, reverse=True)
     return Marks(
         kinds=kinds,
         named=_named(present, kinds),
-        rank=_ranks(present),
+        rank=ranks,
+        answered=answered,
         last_rows=frozenset(messages[:rows]),
         gates=gates or {},
         loose=loose,
     )
+
+
+def _stopped_calls(present: Sequence[Item], answered: Mapping[str, int]) -> dict[str, int]:
+    """Calls that never got a result, since somebody stopped them: as old as a result behind them would be. Those that
+    are still open are held by another rule."""
+    found: dict[str, int] = {}
+    behind = 0
+    for item in reversed(present):
+        behind += is_result(item)
+        if item.kind == "tool_call" and item.unit and item.unit not in answered:
+            found[item.unit] = behind + 1
+    return found
 
 
 def _ranks(present: Sequence[Item]) -> dict[str, int]:
@@ -165,7 +200,9 @@ def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | 
     item = entry.item
     if entry.state == "gone":
         return Ruling("protected", "gone")
-    kind, rank = marks.kinds[item.id], marks.rank.get(item.id, 0)
+    kind = marks.kinds[item.id]
+    gives_way = _gives_way(entry, kind, marks, policy)
+    rank = marks.answered[item.unit] if gives_way else marks.rank.get(item.id, 0)
     sort = "evidence" if item.kind == "evidence" else "tool_results"
     if (reason := _never(entry, kind, marks, policy)) is not None:
         return Ruling("protected", reason, holds_unit=True)
@@ -175,17 +212,20 @@ def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | 
         return Ruling("protected", "last_messages", holds_unit=True)
     if entry.call_open:
         return Ruling("protected", "call_open", holds_unit=True)
-    if (reason := _stays(entry, kind)) is not None:
+    if (reason := _stays(entry, kind, gives_way=gives_way)) is not None:
         return Ruling("protected", reason)
     gate = marks.gates.get(item.id)
     if gate is not None and gate.name == "verbatim" and not marks.loose:
         return Ruling("protected", "verbatim", holds_unit=True)
-    forgotten = gate is not None and gate.name == "forget"
+    again = item.id in marks.repeats
+    forgotten = again or (gate is not None and gate.name == "forget")
     if rank and (newest is None or rank <= newest) and not forgotten:
         return Ruling("keep", f"newest_k_{sort}", holds_unit=True)
     if entry.tokens < policy.min_item_tokens:
         return Ruling("protected", "small")
-    return Ruling("free", "forget" if forgotten else "older")
+    if item.id in marks.versions and not (again or marks.loose):
+        return Ruling("keep", "newest_version")
+    return Ruling("free", "repeated" if again else "forget" if forgotten else "older")
 
 
 def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str | None:
@@ -203,11 +243,22 @@ def _never(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> str |
     return None
 
 
-def _stays(entry: ContextItem, kind: str) -> str | None:
+def _gives_way(entry: ContextItem, kind: str, marks: Marks, policy: Policy) -> bool:
+    """Whether it is a call whose long arguments may leave, answered or given up; the call itself stays. Of lists of
+    what is to be done, only those in whose place a newer one came."""
+    item = entry.item
+    if kind != "tool_call" or entry.state != "live" or item.unit not in marks.answered:
+        return False
+    superseded = item.id in marks.repeats
+    least = policy.min_item_tokens if superseded else policy.min_argument_tokens
+    return entry.tokens >= least and (superseded or not is_list(item)) and bool(long_strings(item))
+
+
+def _stays(entry: ContextItem, kind: str, *, gives_way: bool) -> str | None:
     """What cannot be replaced, or has been. A digest is never digested again at its own level."""
     if entry.state == "replaced":
         return "already_replaced"
-    if not may_leave(entry.item, kind):
+    if not gives_way and not may_leave(entry.item, kind):
         return kind if kind in CONVERSATION else "kind_stays"
     if entry.item.content is None:
         return "not_restorable"

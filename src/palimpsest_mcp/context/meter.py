@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from ..models.items import Item, content_text
-from ..models.plans import ContextItem, Policy, Zone
-from ..models.reports import DEFAULT_PRICES, CacheCost, Measured, Prices, Usage
-from ..models.text import counted
+from ..models.plans import HARD_FLOOR_TOOL_RESULTS, ContextItem, Policy, Verdict, Zone
+from ..models.reports import DEFAULT_PRICES, OUTSIDE, CacheCost, Measured, Part, Prices, Usage
+from ..models.text import counted, verb
 from ..text.specifics.cues import outcome_of
 
 # In which zone of a policy a ratio lies, and what to do there.
@@ -288,3 +288,183 @@ def cache_cost(
         break_even_turns=None if turns is None else round(turns, 1),
         prices=prices.source,
     )
+
+
+# What a usage means: which list its ratio is of, what waits to be applied, and what to do next (L12).
+
+MAY_LEAVE = "may_leave"
+"""Reason of what stays although nothing protects it: the target is met without it."""
+HANDOFF = "write_handoff with fields, then start a new conversation"
+"""The action where nothing is recorded: a pass would have nothing to take."""
+ASIDE = "let the host compact by itself, or compact with force and start afresh"
+"""The action where the host compacts by itself and nothing of ours acts in it: only a forced pass runs."""
+APPLY = "apply the shorter list"
+"""The action where digests stand ready that the host does not show: another pass would bring nothing."""
+
+
+def explained(
+    usage: Usage,
+    policy: Policy,
+    *,
+    view_used: int | None,
+    waiting: int,
+    how_to_apply: str,
+    fresh_start: bool = False,
+    recorded: bool = True,
+    aside: bool = False,
+) -> Usage:
+    """The usage of the host's list with the compacted view beside it, and the sentence that says which is which.
+
+    Args:
+        view_used: tokens of the window with every stored digest in its place.
+        waiting: results whose digest the host does not show.
+        how_to_apply: what makes the shorter list real in this host.
+        fresh_start: only a new conversation is shorter in it.
+        recorded: whether anything of the session is here that a pass could take; without, no pass is advised.
+        aside: the host compacts by itself, and nothing of ours acts in it.
+    """
+    used = usage.used.value
+    due = usage.ratio is not None and zone_of(usage.ratio, policy) != policy.zones[0]
+    if due and not recorded and triggers(usage.ratio, policy):
+        said = f"{usage.ratio:.1%} is what was told of the host; nothing of the session is recorded, so nothing "
+        said += f"could leave. Next: {HANDOFF}."
+        return msgspec.structs.replace(usage, action=HANDOFF, meaning=said)
+    if due and aside:
+        usage = msgspec.structs.replace(usage, action=ASIDE)
+    if used is None or view_used is None or view_used >= used or not waiting:
+        return msgspec.structs.replace(usage, meaning=_one_list(usage))
+    ratio = ratio_of(view_used, usage.effective_window.value)
+    asked = zone_of(usage.ratio, policy) != policy.zones[0]
+    usage = msgspec.structs.replace(
+        usage,
+        action=APPLY if usage.ratio is not None and asked else usage.action,
+        compacted_view_tokens=view_used,
+        compacted_view_ratio=ratio,
+        waiting=waiting,
+        how_to_apply=how_to_apply,
+    )
+    again = triggers(ratio, policy)
+    return msgspec.structs.replace(usage, meaning=_two_lists(usage, view_used, again=again, fresh_start=fresh_start))
+
+
+def _one_list(usage: Usage) -> str:
+    if usage.ratio is None:
+        return f"How full it is, is not known. Next: {usage.action}."
+    next_step = "" if usage.action == "no action" else f" Next: {usage.action}."
+    return f"{usage.ratio:.1%} is the host's own list, in which no digest waits to be applied.{next_step}"
+
+
+def _two_lists(usage: Usage, view_used: int, *, again: bool, fresh_start: bool) -> str:
+    host = "This" if usage.ratio is None else f"{usage.ratio:.1%}"
+    share = "" if usage.compacted_view_ratio is None else f" ({usage.compacted_view_ratio:.1%})"
+    ready = verb(
+        usage.waiting,
+        "has a digest that it does not show yet; with it",
+        "have digests that it does not show yet; with them",
+    )
+    after = ", and compact again then" if again else ""
+    cost = "; so many a fresh start from it costs" if fresh_start else ""
+    next_step = "" if usage.action == "no action" else f" Next: {usage.action}{after}."
+    return (
+        f"{host} is the host's own list: {counted(usage.waiting, 'result')} of it {ready} it would hold "
+        f"{view_used:,} tokens{share}{cost}.{next_step}"
+    )
+
+
+def breakdown(
+    entries: Iterable[tuple[str, int]],
+    total: int | None,
+    *,
+    scale: float = 1.0,
+    beside: Mapping[str, int] | None = None,
+) -> tuple[Part, ...]:
+    """What fills a context by reason, the largest first; the parts sum to the total, and to the number of entries.
+
+    What the entries do not account for is a part of its own, `OUTSIDE`. What was estimated at more than the total is
+    scaled down to it.
+
+    Args:
+        entries: (reason, tokens) of every item.
+        total: tokens in all; None where it is not known: the parts are then the estimates as they are.
+        scale: tokens of the total's unit for one of the entries'.
+        beside: reason -> tokens of what is no item, in the total's unit.
+    """
+    items: dict[str, int] = {}
+    tokens: dict[str, int] = {}
+    for reason, size in entries:
+        items[reason] = items.get(reason, 0) + 1
+        tokens[reason] = tokens.get(reason, 0) + size
+    if scale != 1.0:
+        tokens = _scaled(tokens, round(scale * sum(tokens.values())))
+    for reason, size in (beside or {}).items():
+        tokens[reason] = tokens.get(reason, 0) + size
+    if total is not None:
+        tokens = _scaled(tokens, total)
+        if rest := total - sum(tokens.values()):
+            tokens[OUTSIDE] = tokens.get(OUTSIDE, 0) + rest
+    order = sorted(tokens, key=lambda reason: (-tokens[reason], reason))
+    return tuple(Part(reason=reason, items=items.get(reason, 0), tokens=tokens[reason]) for reason in order)
+
+
+def stays(verdicts: Iterable[Verdict], leaving: Collection[str] = ()) -> Iterator[tuple[str, int]]:
+    """(reason, tokens) of every item that stays; one that might leave and need not, as `may_leave`."""
+    for one in verdicts:
+        if one.item_id not in leaving and one.reason != "gone":
+            yield (MAY_LEAVE if one.verdict == "free" else one.reason), one.tokens
+
+
+DIGESTS, STAND = "digest", "already_replaced"
+"""Reasons of what stands in the place of originals: since this pass, and since earlier ones."""
+
+
+def gain_more(parts: Iterable[Part], policy: Policy, *, keep_last: int | None, strategy: str) -> str:
+    """`what would gain more: keep_last 3 with force (last_messages 12,000), …; `: which setting would let which kind
+    leave, the largest first; empty where no setting would.
+
+    Args:
+        parts: what stays.
+        keep_last: as it was given.
+    """
+    least = HARD_FLOOR_TOOL_RESULTS
+    ways = {
+        "newest_k_tool_results": f"keep_last {policy.floor_tool_results}",
+        "newest_k_evidence": f"keep_last {policy.floor_tool_results}",
+        "pinned": "unpin",
+        "small": f"min_item_tokens under {policy.min_item_tokens} in the policy",
+        OUTSIDE: "fewer tools, or a shorter system prompt",
+    }
+    if policy.floor_tool_results > least:
+        ways[f"newest_{policy.floor_tool_results}_tool_results"] = f"floor_tool_results {least} in the policy"
+    if keep_last is None:
+        ways |= dict.fromkeys(("last_messages", "verbatim"), f"keep_last {policy.floor_tool_results} with force")
+    if strategy != "opaque":
+        ways[DIGESTS] = "strategy opaque, which leaves pointers"
+    if strategy != "regenerative":
+        ways[STAND] = "strategy regenerative, which tells digests again"
+    found = [f"{ways[one.reason]} ({one.reason} {one.tokens:,})" for one in parts if one.reason in ways and one.tokens]
+    return f"what would gain more: {', '.join(found)}; " if found else ""
+
+
+def _scaled(tokens: Mapping[str, int], total: int) -> dict[str, int]:
+    """The same shares of the total, where the sum is more; the largest remainders are rounded up."""
+    whole = sum(tokens.values())
+    if whole <= total:
+        return dict(tokens)
+    scaled = {reason: size * total // whole for reason, size in tokens.items()}
+    left = total - sum(scaled.values())
+    for reason in sorted(tokens, key=lambda name: (-(tokens[name] * total % whole), name))[:left]:
+        scaled[reason] += 1
+    return scaled
+
+
+def in_words(parts: Iterable[Part], most: int = 4) -> str:
+    """`78,299 tokens: tool_call 10,426, …, 5 other reasons 12,345, outside_the_list 41,000`: sums to its total."""
+    every = [part for part in parts if part.tokens]
+    inside = [part for part in every if part.reason != OUTSIDE]
+    outside = sum(part.tokens for part in every if part.reason == OUTSIDE)
+    said = [f"{part.reason} {part.tokens:,}" for part in inside[:most]]
+    if others := inside[most:]:
+        said.append(f"{counted(len(others), 'other reason')} {sum(part.tokens for part in others):,}")
+    if outside:
+        said.append(f"outside the list (system prompt, tools, what was not measured) {outside:,}")
+    return f"{counted(sum(part.tokens for part in every), 'token')}: {', '.join(said)}" if said else "nothing"

@@ -9,13 +9,12 @@ import msgspec
 
 from ..errors import InvalidArgument
 from ..models.plans import ContextItem, Plan, Policy, Slot, Verdict
-from ..models.reports import DEFAULT_PRICES, Prices
+from ..models.reports import DEFAULT_PRICES, Part, Prices
 from ..models.text import counted, verb
 from .budgets import Group, Share, crowded, level2_groups
 from .fit import Fit, Wish, fit
-from .fullness import breakdown, in_words, stays
 from .judge import judge
-from .meter import cache_cost, is_critical, ratio_of, triggers
+from .meter import breakdown, cache_cost, gain_more, in_words, is_critical, ratio_of, stays, triggers
 from .strategies import DEFAULT, STRATEGIES, Strategy
 
 # Whether a pass should run at all, before anything is chosen.
@@ -30,6 +29,8 @@ class Occasion(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     requested: bool = False
     """Somebody asked for this pass; otherwise only the trigger starts one."""
+    off: bool = False
+    """Nothing runs on its own (`PALIMPSEST_AUTO=off`)."""
     host_compacts: str = ""
     """Where the host compacts by itself, in words, where no adapter of ours acts in or before it; else empty."""
     messages_since_pass: int = 0
@@ -42,10 +43,14 @@ class Occasion(msgspec.Struct, frozen=True, kw_only=True):
         return (ratio_of(self.used, self.window) or 0.0) if self.measured_ratio is None else self.measured_ratio
 
 
-def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion) -> str | None:
+def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion, said: Said) -> str | None:
     """Why nothing is to do, as one sentence; None when a pass may go on. A forced pass always may."""
+    if not items:
+        return "Nothing of the session is recorded, so that nothing can leave; write_handoff keeps what is known of it."
     if occasion.force:
         return None
+    if occasion.off and not occasion.requested:
+        return "PALIMPSEST_AUTO=off: nothing runs on its own; force overrides."
     if not occasion.window:
         return "The window is unknown; give window_tokens, or force to take the session's own tokens as the window."
     ratio = occasion.ratio
@@ -55,7 +60,11 @@ def why_not(items: Sequence[ContextItem], policy: Policy, occasion: Occasion) ->
             "aside; force overrides."
         )
     if not triggers(ratio, policy) and not occasion.requested:
-        return f"The window is {ratio:.1%} full, below the trigger of {policy.offload_trigger_token_ratio:.0%}."
+        trigger, window = policy.offload_trigger_token_ratio, said.window or said.tokens(occasion.window)
+        return (
+            f"The window is {ratio:.1%} full; the trigger of {trigger:.0%} is "
+            f"{counted(max(1, math.ceil((trigger - ratio) * window)), 'token')} away. Force overrides."
+        )
     calls = tool_calls(items)
     if calls < policy.min_tool_calls and not is_critical(ratio, policy):
         return (
@@ -121,6 +130,7 @@ def plan(
     force: bool = False,
     keep_last: int | None = None,
     requested: bool = False,
+    off: bool = False,
     host_compacts: str = "",
     messages_since_pass: int | None = None,
     ratio: float | None = None,
@@ -136,8 +146,8 @@ def plan(
     Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
     prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
     policy's value toward the floor, only as far as needed; a `keep_last` that was given does not shrink. When that does
-    not suffice either and a target was given, the budgets shrink down to `min_budget_share`; with `share_by` such a
-    target is shared out by need (`spreading.py`).
+    not suffice either, the budgets shrink down to `min_budget_share`; what the target leaves is shared out by need
+    (`share_by`). A target that is given is met like the policy's own.
 
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
@@ -150,13 +160,14 @@ def plan(
         used_tokens: measured; None takes the sum of the items. Savings are taken off it, so what it counts beyond the
             items (system prompt, tool schemas) stays.
         window_tokens: the effective window; None is unknown, and then only a forced pass runs, over its own tokens.
-        target: share of the window to reach; None takes the policy's. When given, budgets may not grow.
+        target: share of the window to reach; None takes the policy's.
+        off: nothing runs on its own, only what is requested or forced.
         messages_since_pass: None counts those behind the newest replaced item.
         ratio: as measured, for the trigger and the critical zone; None divides used by window. Give it where those two
             were converted into the items' unit: rounding must not move a ratio of exactly 0.70 below the trigger.
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
         result_overhead: tokens that a tool result takes beside its text, its digest too.
-        share_by: how a target that was given is shared out; None gives each batch the same part of its tokens.
+        share_by: how the target is shared out among digests; None gives each batch the policy's share of its tokens.
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
 
@@ -167,7 +178,6 @@ def plan(
     wish = Wish(
         used=used,
         goal=goal_tokens(share, window),
-        explicit_target=target is not None,
         keep_last=keep_last,
         force=force,
         result_overhead=result_overhead,
@@ -179,11 +189,12 @@ def plan(
         window=window,
         force=force,
         requested=requested,
+        off=off,
         host_compacts=host_compacts,
         messages_since_pass=messages_since(items) if messages_since_pass is None else messages_since_pass,
         measured_ratio=ratio,
     )
-    refusal = why_not(items, policy, occasion)
+    refusal = why_not(items, policy, occasion, said)
     if refusal is None and used <= wish.goal:
         refusal = f"The context is {occasion.ratio:.1%} full, already within the target of {share:.0%}."
     if refusal is not None:
@@ -203,7 +214,7 @@ def plan(
         and (drip := _drips(items, found, wish, occasion, policy, rising, said)) is not None
     ):
         return _nothing(drip, wish, found.verdicts, policy)
-    return _planned(found, wish, window, rising=() if found.slots else rising, said=said)
+    return _planned(found, wish, window, policy, rising=() if found.slots else rising, said=said)
 
 
 def replan(
@@ -240,7 +251,6 @@ def replan(
     wish = Wish(
         used=used - saved,
         goal=goal_tokens(share, window),
-        explicit_target=target is not None,
         keep_last=keep_last,
         force=force,
         result_overhead=result_overhead,
@@ -248,7 +258,7 @@ def replan(
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
         strategy=strategy,
     )
-    return _planned(fit(items, policy, wish), wish, window)
+    return _planned(fit(items, policy, wish), wish, window, policy)
 
 
 def goal_tokens(share: float, window: int) -> int:
@@ -343,7 +353,9 @@ def _drips(
     )
 
 
-def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (), said: Said = AS_COUNTED) -> Plan:
+def _planned(
+    found: Fit, wish: Wish, window: int, policy: Policy, *, rising: Sequence[Group] = (), said: Said = AS_COUNTED
+) -> Plan:
     predicted = found.predicted - sum(group.tokens - group.budget_tokens for group in rising)
     reached = predicted <= wish.goal
     count = sum(len(slot.item_ids) for slot in found.slots)
@@ -356,8 +368,9 @@ def _planned(found: Fit, wish: Wish, window: int, *, rising: Sequence[Group] = (
     of = said.window or said.tokens(window)
     share = f" ({said.tokens(predicted) / of:.1%})" if of else ""
     if not reached:
-        held = _held(found, wish, said)
-        words = f"target_not_reached: {words}{share}, above {said.tokens(wish.goal):,}; what stays: {held}"
+        above = counted(said.tokens(predicted - wish.goal), "token")
+        more = gain_more(_parts(found, wish, said), policy, keep_last=wish.keep_last, strategy=wish.strategy.name)
+        words = f"{words}{share}, {above} above the target; {more}what stays: {_held(found, wish, said)}"
     return Plan(
         status="planned",
         reason=f"{words}." if not reached else f"{words}{share}.",
@@ -391,9 +404,13 @@ def _all_stays(found: Fit, wish: Wish, rising: Sequence[Group], said: Said) -> s
 
 def _held(found: Fit, wish: Wish, said: Said) -> str:
     """What the planned slots leave, by reason; it sums to what is left."""
+    return in_words(_parts(found, wish, said), most=3)
+
+
+def _parts(found: Fit, wish: Wish, said: Said) -> tuple[Part, ...]:
     leaving = {item_id for slot in found.slots for item_id in slot.item_ids}
     left = wish.used - sum(slot.tokens for slot in found.slots)
-    return in_words(breakdown(stays(found.verdicts, leaving), said.tokens(left), scale=said.scale), most=3)
+    return breakdown(stays(found.verdicts, leaving), said.tokens(left), scale=said.scale)
 
 
 # What a pass would take and free, named before it is time for one (seed 004: "identify summarization candidates").

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -14,29 +15,78 @@ from .alignment import part_hash
 from .fold import Batch, Fold, ItemState, batch_number
 
 
-class View(msgspec.Struct, frozen=True):
-    """One agent's context at one revision."""
+class View:
+    """One agent's context at one revision.
 
-    agent: str
-    rev: int
-    items: tuple[ContextItem, ...]
-    """Present items in the host's order (L2); `gone` ones are not among them."""
-    gone: tuple[ContextItem, ...]
-    assistant_messages: int
-    """Rows of the assistant ever seen: it only grows."""
-    tool_calls: int
-    """Tool results present."""
-    last_row: int
-    tokens: int
-    """Of what stands in the context now, by our view."""
-    whole_tokens: int
-    """Of the same items, each with its original, save where the host showed our part."""
-    unapplied: int = 0
-    """Replaced items whose part the host's list did not show when it was last read."""
+    The sums are there at once. Items are put together when one asks for them, from what the fold says then: whoever
+    needs them as they were at this revision asks before it waits for anything.
+    """
+
+    def __init__(
+        self,
+        fold: Fold,
+        *,
+        agent: str = "",
+        result_overhead: int = 0,
+        digester: str = "",
+        open_units: frozenset[str] | None = None,
+    ) -> None:
+        self._fold, self._overhead, self._digester, self._open_units = fold, result_overhead, digester, open_units
+        tally = fold.tally(agent)
+        self.agent = agent
+        self.rev = fold.rev
+        self.count = tally.items
+        """Of the items present."""
+        self.asked = tally.queries > 0
+        """Whether the original query was ever in it."""
+        self.assistant_messages = len(tally.said)
+        """Rows of the assistant ever seen: it only grows."""
+        self.tool_calls = tally.results
+        """Tool results present."""
+        self.last_row = tally.last_row
+        self.tokens = tally.tokens + result_overhead * tally.results
+        """Of what stands in the context now, by our view."""
+        self.whole_tokens = tally.whole_tokens + result_overhead * tally.results
+        """Of the same items, each with its original, save where the host showed our part."""
+        self.unapplied = tally.unapplied
+        """Replaced items whose part the host's list did not show when it was last read."""
+
+    @cached_property
+    def items(self) -> tuple[ContextItem, ...]:
+        """Present items in the host's order (L2); `gone` ones are not among them."""
+        return tuple(one for one in self._every if one.state != "gone")
+
+    @cached_property
+    def gone(self) -> tuple[ContextItem, ...]:
+        """Items that the host's list no longer holds."""
+        return tuple(one for one in self._every if one.state == "gone")
+
+    @cached_property
+    def _every(self) -> list[ContextItem]:
+        fold = self._fold
+        found = [(state.current, state) for state in fold.states.values() if state.versions]
+        mine = ((item, state) for item, state in found if item.agent == self.agent)
+        found = sorted(mine, key=lambda pair: (pair[0].position, pair[0].id))
+        said = sorted({item.position[0] for item, _ in found if item.role == "assistant"})
+        waiting = _open_units(found) if self._open_units is None else self._open_units
+        return [
+            _context_item(fold, item, state, said, waiting, self._overhead, self._digester) for item, state in found
+        ]
 
     def find(self, item_id: str) -> ContextItem | None:
         """The present item of this id."""
         return next((item for item in self.items if item.item.id == item_id), None)
+
+    def tokens_since(self, row: int) -> int:
+        """Tokens of what stands behind a row, by our view."""
+        tally = self._fold.tally(self.agent)
+        found = tally.since(row)
+        if found is None:
+            behind = [one for one in self.items if one.item.position[0] > row]
+            results = sum(one.item.role == "tool" for one in behind)
+            found = sum(one.tokens for one in behind) - self._overhead * results, results
+            tally.sum_since(row, *found)
+        return found[0] + self._overhead * found[1]
 
 
 def view(
@@ -54,32 +104,7 @@ def view(
         digester: whose failed attempts count as unshrinkable.
         open_units: units with a call that waits, where the host's list was just read; None derives them from the items.
     """
-    found = [(state.current, state) for state in fold.states.values() if state.versions]
-    found = sorted(((i, s) for i, s in found if i.agent == agent), key=lambda pair: (pair[0].position, pair[0].id))
-    said = sorted({item.position[0] for item, _ in found if item.role == "assistant"})
-    waiting = _open_units(found) if open_units is None else open_units
-    here: list[ContextItem] = []
-    whole = unapplied = 0
-    away: list[ContextItem] = []
-    for item, state in found:
-        stands = _context_item(fold, item, state, said, waiting, result_overhead, digester)
-        (away if stands.state == "gone" else here).append(stands)
-        if stands.state != "gone":
-            applied = stands.state == "replaced" and _is_applied(fold, item, state)
-            unapplied += stands.state == "replaced" and not applied
-            whole += stands.tokens if applied else item.tokens + (result_overhead if item.role == "tool" else 0)
-    return View(
-        agent=agent,
-        rev=fold.rev,
-        items=tuple(here),
-        gone=tuple(away),
-        assistant_messages=len(said),
-        tool_calls=sum(1 for item in here if item.item.role == "tool"),
-        last_row=max((item.item.position[0] for item in here), default=-1),
-        tokens=sum(one.tokens for one in here),
-        whole_tokens=whole,
-        unapplied=unapplied,
-    )
+    return View(fold, agent=agent, result_overhead=result_overhead, digester=digester, open_units=open_units)
 
 
 def _context_item(
@@ -105,12 +130,6 @@ def _context_item(
     )
 
 
-def _is_applied(fold: Fold, item: Item, state: ItemState) -> bool:
-    """Whether the host's own list showed the part that stands for an item, when it was last read."""
-    part = fold.decided.replacements[item.id].item.part_sha256
-    return state.applied is not None and state.applied.part_sha256 == part
-
-
 def _origin(fold: Fold, item: Item) -> tuple[str, ...]:
     """Batch and item that a result is a fetched copy of, by its hash; empty for any other, the original among them."""
     if not fold.fetched or item.role != "tool" or item.content is None:
@@ -127,9 +146,10 @@ def _restored_ago(fold: Fold, item: Item, state: ItemState, said: list[int], *, 
     """
     if is_copy:
         return len(said) - bisect_right(said, item.position[0])
-    known = (state.fetched_at, fold.decided.reinstated_at.get(item.id))
-    since = max((at for at in known if at is not None), default=None)
-    return None if since is None else max(0, len(said) - since)
+    at, again = state.fetched_at, fold.decided.reinstated_at.get(item.id)
+    if at is None and again is None:
+        return None
+    return max(0, len(said) - max(-1 if at is None else at, -1 if again is None else again))
 
 
 def _open_units(found: list[tuple[Item, ItemState]]) -> frozenset[str]:
@@ -238,89 +258,19 @@ def item_of(fold: Fold, item_id: str) -> Item | None:
     return state.current if state is not None and state.versions else None
 
 
-# What offloading saved a session over its life: one sum, for every face that names it.
+# Passes as they can be taken back.
 
 
-class Sizes(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens of a batch; what was purged counts in none of them."""
-
-    original: int = 0
-    """Originals as they stood in the context, with what a result takes beside its text."""
-    digest: int = 0
-    """The digest alone."""
-    overhead: int = 0
-    """What the results take beside their texts: as originals, and as parts of the digest."""
+PICTURES = "pictures"
+"""Reason of what a pass did for pictures, on top of itself."""
 
 
-class Savings(msgspec.Struct, frozen=True, kw_only=True):
-    """In tokens, over every batch that was ever committed and not purged."""
-
-    batches: int
-    offloaded: int
-    """Originals as they stood in the context, with what a result takes beside its text."""
-    digests: int
-    """What stands for them, with the same beside it."""
-    restored: int
-    """Given back by restores."""
-
-    @property
-    def net(self) -> int:
-        """Originals, less what stands for them and what came back."""
-        return self.offloaded - self.digests - self.restored
-
-
-def savings(fold: Fold, *, result_overhead: int) -> Savings:
-    """What a session's batches saved.
-
-    Args:
-        result_overhead: tokens that a tool result takes beside its text, its digest too.
-    """
-    batches = [one for one in fold.decided.batches.values() if one.state != "purged"]
-    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
-    return Savings(
-        batches=len(batches),
-        offloaded=sum(one.original for one in each),
-        digests=sum(one.digest + one.overhead for one in each),
-        restored=sum(_given_back(fold, *one) for one in fold.restored),
-    )
-
-
-def sizes(fold: Fold, batch: Batch, *, result_overhead: int) -> Sizes:
-    """Tokens of one batch, without those of its items that were purged.
-
-    Args:
-        result_overhead: as in `savings`.
-    """
-    if batch.state == "purged":
-        return Sizes()
-    info, decided = batch.info, fold.decided.batches
-    below = [item for name in info.replaces if name in decided for item in decided[name].info.items]
-    stood = {item.id: item.part_tokens for item in below}  # what a digest of a higher level took the place of
-    beside = {item.id: result_overhead * _is_result(fold, item.id) for item in info.items}
-    gone = [item for item in info.items if item.id in batch.purged_items]
-    leaves = sum(beside[item.id] for item in gone)
-    originals = sum(stood.get(item.id, _text_tokens(fold, item.id)) for item in gone)
-    return Sizes(
-        original=max(0, info.original_tokens - originals - leaves),
-        digest=max(0, info.digest_tokens - sum(item.part_tokens for item in gone)),
-        overhead=sum(beside.values()) - leaves,
-    )
-
-
-def _given_back(fold: Fold, batch_id: str, item_ids: tuple[str, ...], tokens: int) -> int:
-    """Of one restore, the tokens of what was not purged since."""
-    batch = fold.decided.batches.get(batch_id)
-    gone = {*item_ids} & {*(batch.purged_items if batch is not None else ())}
-    if batch_id in fold.decided.purged_batches or (gone and gone == {*item_ids}):
-        return 0
-    return max(0, tokens - sum(_text_tokens(fold, item_id) for item_id in gone))
-
-
-def _is_result(fold: Fold, item_id: str) -> bool:
-    item = item_of(fold, item_id)
-    return item is not None and item.role == "tool"
-
-
-def _text_tokens(fold: Fold, item_id: str) -> int:
-    item = item_of(fold, item_id)
-    return 0 if item is None else item.tokens
+def passes(fold: Fold) -> list[list[Batch]]:
+    """The batches of each pass over the context, oldest first, whatever became of them. At birth there is no pass."""
+    found: dict[int, list[Batch]] = {}
+    last = 0
+    for batch in sorted(fold.decided.batches.values(), key=lambda one: (one.rev, batch_number(one.info.batch_id))):
+        if batch.reason != "at_birth":
+            last = last if batch.reason == PICTURES and last else batch.rev
+            found.setdefault(last, []).append(batch)
+    return list(found.values())

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from ..errors import InvalidArgument
 from ..models.events import SummarizationEvent
 from ..models.host_table import HostOverrides
 from ..models.items import Content
@@ -66,6 +67,8 @@ class Dependencies:
     effective_window_tokens: int | None = None
     automatic: bool = True
     """False (`PALIMPSEST_AUTO=off`) stops everything that runs on its own."""
+    recall: bool = False
+    """At a new request, pointers to what left the context and may be needed for it."""
     redact_archive: bool = False
     """Originals are stored redacted; restore then gives the redacted text and says so."""
     host_overrides: Callable[[str, str], HostOverrides] = lambda _host, _project: HostOverrides()
@@ -80,6 +83,23 @@ class Dependencies:
     """So are results of more tokens than this."""
     kind_by_tool: Mapping[str, str] = field(default_factory=dict[str, str])
     listeners: list[Listener] = field(default_factory=list[Listener])
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the caller may see the whole store, and not one principal's sessions or one session only."""
+        return not self.principal and not self.only_session
+
+    def refuse_all_but_owner(self, what: str) -> None:
+        """Refuse what touches the sessions of others.
+
+        Raises:
+            InvalidArgument: the caller is not the store's owner.
+        """
+        if not self.is_owner:
+            raise InvalidArgument(
+                f"{what} concerns the whole store, of which this caller may see a part.",
+                next="Ask the store's owner: it takes a store opened without principal and without only_session.",
+            )
 
     def now(self) -> str:
         """ISO-8601 with offset, to the millisecond."""

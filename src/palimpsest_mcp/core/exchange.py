@@ -15,7 +15,8 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from ..errors import ExchangeRefused, FileNotJson, RecordDamaged, SessionExists
-from ..memory.summary.markdown import NotASummary, from_markdown, to_markdown
+from ..memory.summary.sections import NotASummary, from_markdown, to_markdown
+from ..models.advice import Advice, step
 from ..models.events import EVENT_SCHEMA, Event, Opened, Seen, SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.maintenance import (
@@ -28,9 +29,10 @@ from ..models.maintenance import (
 )
 from ..models.records import OffloadRecord
 from ..store.archive import flaw
-from ..store.readable import read_stream
+from ..store.out_file import read_stream
 from ..store.segments import Reader, encode, is_whole
 from .dependencies import Dependencies
+from .importer import as_path
 from .sessions import MAX_ID_CHARACTERS, Sessions
 
 MAX_BYTES = 1 << 30
@@ -100,7 +102,11 @@ class Exchange:
         if page.damage or await store.archive.damage(key) or said.under_way:
             raise RecordDamaged(
                 f"{info.handle} is damaged, or a purge of it is not finished, so it was not exported.",
-                next=f"Run `palimpsest-mcp repair {info.handle}`, then export it again.",
+                next=Advice(
+                    "See what can be mended: {}; then {}, and export it again.",
+                    step("repair", session_id=info.handle),
+                    step("repair_now", session_id=info.handle),
+                ),
             )
         summary = (await store.summaries.get(key)).summary
         head = ExchangeSession(
@@ -112,7 +118,7 @@ class Exchange:
         )
         return Parcel(head=head, events=page.events, records=records)
 
-    async def import_sessions(self, path: Path, *, dry_run: bool = False) -> ExchangeReport:
+    async def import_sessions(self, path: Path | str, *, dry_run: bool = False) -> ExchangeReport:
         """Take in what `export_sessions` wrote. Everything in it is checked before anything is written; what is here
         already, event for event, stays as it is, so importing it again writes nothing.
 
@@ -124,7 +130,7 @@ class Exchange:
             SessionExists: one of them is here with another content; nothing was written.
             WriteFailed, LockTimeout: each session is there whole or not at all; run it again.
         """
-        parcels, sha256 = await self._read(path)
+        parcels, sha256 = await self._read(as_path(path))
         new = [one for one in parcels if not await self._is_here(one)]
         taken = {info.handle: info.session_id for info in await self._sessions.all()}
         infos = [one.head.session for one in new]
@@ -148,10 +154,10 @@ class Exchange:
         same_records = all(records.get(record.batch_id) == record for record in one.records)
         if same_records and all(events.get((event.w, event.n)) == event for event in one.events):
             return True
-        # A crash may have left its records, which come first.
+        # A crash may have left its tombstones, records and summary, which come first.
         elsewhere = "Import the file into another store (--home)."
         handle = one.head.session.handle
-        if purged.keys:
+        if not set(purged.keys) <= set(one.head.purged):
             raise SessionExists(
                 f"Something of {handle} was purged here, and what was purged is not taken in again.", next=elsewhere
             )
@@ -162,23 +168,24 @@ class Exchange:
         return False
 
     async def _put(self, one: Parcel) -> None:
-        """Records first, flushed and read back; then the events in one step: with them the session is there."""
+        """Records first, flushed and read back, and the summary; then the events in one step: with them the session is
+        there."""
         store, key = self._deps.store, self._key(one)
         known = {record.batch_id async for record in store.archive.records(key)}
         if one.head.purged:
             await store.bury(key, one.head.purged, under_way=False)
         await store.archive.append(key, [record for record in one.records if record.batch_id not in known])
-        await store.ledger.adopt(key, one.events)
         kept = await store.summaries.get(key)
         if one.head.summary is not None and not kept.version:
             await store.summaries.put(key, from_markdown(one.head.summary), after="")
+        await store.ledger.adopt(key, one.events)
 
     def _key(self, one: Parcel) -> SessionKey:
         return SessionKey(one.head.session.session_id, self._deps.principal)
 
     async def _read(self, path: Path) -> tuple[list[Parcel], str]:
         """The sessions of a file, everything in it checked."""
-        reading = _Reading(self._deps.principal)
+        reading = Reading(self._deps.principal)
         try:
             async for line in _lines(path):
                 reading.take(line)
@@ -187,7 +194,7 @@ class Exchange:
         return reading.done()
 
 
-class _Reading:
+class Reading:
     """Takes an exchange file line by line."""
 
     def __init__(self, principal: str) -> None:

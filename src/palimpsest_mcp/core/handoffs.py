@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shlex
 from collections import Counter
@@ -11,15 +12,47 @@ from typing import Any, cast
 
 import msgspec
 
-from ..errors import HandoffIncomplete, HandoffSecret, HandoffUnknown, InvalidArgument, SessionUnknown
-from ..memory.handoff.files import Candidate, newest_first, of_project, of_task, stem_of, title_of
+from ..errors import HandoffIncomplete, HandoffSecret, HandoffUnknown, InvalidArgument, SessionUnknown, StoreNewer
+from ..memory.handoff.files import (
+    Candidate,
+    Old,
+    Plan,
+    Step,
+    merged,
+    newest_first,
+    of_project,
+    of_task,
+    plan_cleanup,
+    stem_of,
+    title_of,
+)
 from ..memory.handoff.fill import BUDGET_TOKENS, continuation, fitted
-from ..memory.handoff.markdown import MAX_TEXT, NotAHandoff, from_markdown, section_lines, stated_fields, to_markdown
+from ..memory.handoff.markdown import (
+    FORMAT_START,
+    MAX_TEXT,
+    NotAHandoff,
+    absent_sections,
+    from_markdown,
+    section_lines,
+    stated_fields,
+    to_markdown,
+)
 from ..memory.handoff.templates import EXAMPLES, POINTERS, TEMPLATES, Template, missing, template_of
 from ..memory.summary.facts import facts_of
 from ..models.advice import Advice, Either, step
 from ..models.events import SessionInfo
-from ..models.handoffs import FORKS, PHASES, Handoff, KeptHandoff, LoadedHandoff, Phase, WrittenHandoff
+from ..models.handoffs import (
+    FORKS,
+    PHASES,
+    Cleanup,
+    CleanupStep,
+    Handoff,
+    KeptHandoff,
+    LoadedHandoff,
+    Phase,
+    WrittenHandoff,
+)
+from ..models.reports import Finding
 from ..models.text import counted, plain, plain_line, shown, verb
 from ..ports.store import StoredHandoff
 from ..ports.text import Redactor
@@ -165,6 +198,19 @@ class KeptHandoffs:
             others=tuple(one.name for one in wanted[1:] if one.place != "archive")[:MAX_OTHERS],
             consumed=consumed,
         )
+
+    async def read_handoff(self, name: str) -> str:
+        """The whole text of a handoff of any project, by its name. It only looks: a fork's stays where it is.
+
+        Raises:
+            HandoffUnknown: there is none of this name; it says what there is.
+        """
+        stored = await self._stored()
+        candidates = [candidate for one in stored if (candidate := candidate_of(one))]
+        found = next((one for one in newest_first(candidates) if one.name == name), None)
+        if found is None:
+            raise self._unknown(name, "*", candidates, candidates, sum(one.text is None for one in stored))
+        return self._deps.redactor.redact(continuation(found.handoff, found.name, "all")).text
 
     async def handoffs(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
         """Handoffs of this project, or of another (`*` for all), newest first; forks that wait, too."""
@@ -362,3 +408,107 @@ def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, (list, tuple)):
         return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
     return value
+
+
+# Cleaning up handoffs: old ones archived, very old ones deleted and named, several of one task merged.
+
+
+async def clean_handoffs(deps: Dependencies, *, dry_run: bool) -> Cleanup:
+    """Plan what is due today, and carry it out unless it is a dry run.
+
+    Before a file is deleted its name, task, date and hash are on disk in `memory/archive/removed.jsonl`. A file that
+    changed since it was looked at is left alone. Killed at any moment and run again, it ends in the same state.
+
+    Raises:
+        WriteFailed, LockTimeout: what was done stays done; run it again.
+        HandoffSecret: a handoff that people edited holds a secret, so it cannot be merged; it is still there.
+    """
+    stored = await deps.store.handoffs.list(deps.principal)
+    found: dict[tuple[str, str], StoredHandoff] = {(one.place, one.name): one for one in stored}
+    plan, strangers = _plan(deps, stored)
+    done = [one.told for one in plan.steps]
+    notes = list(plan.notes)
+    if strangers:
+        words = verb(strangers, "is no handoff was", "are no handoffs were")
+        notes.append(f"{counted(strangers, 'file')} that {words} left alone")
+    if not dry_run:
+        done = [told for one in plan.steps if (told := await _do(deps, one, found, notes))]
+    about = {(old.candidate.place, old.candidate.name) for one in plan.steps for old in one.about}
+    kept = sum(candidate_of(one) is not None for one in stored if (one.place, one.name) not in about)
+    return Cleanup(dry_run=dry_run, steps=tuple(done), kept=kept, notes=tuple(notes))
+
+
+def _plan(deps: Dependencies, stored: tuple[StoredHandoff, ...]) -> tuple[Plan, int]:
+    parsed = [(one, candidate_of(one)) for one in stored]
+    old = [Old(candidate, one.sha256) for one, candidate in parsed if candidate is not None]
+    return plan_cleanup(old, deps.clock().date()), sum(candidate is None for _, candidate in parsed)
+
+
+async def _do(
+    deps: Dependencies, step: Step, found: dict[tuple[str, str], StoredHandoff], notes: list[str]
+) -> CleanupStep | None:
+    """Carry out one step; None where somebody was quicker."""
+    handoffs, owner = deps.store.handoffs, deps.principal
+    about = [found[old.candidate.place, old.candidate.name] for old in step.about]
+    told = step.told
+    if told.action == "delete":
+        note = {"ts": deps.now(), "name": told.name, "task": told.task, "date": told.date, "sha256": about[0].sha256}
+        done = await handoffs.remove(about[0], owner, note=json.dumps({**note, "why": told.why}))
+    elif told.action == "archive":
+        done = await handoffs.archive(about[0], owner) is not None
+    else:
+        whole = free_of_secrets(merged([(old.source, old.candidate.handoff) for old in step.about]), deps.redactor)
+        added = await handoffs.add("memory", told.name, to_markdown(whole), owner)
+        told = msgspec.structs.replace(told, name=added.name)
+        done = all([await handoffs.archive(one, owner) is not None for one in about])
+        if not done:
+            notes.append(f"{told.name}: one of its sources changed meanwhile and stays; clean up again to take it in")
+        return told
+    if not done:
+        notes.append(f"{told.name} changed or went meanwhile: left alone")
+    return told if done else None
+
+
+# Are the handoffs whole: those that nobody can read, or that lost a part, with what to do.
+
+
+_OUR_NAME = re.compile(r"\d{4}-\d{2}-\d{2}-")
+_MEND = (
+    "Make it readable, or restore it from a backup; else remove it and write it again: palimpsest-mcp handoff write. "
+    "Everything else stays usable."
+)
+
+
+async def verify_handoffs(deps: Dependencies) -> tuple[int, list[Finding]]:
+    """How many files there are, and what is wrong with which.
+
+    Raises:
+        StoreUnusable: a folder cannot be read.
+    """
+    stored = await deps.store.handoffs.list(deps.principal)
+    return len(stored), [finding for one in stored if (finding := _wrong(one))]
+
+
+def _wrong(one: StoredHandoff) -> Finding | None:
+    if one.text is None:
+        return _damage(one, f"handoff {one.why}")
+    if "\0" in one.text:
+        return _damage(one, "handoff holds zeros in the place of text")
+    try:
+        absent = absent_sections(one.text, from_markdown(one.text))
+    except StoreNewer as error:
+        return Finding(where=one.path, what=error.message, severity="note", next=error.next)
+    except NotAHandoff:
+        if one.text.startswith(FORMAT_START) or _OUR_NAME.match(one.name):
+            return _damage(one, "handoff lost its title, so nobody can load it")
+        what, next = "no handoff: left alone", "Nothing; it may stand elsewhere as well."
+        return Finding(where=one.path, what=what, severity="note", next=next)
+    if absent:
+        what = f"handoff has no {', '.join(absent)}: cut off, or edited"
+        next = "If nobody took that out, restore it from a backup or write it again: palimpsest-mcp handoff write."
+        return Finding(where=one.path, what=what, severity="note", next=next)
+    return None
+
+
+def _damage(one: StoredHandoff, what: str) -> Finding:
+    return Finding(where=one.path, what=what, severity="damage", next=_MEND)

@@ -26,7 +26,7 @@ from ..hosts.claude_code.settings import (
     without_hooks,
     without_server,
 )
-from ..store.readable import replace_beside
+from ..store.out_file import replace_beside
 
 BACKUP = ".palimpsest-"
 _BIGGEST = 64_000_000

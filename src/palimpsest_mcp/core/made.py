@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Protocol
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from ..context.fold import Fold, batch_id, batch_number
 from ..models.events import Reserved, SessionInfo
-from ..models.items import Content, Item, Specific
+from ..models.items import Content, Item, Specific, content_text
 from ..models.plans import ContextItem
 from ..models.records import ArchivedItem, OffloadRecord
 from .dependencies import Dependencies
@@ -20,6 +22,9 @@ _DESCRIBED = (
     *("kind", "tool_name", "args", "role", "position", "size_bytes", "tokens", "call_id"),
     *("unit", "title", "url", "source_channel", "action", "ts", "is_error"),
 )
+
+_INLINE = 200
+"""Characters of an argument that stand beside its name."""
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +36,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     """The originals as it was made from them, redacted; empty where it was adopted."""
     notes: tuple[str, ...] = ()
     adopted: bool = False
+    stands: dict[str, str] = {}
+    """Item id -> what the host shows in its place, where that is not its part: a call with notes in its arguments."""
 
     def sizes(self, result_overhead: int) -> tuple[int, int, str]:
         """Tokens before and after, each result's own among both, and what stands there."""
@@ -41,6 +48,28 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 def beside(record: OffloadRecord, result_overhead: int) -> int:
     """Tokens that a batch's results take beside their texts, as originals and as digest parts."""
     return result_overhead * sum(item.role == "tool" for item in record.items)
+
+
+def original_text(item: Item | ArchivedItem) -> str:
+    """An original as people and digests read it: of a call its tool and its arguments, unescaped."""
+    content = item.content if isinstance(item, Item) else item.result
+    if item.kind != "tool_call" or not item.args or content is None:
+        return content_text(content)
+    said = [item.tool_name]
+    for place, text in _leaves(item.args):
+        said.append(f"{place}:\n{text}" if "\n" in text or len(text) > _INLINE else f"{place}: {text}")
+    return "\n".join(said)
+
+
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(inner, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for index, inner in enumerate(cast("list[Any]", value)):
+            yield from _leaves(inner, f"{place}[{index}]")
+    else:
+        yield place, value if isinstance(value, str) else json.dumps(value)
 
 
 class Above(msgspec.Struct, frozen=True, kw_only=True):

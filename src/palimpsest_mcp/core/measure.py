@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ..context.alignment import part_hash
+from ..context.alignment import may_be_part, part_hash
 from ..context.fold import Fold, UsageFields
-from ..context.fullness import explained
-from ..context.meter import Numbers, measure, signals
+from ..context.meter import Numbers, explained, measure, signals
 from ..context.view import View
 from ..models.events import SessionInfo, UsageSeen
 from ..models.host_table import HostNote, host_note, how_to_apply
 from ..models.items import content_text
-from ..models.pass_options import PassOptions
-from ..models.plans import ContextItem, Policy
+from ..models.plans import ContextItem, PassOptions, Policy
 from ..models.reports import Usage
 from ..text.tokens.windows import Trigger, host_trigger, host_window
 from .dependencies import ContentCounter, Dependencies
@@ -58,6 +56,11 @@ class Measurement:
         return None if self.view_used is None else max(0, self.view_used - round(self.scale * saved))
 
     @property
+    def stands_aside(self) -> str:
+        """Where the host compacts by itself, in words, where no adapter of ours acts; empty where a pass may run."""
+        return self.usage.host_compaction_point if self.usage.host_compacts and not self.note.adapter_does else ""
+
+    @property
     def target_window(self) -> int | None:
         """What a target is a share of."""
         return self.window_tokens if self.forced_over is None else self.forced_over
@@ -73,7 +76,7 @@ async def measured(
     imported: Imported | None = None,
 ) -> Measurement:
     """Measure a session: from its ledger, or from a host's list that was just imported."""
-    known = (imported.fold if imported else await sessions.fold(info)).usage.get("", UsageFields())
+    known = (imported.fold if imported else await sessions.opened(info)).usage.get("", UsageFields())
     model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
     model = model or deps.model
     counter = imported.counter if imported else deps.counter_for(model)
@@ -85,9 +88,18 @@ async def measured(
     scale = min(1.0, used / hosts) if used is not None and hosts > used else 1.0
     view_used = None if used is None else max(0, used - round(scale * (hosts - shown.tokens)))
     # What was recorded item by item stands in a host's list that nobody here ever saw.
-    note = host_note(usage.host or ("" if fold.envelopes else "mcp"), attached=deps.attached)
+    note = host_note(usage.host or ("" if fold.has_envelopes else "mcp"), attached=deps.attached)
     apply = how_to_apply(note, info.handle, info.path)
-    usage = explained(usage, policy, view_used=view_used, waiting=shown.unapplied, how_to_apply=apply)
+    usage = explained(
+        usage,
+        policy,
+        view_used=view_used,
+        waiting=shown.unapplied,
+        how_to_apply=apply,
+        fresh_start=note.fresh_start,
+        recorded=shown.count > 0,
+        aside=bool(usage.host_compacts) and not note.adapter_does and imported is None,
+    )
     return Measurement(
         fold=fold,
         view=shown,
@@ -117,7 +129,7 @@ async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked:
 
     It is not flushed: losing it costs a repetition.
     """
-    known = (await sessions.fold(info)).usage.get("", UsageFields())
+    known = (await sessions.opened(info)).usage.get("", UsageFields())
     _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model))
     event = UsageSeen(
         used_tokens=asked.used_tokens,
@@ -166,7 +178,7 @@ def _usage(
         told_used=asked.used_tokens,
         provider_used=provider,
         added_since=_after(shown, reported),
-        estimate=estimate if shown.items or estimate else None,
+        estimate=estimate if shown.count or estimate else None,
         counter=counter,
         told_window=window,
         set_effective_window=deps.effective_window_tokens,
@@ -203,7 +215,7 @@ def _after(shown: View, reported: UsageSeen | None) -> int:
     """Estimate of what came after the answer that reported usage."""
     if reported is None or reported.row < 0:
         return 0
-    return sum(one.tokens for one in shown.items if one.item.position[0] > reported.row)
+    return shown.tokens_since(reported.row)
 
 
 def _host_tokens(imported: Imported, shown: View) -> int:
@@ -213,9 +225,12 @@ def _host_tokens(imported: Imported, shown: View) -> int:
     overhead = imported.counter.per_result_overhead
     total = 0
     for item in imported.context.items:
-        one = by_id[imported.ids[item.id]]
+        one = by_id.get(imported.ids[item.id])
+        if one is None:  # another process has read a list without it meanwhile
+            total += overhead + (0 if item.content is None else imported.counter.count_content(item.content))
+            continue
         replaced = one.state == "replaced"
-        text_hash = part_hash(item) if replaced and item.role == "tool" else ""
+        text_hash = part_hash(item) if replaced and may_be_part(item) else ""
         if replaced and text_hash not in parts:
             total += _whole(one, overhead)
         elif replaced and text_hash != imported.fold.decided.replacements[one.item.id].item.part_sha256:

@@ -6,30 +6,32 @@ import asyncio
 import json
 import uuid
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ..context.alignment import part_hash
+from ..context.alignment import may_be_part, part_hash
+from ..context.arguments import long_strings
 from ..context.fold import Fold, part_owner
 from ..context.tombstones import PURGED, PURGED_ROW
 from ..errors import InvalidArgument, NotRestorable, Purged, RecordDamaged
 from ..hosts.claude_code.rows import only_sidechain, rows_of
 from ..hosts.claude_code.transcript import rewritten
 from ..hosts.detect import parse_value, rewrap, transcripts
+from ..hosts.pieces import with_arguments
 from ..hosts.validity import check_messages, new_problems
 from ..models.advice import Advice, step
 from ..models.events import ReplacedItem, SessionInfo
 from ..models.host_table import host_note
 from ..models.items import Content, Item, content_sha256, content_text
-from ..models.pass_options import PassOptions
+from ..models.plans import PassOptions
 from ..models.reports import Report
 from ..models.text import counted, verb
 from ..ports.host import HostContext
 from ..store.out_file import OutFile
-from . import files
+from . import importer
 from .compaction.plan import PassRequest
 from .compaction.report import report
 from .compaction.run import PassResult, run_pass
@@ -40,6 +42,8 @@ from .measure import measured, tell
 from .offloaded import Offloaded
 from .record import no_window
 from .sessions import Sessions, policy_of
+from .step_back import StepBack
+from .thinking import list_to_send
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +57,8 @@ class CompactedMessages:
     report: Report
     session_id: str
     handle: str
+    request_options: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Fields that the request with this list needs, and every later one of the conversation; empty: it needs none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +67,7 @@ class Passed:
 
     messages: list[Any]
     report: Report
+    request_options: dict[str, Any]
     contents: dict[str, Content]
     """Host item id -> what stands for it now."""
 
@@ -73,22 +80,46 @@ class Messages:
         self._sessions = sessions
         self._offloaded = offloaded
         self._copies = Copies(deps, sessions)
+        self._step_back = StepBack(deps, sessions, offloaded)
 
     async def compact(
-        self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = ""
+        self,
+        info: SessionInfo,
+        context: HostContext,
+        asked: PassOptions,
+        *,
+        wrapper: str = "",
+        requested: bool = True,
+        off: bool = False,
     ) -> CompactedMessages:
         """Import a list, run one pass, and render the list with every stored digest in its place (L6).
+
+        Args:
+            requested, off: as in `PassRequest`.
 
         Raises:
             WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
         """
-        passed = await self.passed(info, context, asked, wrapper=wrapper)
+        passed = await self.passed(info, context, asked, wrapper=wrapper, requested=requested, off=off)
         return CompactedMessages(
-            messages=passed.messages, report=passed.report, session_id=info.session_id, handle=info.handle
+            messages=passed.messages,
+            report=passed.report,
+            session_id=info.session_id,
+            handle=info.handle,
+            request_options=passed.request_options,
         )
 
-    async def passed(self, info: SessionInfo, context: HostContext, asked: PassOptions, *, wrapper: str = "") -> Passed:
+    async def passed(
+        self,
+        info: SessionInfo,
+        context: HostContext,
+        asked: PassOptions,
+        *,
+        wrapper: str = "",
+        requested: bool = True,
+        off: bool = False,
+    ) -> Passed:
         """The same, with what took which item's place.
 
         Raises:
@@ -98,7 +129,7 @@ class Messages:
         imported = await import_context(self._deps, self._sessions, info, context, wrapper=wrapper)
         if asked.window_tokens is not None or asked.used_tokens is not None:
             await tell(self._deps, self._sessions, info, asked)
-        request = PassRequest(policy=policy, options=asked)
+        request = PassRequest(policy=policy, options=asked, requested=requested, off=off)
         measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)
         if measurement.window_tokens is None:
             raise no_window()
@@ -123,7 +154,17 @@ class Messages:
         if damaged:
             said = f"{', '.join(damaged)}: no whole record, so its results stay as the host has them; run verify"
             answer = msgspec.structs.replace(answer, notes=(*answer.notes, said))
-        return Passed(messages=messages, report=answer, contents=contents if emitted else {})
+        sent = await asyncio.to_thread(
+            list_to_send, context.messages, messages, imported, model=measurement.usage.model, way=asked.thinking
+        )
+        notes = tuple(filter(None, [*answer.notes, sent.thinking.said]))
+        answer = msgspec.structs.replace(answer, thinking=sent.thinking, notes=notes)
+        return Passed(
+            messages=sent.messages,
+            report=answer,
+            request_options=sent.request_options,
+            contents=contents if emitted else {},
+        )
 
     def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
         reader = transcripts(self._deps.kind_by_tool)[context.form]
@@ -145,10 +186,25 @@ class Messages:
             replaced = fold.decided.replacements.get(ledger_id)
             if replaced is None or not (replaced.item.sha256 == item.sha256 or _stale(fold, ledger_id, item)):
                 continue
-            if replaced.item.part is None and replaced.batch.batch_id in fold.decided.purged_batches:
+            if item.kind == "tool_call":
+                if isinstance(item.content, dict) and (block := _call_now(fold, ledger_id, item)) is not None:
+                    wanted[item.id] = block
+            elif replaced.item.part is None and replaced.batch.batch_id in fold.decided.purged_batches:
                 wanted[item.id] = PURGED
             else:
                 standing[item.id] = (replaced.batch.batch_id, replaced.item)
+        back = await self._step_back.originals(
+            info,
+            fold,
+            {
+                item.id: (imported.ids[item.id], part_hash(item))
+                for item in imported.context.items
+                if item.role == "tool" and item.content is not None
+            }
+            if fold.decided.reinstated_at
+            else {},
+        )
+        wanted |= back
         parts = await self._offloaded.parts(info, standing)
         damaged = {batch_id for name, (batch_id, _) in standing.items() if name not in parts}
         return {**wanted, **parts}, sorted(damaged)
@@ -165,7 +221,7 @@ class Messages:
         contents: dict[str, Content] = {}
         taken: set[str] = set()
         for item in context.items:
-            if item.role != "tool" or item.content is None:
+            if not may_be_part(item) or item.content is None:
                 continue
             found = part_owner(parts, part_hash(item), item.id, taken)
             if found is not None:
@@ -179,7 +235,8 @@ class Messages:
         replaced = fold.decided.replacements.get(item_id)
         if replaced is not None and replaced.item.part_sha256 == part_hash(item) and replaced.item.part is not None:
             content = fold.states[item_id].versions[replaced.item.sha256].item.content
-            return "" if content is None else content
+            if content is not None or item.kind != "tool_call":
+                return "" if content is None else content
         return (await self._offloaded.restore(info, batch_id, item_id)).content
 
     async def restore_all(self, info: SessionInfo) -> Any:
@@ -243,6 +300,15 @@ class Messages:
         )
 
 
+def _call_now(fold: Fold, ledger_id: str, item: Item) -> dict[str, Any] | None:
+    """A call with notes in its arguments as it was committed; of a purged one nothing of them is left."""
+    part = fold.decided.replacements[ledger_id].item.part
+    if part is not None and part != PURGED and not fold.states[ledger_id].current.purged:
+        return json.loads(part)
+    places = long_strings(item)
+    return with_arguments(item.content, dict.fromkeys(places, PURGED)) if isinstance(item.content, dict) else None
+
+
 def _stale(fold: Fold, ledger_id: str, item: Item) -> bool:
     """Whether a host's text is a part of ours that a digest of a higher level replaced (L16)."""
     if item.role != "tool" or item.content is None:
@@ -289,19 +355,19 @@ async def rewrite(
         InvalidArgument: it is no transcript of a main session.
         PassInProgress, WriteFailed, OutputRefused: no file was written.
     """
-    found = await files.read_file(path, form="claude-code")
+    found = await importer.read_file(path, form="claude-code")
     rows = rows_of(found.value)
     if only_sidechain(rows):
         raise InvalidArgument(
             "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
         )
-    context = files.need_messages(files.parsed(found, deps.kind_by_tool))
+    context = importer.need_messages(importer.parsed(found, deps.kind_by_tool))
     # A fork's first rows may still name the session they were copied from; its own file has its name.
     own = path.name.split(".", 1)[0]
     named = any(row.get("sessionId") == own for row in rows)
-    name = own if named else context.session_id or files.session_id_of(path, None)
+    name = own if named else context.session_id or importer.session_id_of(path, None)
     info = await sessions.ensure(
-        name, host="claude-code", project=context.project, source=path.name, path=files.place_of(path)
+        name, host="claude-code", project=context.project, source=path.name, path=importer.place_of(path)
     )
     new_id = str(uuid.UUID(hex=deps.random_hex(16), version=4))
     target = path.with_name(f"{new_id}.jsonl")
@@ -317,9 +383,10 @@ async def rewrite(
         project=info.project,
         parent=info.session_id,
         source=target.name,
-        path=files.place_of(target),
+        path=importer.place_of(target),
     )
-    text = "".join(dump(row) + "\n" for row in rewritten(rows, contents, new_id))
+    drop = passed.report.thinking.dropped > 0
+    text = "".join(dump(row) + "\n" for row in rewritten(rows, contents, new_id, drop_thinking=drop))
     await asyncio.to_thread(out.write, text.encode())
     apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
     report = msgspec.structs.replace(passed.report, how_to_apply=apply)

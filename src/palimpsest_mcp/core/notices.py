@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from ..context.fold import Fold, UsageFields
-from ..context.fullness import breakdown, stays
 from ..context.gates import gates
-from ..context.identity import names_of
 from ..context.judge import judge
+from ..context.meter import breakdown, stays
 from ..context.plan import PREPARE, Candidates, candidates
-from ..context.view import View, savings
+from ..context.view import View
 from ..errors import ItemUnknown, PalimpsestError
 from ..models.advice import Advice, step
 from ..models.events import Decision, Pinned, SessionInfo, Unpinned, UsageSeen
-from ..models.items import content_text
-from ..models.pass_options import PassOptions
-from ..models.plans import ContextItem, Policy, Verdict
-from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRow, StatusNote, Usage
+from ..models.items import content_text, names_of
+from ..models.plans import ContextItem, PassOptions, Policy, Verdict
+from ..models.reports import NOT_APPLIED, ContextView, ItemView, Part, SessionRow, Usage
 from ..models.text import plain_line, shown
 from ..ports.text import Redactor
 from .dependencies import Dependencies
 from .measure import Measurement, measured
-from .offloaded import Offloaded
+from .offloaded import Offloaded, saved_by
 from .record import CITATION_INDEX
 from .sessions import Sessions, policy_of
 from .surface import named_by_mark
@@ -94,9 +93,44 @@ async def show(
         handle=info.handle,
         usage=msgspec.structs.replace(usage, parts=_parts(measurement, judged)),
         items=tuple(_item_row(deps, one, verdicts.get(one.item.id)) for one in items),
+        by_kind=_by_kind(measurement),
         batches=await offloaded.batches(info),
         citations=tuple(text.splitlines()),
     )
+
+
+async def compacted_view(deps: Dependencies, sessions: Sessions, offloaded: Offloaded, info: SessionInfo) -> str:
+    """The context as it stands, in the host's order: what a new conversation starts from."""
+    fold, shown_now = await sessions.view(info, deps.counter_for(deps.model))
+    replaced = fold.decided.replacements
+    standing = {
+        one.item.id: (replaced[one.item.id].batch.batch_id, replaced[one.item.id].item)
+        for one in shown_now.items
+        if one.state == "replaced"
+    }
+    digests = await offloaded.parts(info, standing)
+
+    def told() -> str:
+        return "\n\n".join(filter(None, (_told(deps, one, digests) for one in shown_now.items)))
+
+    return await asyncio.to_thread(told)
+
+
+def _told(deps: Dependencies, one: ContextItem, digests: Mapping[str, str]) -> str:
+    """One item as a reader of the context sees it, masked; empty for what the next conversation has of its own."""
+    item = one.item
+    if one.state == "gone" or item.kind in ("thinking", "system_prompt") or item.role == "system":
+        return ""
+    name = deps.redactor.redact(item.tool_name).text
+    if item.kind == "tool_call":
+        text = json.dumps(item.args, ensure_ascii=False) if item.args else content_text(item.content or "")
+        return f"[call {name}] {deps.redactor.redact(text).text}"
+    who = f"result of {name}" if name and item.role == "tool" else "result" if item.role == "tool" else item.role
+    if (digest := digests.get(item.id)) is not None:
+        return f"[{who}]\n{digest}"
+    if item.content is None:
+        return f"[{who}: {preview(deps, one)} · {one.tokens:,} tokens that were never recorded]"
+    return f"[{who}]\n{deps.redactor.redact(content_text(item.content)).text}"
 
 
 def parts(measurement: Measurement, policy: Policy) -> tuple[Part, ...]:
@@ -105,9 +139,24 @@ def parts(measurement: Measurement, policy: Policy) -> tuple[Part, ...]:
 
 
 def _parts(measurement: Measurement, judged: Sequence[Verdict]) -> tuple[Part, ...]:
+    return _filled_by(measurement, stays(judged))
+
+
+def _by_kind(measurement: Measurement) -> tuple[Part, ...]:
+    entries = (
+        ("digest" if one.state == "replaced" else "message" if one.item.kind in _SAID else one.item.kind, one.tokens)
+        for one in measurement.view.items
+    )
+    return _filled_by(measurement, entries)
+
+
+_SAID = ("message", "original_query")
+
+
+def _filled_by(measurement: Measurement, entries: Iterable[tuple[str, int]]) -> tuple[Part, ...]:
     used, ours = measurement.usage.used.value, measurement.view_used
     waits = {NOT_APPLIED: used - ours} if used is not None and ours is not None and used > ours else {}
-    return breakdown(stays(judged), used, scale=measurement.scale, beside=waits)
+    return breakdown(entries, used, scale=measurement.scale, beside=waits)
 
 
 def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict | None) -> ItemView:
@@ -135,9 +184,9 @@ def preview(deps: Dependencies, one: ContextItem) -> str:
     return plain_line(deps.redactor.redact(words[:REDACTED_CHARACTERS]).text, PREVIEW_CHARACTERS)
 
 
-async def session_rows(deps: Dependencies, sessions: Sessions) -> tuple[SessionRow, ...]:
-    """A row for every session, newest first; one that cannot be read has the reason in its row."""
-    return tuple([await _row(deps, sessions, info) for info in reversed(await sessions.all())])
+async def session_rows(deps: Dependencies, sessions: Sessions, infos: Iterable[SessionInfo]) -> tuple[SessionRow, ...]:
+    """A row for each of these sessions, in their order; one that cannot be read has the reason in its row."""
+    return tuple([await _row(deps, sessions, info) for info in infos])
 
 
 async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:
@@ -154,7 +203,7 @@ async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> Ses
     try:
         policy = await policy_of(deps, sessions, info, None)
         measurement = await measured(deps, sessions, info, policy, PassOptions())
-        saved = savings(measurement.fold, result_overhead=deps.counter_for("").per_result_overhead)
+        saved = saved_by(deps, measurement.fold)
     except PalimpsestError as error:
         return msgspec.structs.replace(row, note=error.message)
     return msgspec.structs.replace(
@@ -162,9 +211,10 @@ async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> Ses
         title=_title(deps, measurement.view),
         host=measurement.usage.host or info.host,
         usage=measurement.usage,
-        items=len(measurement.view.items),
+        items=measurement.view.count,
         batches=saved.batches,
         saved_tokens=saved.net,
+        restores_per_hundred=saved.restores_per_hundred,
     )
 
 
@@ -217,7 +267,7 @@ class Notices:
         starts = {zone.name: zone.start for zone in policy.zones}
         if usage.ratio is None or usage.zone not in starts:
             return ""
-        rev = fold.decided.last_pass_rev
+        rev = fold.last_pass_rev
         last = fold.usage.get("", UsageFields()).notice
         known = last is not None and last.notice_rev == rev and last.notice in starts
         noticed = starts[last.notice] if known and last is not None else 0.0
@@ -232,6 +282,7 @@ class Notices:
         kept = self._found.get(info.session_id)
         if kept is not None and kept[0] is measurement.view and kept[1] == policy:
             return kept[2]
+        await self._sessions.fold(info)  # every item is asked for
         scale = measurement.scale
         used, window = measurement.view_used, measurement.window_tokens
         found = await asyncio.to_thread(
@@ -245,28 +296,3 @@ class Notices:
             self._found.clear()
         self._found[info.session_id] = (measurement.view, policy, found)
         return found
-
-
-# Keeps the numbers that a status line shows, so that it needs no ledger.
-
-
-async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
-    """Write the session's note anew."""
-    await deps.store.note_status(sessions.key(info), status_of(await sessions.fold(info), info.handle))
-
-
-def status_of(fold: Fold, handle: str) -> StatusNote:
-    """What stands replaced now."""
-    items = {name: one for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"}
-    whole = {name: state.current for name, state in fold.states.items() if name in items and state.versions}
-    before = sum(item.tokens for item in whole.values())
-    after = sum(items[name].item.part_tokens for name in whole)
-    probes = fold.decided.last_probes
-    return StatusNote(
-        handle=handle,
-        batches=sum(batch.state == "replaced" for batch in fold.decided.batches.values()),
-        items=len(items),
-        saved_tokens=max(0, before - after),
-        probes_passed=probes.passed if probes is not None else 0,
-        probes_asked=probes.total if probes is not None else 0,
-    )

@@ -13,21 +13,21 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ..context.fold import Fold
-from ..context.identity import names_of
+from ..context.savings import Sizes, savings, sizes, status_of
 from ..context.tombstones import PURGED
-from ..context.view import Sizes, inherited_holders, present_items, settle_holders, sizes, standing_holders, view
+from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
-from ..models.events import Fetched, Reinstated, ReplacedItem, SessionInfo
-from ..models.items import content_bytes, content_sha256, content_text
+from ..models.events import Fetched, ReplacedItem, SessionInfo
+from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchView, Hit, Restored
-from ..models.text import shown
+from ..models.reports import BatchView, Hit, Restored, Saved
+from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
 from .copies import Copies
 from .dependencies import Dependencies
-from .made import beside
+from .made import beside, original_text
 from .sessions import Sessions
 from .surface import named_by_mark
 
@@ -107,6 +107,16 @@ _log = logging.getLogger(__name__)
 _NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's wish."
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
+TITLE_CHARACTERS = 80
+ARGUMENT_CHARACTERS = 400
+"""Of one argument of a call; a longer one is content."""
+
+
+def _counted(fold: Fold, one: Restored) -> int:
+    """Tokens of an original that is handed out as it was recorded; 0 where they have to be counted."""
+    state = fold.states.get(one.item_id)
+    seen = state.versions.get(one.sha256) if state is not None and isinstance(one.content, str) else None
+    return seen.item.tokens if seen is not None else 0
 
 
 class Offloaded:
@@ -237,7 +247,7 @@ class Offloaded:
             batch_id=record.batch_id,
             item_id=item.id,
             content=item.result,
-            text=content_text(item.result),
+            text=original_text(item),
             data=content_bytes(item.result)
             if not isinstance(item.result, list)
             else content_text(item.result).encode("utf-8", "surrogatepass"),
@@ -258,13 +268,13 @@ class Offloaded:
         if not restored:
             return
         fold = await self._sessions.fold(info)
-        counter = self._deps.counter_for(self._deps.model)
+        known = {one.text: tokens for one in restored if (tokens := _counted(fold, one))}
         texts = texts or [one.text for one in restored]
         event = Fetched(
             batch_id=restored[0].batch_id,
             item_ids=tuple(one.item_id for one in restored),
             text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
-            tokens=await asyncio.to_thread(lambda: sum(counter.count(text) for text in texts)),
+            tokens=await self._tokens_of(texts, known),
             assistant_messages=view(fold).assistant_messages,
             ts=self._deps.now(),
         )
@@ -272,30 +282,18 @@ class Offloaded:
             await self._deps.store.ledger.observe(self._sessions.key(info), [event])
         except WriteFailed as error:
             _log.warning("given back, but not noted in the ledger: %s", error.message)
+            return
+        await keep_status(self._deps, self._sessions, info)
 
-    async def reinstate(self, info: SessionInfo, batch_id: str) -> tuple[str, ...]:
-        """Put the whole units of a batch back in the place of their parts. Returns the item ids (L13).
+    async def _tokens_of(self, texts: Sequence[str], known: Mapping[str, int]) -> int:
+        new = [text for text in texts if text not in known]
+        counter = self._deps.counter_for(self._deps.model)
+        counted = await asyncio.to_thread(lambda: sum(counter.count(text) for text in new)) if new else 0
+        return counted + sum(known.get(text, 0) for text in texts)
 
-        Raises:
-            BatchUnknown: the session's context holds no digest of this batch.
-        """
-        chosen: tuple[str, ...] = ()
-
-        def decide(fold: Fold) -> list[Reinstated]:
-            nonlocal chosen
-            replaced = fold.decided.replacements
-            units = {_unit(fold, name) for name, one in replaced.items() if one.batch.batch_id == batch_id}
-            chosen = tuple(sorted(name for name in replaced if _unit(fold, name) in units))
-            heard = view(fold).assistant_messages
-            return [Reinstated(item_ids=chosen, batch_ids=(batch_id,), assistant_messages=heard)] if chosen else []
-
-        await self._sessions.decide(info, decide)
-        if not chosen:
-            raise BatchUnknown(
-                f"No digest of {shown(batch_id)} stands in the context of {info.handle}.",
-                next=Advice("See its batches: {}", step("list_offloaded", session_id=info.handle)),
-            )
-        return chosen
+    async def saved(self, info: SessionInfo) -> Saved:
+        """What offloading saved the session, net of what restores and re-reads brought back."""
+        return saved_by(self._deps, await self._sessions.fold(info))
 
     async def search(
         self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
@@ -332,6 +330,11 @@ class Offloaded:
                 item_id=match.item_id,
                 snippet=self._deps.redactor.redact(match.snippet).text,
                 score=match.score,
+                tool_name=match.tool_name,
+                title=match.title,
+                ts=match.ts,
+                line=match.line,
+                offset=match.offset,
             )
             for match in matches
         )
@@ -354,24 +357,41 @@ class Offloaded:
 
         `texts`: of its originals, redacted, where they are at hand.
         """
+        originals = [original_text(item) for item in record.items]
         if not texts:
-            masked = self._deps.redactor.redact_all([content_text(item.result) for item in record.items])
-            texts = [one.text for one in masked]
+            texts = [one.text for one in self._deps.redactor.redact_all(originals)]
         return [
             Entry(
                 session_id=info.session_id,
                 batch_id=record.batch_id,
-                item_id=self._deps.redactor.redact(item.id).text,
-                text="\n".join(filter(None, (self._named(item), text))),
+                item_id=self._masked(item.id),
+                text=text,
+                named=self._masked(_words_that_name(item)),
+                tool_name=self._masked(item.tool_name),
+                title=plain_line(self._masked(item.title or _target(item) or item.url), TITLE_CHARACTERS),
+                ts=item.ts or record.ts,
+                lines_stand=text.count("\n") == original.count("\n"),
+                places_stand=text == original,
                 principal=self._deps.principal,
                 project=info.project,
             )
-            for item, text in zip(record.items, texts, strict=True)
+            for item, original, text in zip(record.items, originals, texts, strict=True)
         ]
 
-    def _named(self, item: ArchivedItem) -> str:
-        words = (item.tool_name, item.title, item.url, item.action.target if item.action else "")
-        return self._deps.redactor.redact(" ".join(filter(None, words))).text
+    def _masked(self, text: str) -> str:
+        return self._deps.redactor.redact(text).text
+
+
+def _target(item: ArchivedItem) -> str:
+    return item.action.target if item.action else ""
+
+
+def _words_that_name(item: ArchivedItem) -> str:
+    """Tool, title, address and the arguments of the call, those too long to name anything left out."""
+    args = [
+        value for value in (item.args or {}).values() if isinstance(value, str) and len(value) <= ARGUMENT_CHARACTERS
+    ]
+    return " ".join(filter(None, dict.fromkeys((item.tool_name, item.title, item.url, _target(item), *args))))
 
 
 def no_batch(handle: str, batch_id: str) -> BatchUnknown:
@@ -380,11 +400,6 @@ def no_batch(handle: str, batch_id: str) -> BatchUnknown:
         f"Session {handle} has no batch {shown(batch_id)}.",
         next=Advice("See what it has: {}", step("list_offloaded", session_id=handle)),
     )
-
-
-def _unit(fold: Fold, item_id: str) -> str:
-    state = fold.states.get(item_id)
-    return (state.current.unit if state is not None and state.versions else "") or item_id
 
 
 def _pick(record: OffloadRecord, item_id: str | None, redactor: Redactor) -> ArchivedItem:
@@ -402,6 +417,18 @@ def _pick(record: OffloadRecord, item_id: str | None, redactor: Redactor) -> Arc
     if len(by_call) == 1:
         return by_call[0]
     raise ItemUnknown(f"{record.batch_id} has no item {shown(item_id)}.", next=f"Name one of: {names}.")
+
+
+def saved_by(deps: Dependencies, fold: Fold) -> Saved:
+    """The same of a fold."""
+    return savings(fold, result_overhead=deps.counter_for("").per_result_overhead)
+
+
+async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
+    """Write anew the numbers that a status line shows, so that it needs no ledger."""
+    overhead = deps.counter_for("").per_result_overhead
+    note = status_of(await sessions.fold(info), info.handle, result_overhead=overhead)
+    await deps.store.note_status(sessions.key(info), note)
 
 
 # Pages of long answers, with opaque cursors (I7).

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SessionUnknown
 from ..experience.learn import Learn
@@ -22,22 +22,23 @@ from ..ports.store import Store
 from ..ports.text import Clock, RandomHex
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
-from . import checkup
-from .claude_code.events import HostEvents
 from .dependencies import Dependencies
 from .exchange import Exchange
-from .handoff_files import clean_handoffs
-from .handoffs import KeptHandoffs
+from .handoffs import KeptHandoffs, clean_handoffs
 from .notices import Notices, session_rows
 from .offloaded import Offloaded, Page, page_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, Passes, RecordMethods
-from .purge import Purge
-from .purge_masks import blank_experience
-from .repair import Repairs
+from .palimpsest_looks import LookMethods
+from .parts import Parts
 from .sessions import Sessions
+from .spans import noted
 from .summary import KeptSummaries
+from .upkeep import Upkeep
 from .wiring import dependencies, learning_means, open_experience, open_store
+
+if TYPE_CHECKING:
+    from .watch import Watched
 
 
 class Palimpsest(
@@ -45,9 +46,11 @@ class Palimpsest(
     RecordMethods,
     SummaryMethods,
     RestoreMethods,
+    LookMethods,
     KeptHandoffs,
     Learn,
     StoreMethods,
+    Upkeep,
     Exchange,
 ):
     """The library's entry. Every `session_id` may be a session's handle; all errors are `PalimpsestError`s."""
@@ -60,26 +63,18 @@ class Palimpsest(
         attached: str = "",
         only_session: str = "",
     ) -> None:
-        skills = experience or open_experience(settings, deps.random_hex)
+        skills = experience or open_experience(settings, deps.random_hex, deps.principal)
         super().__init__(learning_means(settings, deps, skills))
         self.settings = settings
         deps = replace(deps, attached=attached, only_session=only_session)
         self._deps = deps
         self._sessions = Sessions(deps)
         self._offloaded = Offloaded(deps, self._sessions)
-        self._passes = Passes(deps, self._sessions, self._offloaded)
-        self._messages = self._passes.messages
         self._notices = Notices(deps, self._sessions)
         self._summaries = KeptSummaries(deps, self._sessions)
-        self._purge = Purge(deps, self._sessions, lambda mask: blank_experience(skills, mask))
-        self._repairs = Repairs(deps, self._sessions, self._purge)
-        self._host_events = HostEvents(
-            deps,
-            self._sessions,
-            self._offloaded,
-            self._notices,
-            self._summaries,
-            self._learn_from,
+        self._passes = Passes(deps, self._sessions, self._offloaded)
+        self._parts = Parts(
+            deps, self._sessions, self._offloaded, self._notices, self._summaries, skills, self._learn_from, self
         )
 
     @classmethod
@@ -140,11 +135,18 @@ class Palimpsest(
 
     async def verify(self, session_id: str | None = None) -> VerifyReport:
         """Check everything stored against its checksums and hashes, and that every handoff can be read."""
+        from . import checkup
+
         only = await self._sessions.find(session_id) if session_id else None
-        return await checkup.verify(self._deps, self._sessions, only)
+        with noted("verify") as counts:
+            report = await checkup.verify(self._deps, self._sessions, only)
+            counts |= {"sessions": report.sessions, "records": report.records, "findings": len(report.findings)}
+            return report
 
     async def status(self) -> StoreStatus:
         """Disk use and lifetime savings."""
+        from . import checkup
+
         return await checkup.status(self._deps, self._sessions)
 
     async def sessions(self) -> tuple[SessionInfo, ...]:
@@ -153,7 +155,17 @@ class Palimpsest(
 
     async def session_rows(self) -> tuple[SessionRow, ...]:
         """Every session with its fill, what it saved and what it is about, newest first."""
-        return await session_rows(self._deps, self._sessions)
+        return await session_rows(self._deps, self._sessions, reversed(await self.sessions()))
+
+    async def session_rows_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionRow]:
+        """One page of the same; only its sessions are read.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        page = page_of(tuple(reversed(await self.sessions())), cursor, size)
+        rows = await session_rows(self._deps, self._sessions, page.items)
+        return Page(items=rows, total=page.total, next_cursor=page.next_cursor)
 
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
         """One page of the same.
@@ -168,13 +180,16 @@ class Palimpsest(
         for info in await self.sessions():
             yield info
 
-    async def session(self, session_id: str) -> SessionInfo:
+    async def session(self, session_id: str, *, whole: bool = False) -> SessionInfo:
         """A session by id or handle.
+
+        Args:
+            whole: not by the beginning of one, or its file.
 
         Raises:
             SessionUnknown: there is none.
         """
-        return await self._sessions.find(session_id)
+        return await self._sessions.find(session_id, whole=whole)
 
     async def file_of(self, session_id: str) -> Path | None:
         """The file that a session was read from, if it is still there; None too for a session that nobody has."""
@@ -195,7 +210,33 @@ class Palimpsest(
             One text: a hook's output, plain instructions, or JSON for the module; empty where there is nothing to say.
             It never raises: what goes wrong is kept for `doctor`.
         """
-        return await self._host_events.handle(event, payload)
+        if self._deps.principal:  # notes for a host's hooks are the local user's
+            return ""
+        return await self._parts.host_events.handle(event, payload)
+
+    async def watch(
+        self,
+        *,
+        days: float = 1.0,
+        hosts: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+        user_home: Path | None = None,
+    ) -> list[Watched]:
+        """One look at the session files of Codex CLI and Gemini CLI: what is new is archived, what their own compaction
+        lost is compared and kept for the next start. Called again it reads only what changed.
+
+        Args:
+            days: files that changed in so many days.
+            hosts: `codex`, `gemini-cli`; none takes both.
+            environ, user_home: where the hosts keep their files, where that is not this process's own.
+
+        Raises:
+            InvalidArgument: there is no such host.
+            WriteFailed, LockTimeout: what was read before is kept; look again.
+        """
+        return await self._parts.watch.look(
+            os.environ if environ is None else environ, user_home or Path.home(), days=days, hosts=hosts
+        )
 
     async def clean_handoffs(self, *, dry_run: bool = True) -> Cleanup:
         """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Nothing else deletes one.

@@ -6,21 +6,19 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidArgument
-from ..memory.summary.markdown import to_markdown
+from ..memory.summary.sections import to_markdown
 from ..models.maintenance import PurgeReport, RepairReport
-from ..models.probes import ProbeReport
 from ..models.records import OffloadRecord
-from ..models.reports import BatchView, Hit, Restored
+from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from . import sessions as policies
 from .dependencies import Dependencies
-from .messages import Messages
 from .offloaded import Offloaded, Page, page_of
-from .probe import probe_session
-from .purge import Purge, compiled
+from .palimpsest_context import Passes
+from .parts import Parts
 from .record import admit_name, admit_statements
-from .repair import Repairs
 from .sessions import Sessions
+from .spans import noted
 from .summary import KeptSummaries
 
 
@@ -28,8 +26,9 @@ class RestoreMethods:
     """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
 
     _sessions: Sessions
-    _messages: Messages
     _offloaded: Offloaded
+    _parts: Parts
+    _passes: Passes
 
     async def list_offloaded(self, session_id: str) -> tuple[BatchView, ...]:
         """Every batch that was dropped, in order."""
@@ -47,6 +46,10 @@ class RestoreMethods:
         """The same, one by one."""
         for batch in await self.list_offloaded(session_id):
             yield batch
+
+    async def saved(self, session_id: str) -> Saved:
+        """What offloading saved the session, net of what restores and re-reads brought back."""
+        return await self._offloaded.saved(await self._sessions.find(session_id))
 
     async def record(self, session_id: str, batch_id: str) -> OffloadRecord:
         """The archive's record of a batch."""
@@ -92,17 +95,28 @@ class RestoreMethods:
         """
         await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts, also)
 
-    async def reinstate(self, session_id: str, batch_id: str) -> None:
+    async def reinstate(self, session_id: str, batch_id: str) -> Undone:
         """Put the whole units of a batch back in the place of their digest."""
-        await self._offloaded.reinstate(await self._sessions.find(session_id), batch_id)
+        return await self._parts.step_back.reinstate(await self._sessions.find(session_id), batch_id)
+
+    async def undo(self, session_id: str, number: int | None = None) -> Undone:
+        """One step back: everything that a pass replaced stands in the context again.
+
+        Args:
+            number: of the pass, from 1; None takes the newest whose digests still stand.
+
+        Raises:
+            InvalidArgument: no digest of such a pass stands in the context.
+        """
+        return await self._parts.step_back.undo(await self._sessions.find(session_id), number)
 
     async def expand_messages(self, messages: list[Any], *, session_id: str) -> list[Any]:
         """The list with every digest of ours replaced by its original: equal to what was compacted."""
-        return await self._messages.expand(await self._sessions.find(session_id), messages)
+        return await self._passes.messages.expand(await self._sessions.find(session_id), messages)
 
     async def restore_all(self, session_id: str) -> Any:
         """The newest list or file that was compacted under this session, equal to what came in."""
-        return await self._messages.restore_all(await self._sessions.find(session_id))
+        return await self._passes.messages.restore_all(await self._sessions.find(session_id))
 
 
 # The library's methods about the anchored summary, and the probes that ask what stays.
@@ -175,6 +189,8 @@ class SummaryMethods:
         Raises:
             SessionUnknown: there is none.
         """
+        from .compaction.probes import probe_session
+
         info = await self._sessions.find(session_id)
         policy = await policies.policy_of(self._deps, self._sessions, info, None)
         return await probe_session(self._deps, self._sessions, self._summaries, info, policy)
@@ -186,9 +202,9 @@ class SummaryMethods:
 class StoreMethods:
     """What `Palimpsest` does with what it keeps. Each is a preview unless `dry_run` is False."""
 
+    _deps: Dependencies
     _sessions: Sessions
-    _purge: Purge
-    _repairs: Repairs
+    _parts: Parts
 
     async def purge(
         self,
@@ -216,29 +232,41 @@ class StoreMethods:
             SessionUnknown, BatchUnknown, InvalidArgument: nothing was removed.
             PassInProgress, WriteFailed, LockTimeout: some of it may still be there; run it again.
         """
+        from .purge import compiled
+
         info = await self._sessions.find(session_id) if session_id else None
         if matching or regex:
+            if info is None:
+                self._deps.refuse_all_but_owner("A purge by text in all sessions")
             if batch_id or everywhere:
                 raise InvalidArgument(
                     "A purge by text takes no batch, and looks in all sessions by itself.",
                     next="Name a session, or none.",
                 )
-            return await self._purge.matching(compiled(matching, regex), info, dry_run=dry_run)
+            return await self._parts.purge.matching(compiled(matching, regex), info, dry_run=dry_run)
         if info is None:
             raise InvalidArgument("Nothing was named.", next="Name a session, a batch of it, or a text that matches.")
         if batch_id:
-            return await self._purge.batch(info, batch_id, everywhere=everywhere, dry_run=dry_run)
-        return await self._purge.session(info, everywhere=everywhere, dry_run=dry_run)
+            return await self._parts.purge.batch(info, batch_id, everywhere=everywhere, dry_run=dry_run)
+        return await self._parts.purge.session(info, everywhere=everywhere, dry_run=dry_run)
 
-    async def repair(self, session_id: str | None = None, *, dry_run: bool = True) -> RepairReport:
+    async def repair(
+        self, session_id: str | None = None, *, dry_run: bool = True, accept_losses: bool = False
+    ) -> RepairReport:
         """Rebuild what is damaged from other copies, of one session or of all; deletes nothing.
 
         Args:
             dry_run: only say what can be mended from what, and what is lost.
+            accept_losses: give up what nobody can mend, so that `verify` calls the rest whole again.
 
         Raises:
             SessionUnknown: there is none.
             PassInProgress, WriteFailed, LockTimeout: what was mended stays mended; run it again.
         """
         only = await self._sessions.find(session_id) if session_id else None
-        return await self._repairs.repair(only, dry_run=dry_run)
+        if only is None:
+            self._deps.refuse_all_but_owner("A repair of everything")
+        with noted("repair", dry_run=int(dry_run)) as counts:
+            report = await self._parts.repairs.repair(only, dry_run=dry_run, accept_losses=accept_losses)
+            counts |= {"found": len(report.repairs), "mended": report.mended, "accepted": report.accepted}
+            return report

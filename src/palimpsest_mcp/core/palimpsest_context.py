@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
+from ..hosts.actions import action_of
+from ..hosts.claude_code.results import plain_result
 from ..hosts.detect import parse_value, rewrap
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
-from ..models.pass_options import PassKeywords, PassOptions, SessionPassKeywords
+from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
 from ..models.reports import ContextView, Recorded, Report, Usage
 from ..ports.host import HostContext
 from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
-from . import files, record
+from . import importer, record
 from . import notices as context
 from . import sessions as policies
-from .compaction import report as reporting
-from .compaction.plan import PassRequest
-from .compaction.run import run_pass
 from .dependencies import Dependencies
 from .importer import import_context
 from .measure import Measurement, measured, tell
-from .messages import CompactedMessages, Messages, RewrittenSession, rewrite
 from .notices import Notices
 from .offloaded import Offloaded
 from .record import admit, admit_items, admit_list, admit_name
 from .sessions import Sessions
+
+if TYPE_CHECKING:
+    from .compaction.plan import PassRequest
+    from .messages import CompactedMessages, Messages, RewrittenSession
 
 
 class Passes:
@@ -41,7 +44,14 @@ class Passes:
     def __init__(self, deps: Dependencies, sessions: Sessions, offloaded: Offloaded) -> None:
         self.deps = deps
         self.sessions = sessions
-        self.messages = Messages(deps, sessions, offloaded)
+        self._offloaded = offloaded
+
+    @cached_property
+    def messages(self) -> Messages:
+        """Message lists of this store."""
+        from .messages import Messages
+
+        return Messages(self.deps, self.sessions, self._offloaded)
 
     def where(self, *, dry_run: bool) -> Passes:
         """These, or for a dry run the same over a store that nothing is written to: what a pass would record of the
@@ -59,14 +69,11 @@ class Passes:
         Raises:
             PassInProgress, PlanStale, WriteFailed: the context is as it was.
         """
+        from .compaction import report as reporting
+        from .compaction.run import run_pass
+
         result = await run_pass(self.deps, self.sessions, info, measurement, request)
         return reporting.report(info, measurement, request, result, note=measurement.note)
-
-    @staticmethod
-    def stands_aside(measurement: Measurement) -> str:
-        """Where the host compacts by itself, where no adapter of ours acts; empty where a pass may run."""
-        aside = measurement.usage.host_compacts and not measurement.note.adapter_does
-        return measurement.usage.host_compaction_point if aside else ""
 
 
 # The library's methods that make a context shorter: a message list, a session file, a recorded session.
@@ -77,6 +84,7 @@ class CompactMethods:
 
     settings: Settings
     _deps: Dependencies
+    _sessions: Sessions
     _passes: Passes
 
     async def compact_messages(
@@ -87,17 +95,21 @@ class CompactMethods:
         form: str = "auto",
         system: str = "",
         parent: str | None = None,
+        auto: bool = False,
         **options: Unpack[PassKeywords],
     ) -> CompactedMessages:
         """Give back a shorter, valid list: older tool results replaced by checked digests, originals archived first.
 
-        Call it again with the grown list (either the original or the compacted one) and the same session id: what was
+        Without `force` it runs at the policy's trigger only, so that a loop may call it before every request: below it
+        the list comes back with the digests that it has, and the report says how far away the trigger is. Call it
+        again with the grown list (either the original or the compacted one) and the same session id: what was
         compacted stays byte-identical.
 
         Args:
             session_id: None mints one; it stands in the answer.
             system: the system prompt, where it is not in the list; counted only.
             parent: session whose digests this one inherits.
+            auto: `PALIMPSEST_AUTO=off` holds it back, as it does in `record_items`.
             options: as `PassOptions` describes them.
 
         Raises:
@@ -109,11 +121,12 @@ class CompactMethods:
         at = self._passes.where(dry_run=asked.dry_run)
         await admit_list(at.deps, at.sessions, session_id or "", parsed, asked)
         info = await at.sessions.ensure(session_id or "new", parent=parent)
-        return await at.messages.compact(info, files.with_system(parsed, system), asked)
+        off = auto and not self._deps.automatic
+        return await at.messages.compact(info, importer.with_system(parsed, system), asked, requested=False, off=off)
 
     async def compact_file(
         self,
-        path: Path,
+        path: Path | str,
         *,
         line: int | None = None,
         form: str = "auto",
@@ -126,19 +139,63 @@ class CompactMethods:
             FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.
             SessionUnknown: `session_id` is a slip of one that is there.
         """
-        asked = PassOptions(**options)
+        asked, path = PassOptions(**options), importer.as_path(path)
         admit(self._deps, asked)
-        found = await files.read_file(path, line=line, form=form)
-        parsed = files.need_messages(files.parsed(found, self._deps.kind_by_tool))
+        found = await importer.read_file(path, line=line, form=form)
+        parsed = importer.need_messages(importer.parsed(found, self._deps.kind_by_tool))
         at = self._passes.where(dry_run=asked.dry_run)
         named = await admit_name(at.sessions, session_id) if session_id else ""
-        name = named or parsed.session_id or files.session_id_of(path, found.line)
+        name = named or parsed.session_id or importer.session_id_of(path, found.line)
         await admit_list(at.deps, at.sessions, name, parsed, asked)
-        info = await at.sessions.ensure(name, project=parsed.project, source=path.name, path=files.place_of(path))
-        done = await at.messages.compact(info, parsed, asked, wrapper=files.wrapper_of(found.value))
+        info = await at.sessions.ensure(name, project=parsed.project, source=path.name, path=importer.place_of(path))
+        done = await at.messages.compact(info, parsed, asked, wrapper=importer.wrapper_of(found.value))
         return replace(done, value=rewrap(found.value, done.messages))
 
-    async def rewrite_session(self, path: Path, **options: Unpack[PassKeywords]) -> RewrittenSession:
+    async def shrink_result(
+        self,
+        session_id: str,
+        result: str | list[Any],
+        *,
+        call_id: str,
+        tool_name: str = "",
+        args: Mapping[str, Any] | None = None,
+        above_tokens: int | None = None,
+        edited: Collection[str] = (),
+    ) -> str | list[Any]:
+        """A tool's result before it is first sent: archived, and a digest in its place, where it is very large; else as
+        it came. That breaks neither a prompt cache nor thinking, since nothing was sent yet.
+
+        Very large is what Claude Code itself would cut (25,000 tokens or 50,000 characters), or the threshold that a
+        user set (`at_birth_tokens`). Files that may be edited next, binaries and what is no text come back as they are.
+
+        Args:
+            result: text, or a list of text blocks; what comes back has the same shape.
+            call_id: of the call, as it will stand in the list that `compact_messages` gets.
+            tool_name, args: of the call; they say whether a file was read.
+            above_tokens: the threshold of this call.
+            edited: files that the agent wrote or edited, where this session does not know them.
+
+        Raises:
+            WriteFailed, LockTimeout: nothing was replaced; send the result as it is.
+        """
+        from .compaction.at_birth import ToolAnswer, shrink_at_birth
+
+        action = action_of(tool_name, args)
+        found = plain_result(result, action.target if action.verb == "read" else "")
+        if found is None:
+            return result
+        info = await self._sessions.ensure(await admit_name(self._sessions, session_id))
+        answer = ToolAnswer(
+            tool_name=tool_name,
+            tool_input=dict(args or {}),
+            tool_use_id=call_id,
+            result=found,
+            touched=frozenset(edited),
+        )
+        born = await shrink_at_birth(self._deps, self._sessions, info, answer, above_tokens=above_tokens)
+        return result if born is None else born.output
+
+    async def rewrite_session(self, path: Path | str, **options: Unpack[PassKeywords]) -> RewrittenSession:
         """Write a new session file beside a Claude Code transcript, with digests in the place of older results.
 
         The file itself stays as it is. The new session's ledger names the old one as its parent, so that its batches
@@ -147,10 +204,12 @@ class CompactMethods:
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
+        from .messages import rewrite
+
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
         admit(self._deps, asked)
         at = self._passes.where(dry_run=asked.dry_run)
-        return await rewrite(at.deps, at.sessions, at.messages, self.settings.home, path, asked)
+        return await rewrite(at.deps, at.sessions, at.messages, self.settings.home, importer.as_path(path), asked)
 
     async def compact_session(self, session_id: str, **options: Unpack[SessionPassKeywords]) -> Report:
         """One pass over a recorded session. The host's own history stays as it is; the report says what to do.
@@ -162,6 +221,8 @@ class CompactMethods:
             SessionUnknown, WindowUnknown, PlanStale, PassInProgress, WriteFailed: the context is as it was.
             InvalidArgument: there is no such strategy or slot, or `digests` without the `plan_id` they are for.
         """
+        from .compaction.plan import PassRequest
+
         asked = PassOptions(**options)
         admit(self._deps, asked)
         if asked.digests and (asked.dry_run or not asked.plan_id):
@@ -178,9 +239,10 @@ class CompactMethods:
         await tell(at.deps, at.sessions, info, asked)
         # `tell` wrote the used tokens down: from here they are measured from the ledger, like those of an earlier call.
         asked = msgspec.structs.replace(asked, used_tokens=None)
+        await at.sessions.fold(info)
         measurement = await measured(at.deps, at.sessions, info, policy, asked)
         return await at.run(
-            info, measurement, PassRequest(policy=policy, options=asked, host_compacts=at.stands_aside(measurement))
+            info, measurement, PassRequest(policy=policy, options=asked, host_compacts=measurement.stands_aside)
         )
 
 
@@ -220,7 +282,9 @@ class RecordMethods:
         # Our own view decides: a host that has not applied the last pass yet would ask for the same one for ever (L12).
         ours = ratio_of(after.view_used, after.window_tokens)
         if auto and self._deps.automatic and triggers(ours, policy):
-            request = PassRequest(policy=policy, requested=False, host_compacts=self._passes.stands_aside(after))
+            from .compaction.plan import PassRequest
+
+            request = PassRequest(policy=policy, requested=False, host_compacts=after.stands_aside)
             report = await self._passes.run(info, after, request)
         return Recorded(
             session_id=info.session_id,
@@ -257,8 +321,12 @@ class RecordMethods:
         admit(self._deps, asked)
         parsed: HostContext | None = None
         if transcript_path:
-            found = await files.read_file(Path(transcript_path), form="claude-code")
-            parsed = files.parsed(found, self._deps.kind_by_tool)
+            if self._deps.principal:  # the host's files are the owner's, whoever else calls from afar
+                raise InvalidArgument(
+                    "transcript_path names a file on the server's machine.", next="Give used_tokens instead."
+                )
+            found = await importer.read_file(Path(transcript_path), form="claude-code")
+            parsed = importer.parsed(found, self._deps.kind_by_tool)
         told = (used_tokens, window_tokens, transcript_path)
         if any(value not in (None, "") for value in told):
             session_id = await admit_name(self._sessions, session_id)
@@ -283,6 +351,16 @@ class RecordMethods:
         policy = await policies.policy_of(self._deps, self._sessions, info, None)
         return (await measured(self._deps, self._sessions, info, policy, PassOptions())).usage
 
+    async def compacted_view(self, session_id: str) -> str:
+        """The whole context as it stands, as one text to start afresh from: messages, calls, results, and digests for
+        what left. Masked; every digest says how its original is read again.
+
+        Raises:
+            SessionUnknown: there is no such session.
+        """
+        info = await self._sessions.find(session_id)
+        return await context.compacted_view(self._deps, self._sessions, self._offloaded, info)
+
     async def show_context(self, session_id: str, *, pin: Sequence[str] = (), unpin: Sequence[str] = ()) -> ContextView:
         """What is in context, why it stays, and what was replaced; pins first, if asked.
 
@@ -293,5 +371,6 @@ class RecordMethods:
         if pin or unpin:
             await context.pin(self._deps, self._sessions, info, pin, unpin)
         policy = await policies.policy_of(self._deps, self._sessions, info, None)
+        await self._sessions.fold(info)  # every item is asked for: read them while others are answered
         measurement = await measured(self._deps, self._sessions, info, policy, PassOptions())
         return await context.show(self._deps, self._offloaded, info, measurement, measurement.usage, policy)

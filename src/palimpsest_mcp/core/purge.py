@@ -7,6 +7,7 @@ repair, goes on with it. The texts go last, since what quotes them is found by t
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -15,16 +16,140 @@ from typing import Any
 import msgspec
 
 from ..context.fold import Fold
-from ..context.tombstones import key_of, masked_value
+from ..context.tombstones import PURGED, key_of, masked_value
 from ..errors import BatchUnknown, InvalidArgument
-from ..models.events import PurgedEvent, SessionInfo
+from ..experience.ports import Experience, SkillFile, SkillPlace
+from ..models.events import PurgedEvent, Seen, SessionInfo
 from ..models.items import Content, Item, content_bytes, content_text
 from ..models.maintenance import Elsewhere, Forgotten, PurgedSession, PurgeReport
 from ..models.records import ArchivedItem, OffloadRecord
+from ..ports.text import Redactor, Registry
 from .copies import Copies
 from .dependencies import Dependencies
-from .purge_masks import derived_mask, pattern_mask
 from .sessions import Sessions
+
+# What a purge takes out of texts that were made of others: a pattern's matches, or what only removed texts held.
+
+LEAST_LINE = 16
+LEAST_VALUE = 5
+"""Characters from which on a line, or a specific, says where it comes from."""
+
+
+def pattern_mask(pattern: re.Pattern[str], mark: str, *, same_size: bool = False) -> Callable[[str], str]:
+    """Matches become the mark; with `same_size` as many bytes of it as they had.
+
+    A text may also stand in the form that JSON gives it: so does a pattern that is a plain text.
+    """
+    quoted = _quoted(pattern)
+
+    def fill(found: re.Match[str]) -> str:
+        return mark * len(found[0].encode("utf-8", "surrogatepass")) if same_size else mark
+
+    def mask(text: str) -> str:
+        masked = pattern.sub(fill, text)
+        return masked if quoted is None else quoted.sub(fill, masked)
+
+    return mask
+
+
+def _quoted(pattern: re.Pattern[str]) -> re.Pattern[str] | None:
+    """The pattern of a plain text in JSON's form, where that differs."""
+    text = re.sub(r"\\(.)", r"\1", pattern.pattern, flags=re.DOTALL)
+    if re.escape(text) != pattern.pattern:
+        return None
+    forms = {json.dumps(text, ensure_ascii=only)[1:-1] for only in (True, False)} - {text}
+    return re.compile("|".join(map(re.escape, sorted(forms)))) if forms else None
+
+
+def derived_mask(
+    leaving: Sequence[str], staying: Sequence[str], registry: Registry, redactor: Redactor
+) -> Callable[[str], str]:
+    """Lines and specifics that only the texts that leave have, and none that stays, masked where they are quoted."""
+    fragments: set[str] = set()
+    for text in leaving:
+        masked = redactor.redact(text).text
+        for one in {text, masked}:
+            fragments.update(line.strip() for line in one.split("\n") if len(line.strip()) >= LEAST_LINE)
+        fragments.update(span.text for span in registry.spans(masked) if len(span.text) >= LEAST_VALUE)
+    by_head = _by_head(fragments)
+    stays: dict[str, bool] = {}
+
+    def is_only_here(fragment: str) -> bool:
+        if fragment not in stays:
+            stays[fragment] = any(fragment in text for text in staying)
+        return not stays[fragment]
+
+    def mask(text: str) -> str:
+        found = [one for one in _quoted_in(text, by_head) if is_only_here(one)]
+        for fragment in sorted(found, key=len, reverse=True):
+            text = text.replace(fragment, PURGED)
+        return text
+
+    return mask
+
+
+def _by_head(fragments: Iterable[str]) -> dict[int, dict[str, list[str]]]:
+    """Fragments by their first characters: a session has a hundred thousand of them, a handoff quotes ten."""
+    heads: dict[int, dict[str, list[str]]] = {LEAST_VALUE: {}, LEAST_LINE: {}}
+    for fragment in fragments:
+        size = LEAST_LINE if len(fragment) >= LEAST_LINE else LEAST_VALUE
+        heads[size].setdefault(fragment[:size], []).append(fragment)
+    return heads
+
+
+def _quoted_in(text: str, by_head: dict[int, dict[str, list[str]]]) -> set[str]:
+    return {
+        fragment
+        for size, heads in by_head.items()
+        for at in range(len(text) - size + 1)
+        for fragment in heads.get(text[at : at + size], ())
+        if text.startswith(fragment, at)
+    }
+
+
+# The experience of skills without what a purge takes out: logs, digests, our notes about them, snapshots.
+
+
+_FILES: tuple[SkillFile, ...] = ("digest", "side")
+
+
+async def blank_experience(experience: Experience, mask: Callable[[str], str]) -> tuple[str, ...]:
+    """Blank what a mask finds, byte for byte, in everything that is kept of every skill. Returns what changed.
+
+    Raises:
+        WriteFailed, LockTimeout: some of it may be as it was; ask again.
+    """
+    changed: list[str] = []
+    for place in await experience.skills():
+        async with experience.lock(place):
+            done = [name for name in _FILES if await _file(experience, place, name, mask)]
+            for name in await experience.files.snapshots(place):
+                data = await experience.files.snapshot(place, name)
+                if data is not None and (new := _masked(data, mask)) != data:
+                    await experience.files.keep_snapshot(place, name, new)
+                    done.append("side")
+            if await experience.log.blank(place, mask) or done:
+                changed.append(f"experience of {place.name}")
+    return tuple(changed)
+
+
+async def _file(experience: Experience, place: SkillPlace, name: SkillFile, mask: Callable[[str], str]) -> bool:
+    data = await experience.files.read(place, name)
+    if data is None or (new := _masked(data, mask)) == data:
+        return False
+    await experience.files.replace(place, name, new)
+    return True
+
+
+def _masked(data: bytes, mask: Callable[[str], str]) -> bytes:
+    text = mask(data.decode("utf-8", "surrogateescape"))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text.encode("utf-8", "surrogateescape")
+    masked = masked_value(value, mask)
+    return (text if masked == value else json.dumps(masked)).encode("utf-8", "surrogateescape")
+
 
 Blank = Callable[[Callable[[str], str]], Awaitable[tuple[str, ...]]]
 """Takes a mask over all experience of skills; gives what it changed."""
@@ -43,6 +168,12 @@ class SessionToPurge(msgspec.Struct, kw_only=True):
     matched: dict[str, str] = {}
     """Key -> item id, of what goes."""
     whole: bool = False
+    unfinished: frozenset[str] = frozenset()
+    """Keys of a purge that was interrupted: whatever is asked for now, they go as well."""
+
+    def left_over(self) -> dict[str, str]:
+        """Contents of the interrupted purge that are still there."""
+        return {key: name for key, (name, _, _) in self.texts.items() if key in self.unfinished}
 
     def emptied(self) -> tuple[str, ...]:
         """Batches of which nothing stays any more."""
@@ -111,7 +242,7 @@ class Purge:
         found: list[SessionToPurge] = []
         for info in (only,) if only is not None else await self._sessions.all():
             one = await self._holding(info)
-            one.matched = dict(_matches(one, pattern))
+            one.matched = dict(_matches(one, pattern)) | one.left_over()
             if one.matched or not dry_run:
                 found.append(one)
         report = self._report(found, (), dry_run=dry_run)
@@ -119,7 +250,7 @@ class Purge:
         changed: tuple[str, ...] = ()
         mask = pattern_mask(pattern, "[purged]")
         if not dry_run:
-            gone = {one.info.session_id: Forgotten(keys=frozenset(one.matched), mask=mask) for one in found}
+            gone = {one.info.session_id: Forgotten(keys=one.unfinished | {*one.matched}, mask=mask) for one in found}
             notes = Forgotten(mask=mask) if only is None else Forgotten(mask=mask, about=_about([only]))
             changed = await self._remove(found, gone, notes)
             if only is None:
@@ -135,7 +266,9 @@ class Purge:
             return None
         one = await self._holding(info)
         one.whole = said.whole
-        one.matched = {key: name for key, (name, _, _) in one.texts.items() if key in set(said.keys) or said.whole}
+        one.matched = one.left_over()
+        if said.whole:
+            one.matched = {key: name for key, (name, _, _) in one.texts.items()}
         return await self._texts([one], everywhere=False, dry_run=False)
 
     async def _texts(
@@ -161,7 +294,7 @@ class Purge:
         if not dry_run:
             masks = [await asyncio.to_thread(self._quoting, one) for one in found]
             gone = {
-                one.info.session_id: Forgotten(keys=frozenset(one.matched), mask=mask, whole=one.whole)
+                one.info.session_id: Forgotten(keys=one.unfinished | {*one.matched}, mask=mask, whole=one.whole)
                 for one, mask in zip(found, masks, strict=True)
             }
             notes = Forgotten(mask=masks[0], about=_about([one.info for one in found]))
@@ -205,7 +338,7 @@ class Purge:
             for one, key in named:
                 await store.archive.forget(key, gone[one.info.session_id])
                 await store.ledger.forget(key, gone[one.info.session_id])
-                if one.matched or one.whole:
+                if one.matched or one.whole or one.unfinished:
                     await store.bury(key, (), under_way=False, whole=one.whole)
         return tuple(changed)
 
@@ -226,14 +359,21 @@ class Purge:
         missing = fold.decided.batches.keys() - known - fold.decided.purged_batches
         rebuilt = [await self._copies.rebuilt(info, batch_id) for batch_id in sorted(missing)]
         records.extend(one.record for one in rebuilt if one is not None)
-        seen = [one.item for state in fold.states.values() for one in state.versions.values()]
+        # Not from the fold, which does not show what a purge that was interrupted left.
+        seen = [one.item for one in (await self._deps.store.ledger.read(key)).events if isinstance(one, Seen)]
+        said = await self._deps.store.tombstones(key)
         texts: dict[str, tuple[str, Content, int]] = {}
         for item in (*seen, *(item for record in records for item in record.items)):
             content = item.content if isinstance(item, Item) else item.result
             if content is not None and item.sha256:
                 texts.setdefault(_key(item), (item.id, content, _size(item)))
         return SessionToPurge(
-            info=info, fold=fold, records=tuple(records), texts=texts, batches=_batches(fold, records)
+            info=info,
+            fold=fold,
+            records=tuple(records),
+            texts=texts,
+            batches=_batches(fold, records),
+            unfinished=frozenset(said.keys) if said.under_way else frozenset(),
         )
 
     def _report(self, found: Iterable[SessionToPurge], elsewhere: Iterable[Elsewhere], *, dry_run: bool) -> PurgeReport:

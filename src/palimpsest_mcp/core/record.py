@@ -11,21 +11,20 @@ import msgspec
 
 from ..context.fold import Fold
 from ..context.gates import index_lines
-from ..context.identity import call_key
-from ..context.view import view
+from ..context.view import View, view
 from ..errors import InvalidArgument, InvalidItem, WindowUnknown
 from ..hosts.actions import action_of
+from ..hosts.json_bytes import MAX_DEPTH, MAX_TEXT, deeper_than, longest_text
 from ..models.advice import Advice, Either
 from ..models.events import Observation, Seen, SessionInfo
-from ..models.items import Content, Item, content_bytes, content_sha256
-from ..models.pass_options import PassOptions
+from ..models.items import Content, Item, call_key, content_bytes, content_sha256
+from ..models.plans import THINKING, PassOptions
+from ..models.text import shown as quoted
 from ..ports.host import HostContext
 from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump
-from .session_names import read_from, slips
-from .sessions import Sessions, check_strategy, unknown
-from .summary import check_stated
+from .sessions import Sessions, check_strategy, exactly, read_from, slips, unknown
 
 FIELDS = (
     "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel",
@@ -61,9 +60,9 @@ async def record(
     Raises:
         InvalidItem: it names the field and shows a correct example; nothing was written.
     """
-    fold = await sessions.fold(info)
     counter = deps.counter_for(deps.model)
-    items = await check_items(deps, fold, raw)
+    fold, shown = await sessions.view(info, counter)
+    items = await check_items(deps, fold, raw, shown)
     new = [item for item, known in items if not known]
     events: list[Observation] = [Seen(item=item, ts=deps.now()) for item in new]
     if cited := _citations(fold, new, counter):
@@ -77,31 +76,39 @@ async def record(
     )
 
 
-async def check_items(deps: Dependencies, fold: Fold, raw: Sequence[Mapping[str, Any]]) -> list[tuple[Item, bool]]:
+async def check_items(
+    deps: Dependencies, fold: Fold, raw: Sequence[Mapping[str, Any]], shown: View | None = None
+) -> list[tuple[Item, bool]]:
     """The items that objects stand for, each with whether the fold has it already. Writes nothing.
+
+    Args:
+        shown: the fold's view where it is known already.
 
     Raises:
         InvalidItem: as `record`.
     """
+    if not isinstance(raw, (list, tuple)):
+        raise InvalidItem("items is a list of objects.", next=f"Give [{EXAMPLE}].", index=0, field="")
     if len(raw) > MAX_ITEMS:
         raise InvalidItem(f"At most {MAX_ITEMS} items a call.", next="Send them in pieces.", index=MAX_ITEMS, field="")
-    drafts = _Drafts(deps, fold, deps.counter_for(deps.model))
+    drafts = _Drafts(deps, fold, view(fold) if shown is None else shown, deps.counter_for(deps.model))
     return await asyncio.to_thread(lambda: [drafts.add(index, item) for index, item in enumerate(raw)])
 
 
 class _Drafts:
     """Turns one call's objects into items."""
 
-    def __init__(self, deps: Dependencies, fold: Fold, counter: ContentCounter) -> None:
+    def __init__(self, deps: Dependencies, fold: Fold, shown: View, counter: ContentCounter) -> None:
         self._deps = deps
         self._fold = fold
         self._counter = counter
-        shown = view(fold)
         self._row = shown.last_row
-        self._asked = any(one.item.kind == "original_query" for one in (*shown.items, *shown.gone))
-        self._args = {one.item.unit: one.item.args for one in shown.items if one.item.kind == "tool_call"}
-        self._names = {one.item.unit: one.item.tool_name for one in shown.items if one.item.kind == "tool_call"}
+        self._asked = shown.asked
+        self._calls: dict[str, Item] = {}
+        """New ones, by unit."""
         self._new: dict[str, Item] = {}
+        self._tried: dict[str, int] = {}
+        """Name -> the number up to which it is taken."""
 
     def add(self, index: int, raw: Any) -> tuple[Item, bool]:
         """The item, and whether it was known before."""
@@ -115,7 +122,7 @@ class _Drafts:
         item = msgspec.structs.replace(item, position=(self._row, 0))
         self._new[item.id] = item
         if item.kind == "tool_call":
-            self._args[item.unit], self._names[item.unit] = item.args, item.tool_name
+            self._calls[item.unit] = item
         self._asked = self._asked or item.kind == "original_query"
         return item, False
 
@@ -126,9 +133,10 @@ class _Drafts:
             raise _refused(index, "role", f"is one of {', '.join(ROLES)}")
         call = fields.get("tool_use_id", "")
         unit = f"call:{call_key(call)}" if call else ""
-        tool = fields.get("tool_name") or self._names.get(unit, "")
+        of = self._calls.get(unit) or self._fold.call_of(unit)
+        tool = fields.get("tool_name") or (of.tool_name if of is not None else "")
         kind = fields.get("kind") or self._kind(role, tool)
-        args = fields.get("args") if fields.get("args") is not None else self._args.get(unit)
+        args = fields.get("args") if fields.get("args") is not None or of is None else of.args
         if kind == "evidence":
             _check_evidence(index, fields, args)
         tokens = fields.get("tokens")
@@ -168,6 +176,8 @@ class _Drafts:
                 raise _refused(index, "content", "has a `base64` that is not base64") from None
         elif not isinstance(content, (str, list, dict)):
             raise _refused(index, "content", "is a string, a list of blocks or an object")
+        if not deeper_than(content, MAX_DEPTH) and longest_text(content) > MAX_TEXT:
+            raise _refused(index, "content", f"is at most {MAX_TEXT:,} characters long: no model's window holds more")
         found = cast("Content", content)
         if self._deps.redact_archive and isinstance(found, str):
             return self._deps.redactor.redact(found).text
@@ -191,18 +201,19 @@ class _Drafts:
     def _known(self, draft: Item, *, named: bool) -> Item | None:
         if not named:
             return None
-        state = self._fold.states.get(draft.id)
+        state = self._fold.state(draft.id)
         if state is not None and draft.sha256 in state.versions and state.present[1]:
             return state.versions[draft.sha256].item
         new = self._new.get(draft.id)
         return new if new is not None and new.sha256 == draft.sha256 else None
 
     def _free(self, name: str) -> str:
-        taken = self._fold.states.keys() | self._new.keys()
-        n = 2
-        free = name
-        while free in taken:
-            free, n = f"{name}#{n}", n + 1
+        n = self._tried.get(name, 1)
+        free = name if n == 1 else f"{name}#{n}"
+        while self._fold.state(free) is not None or free in self._new:
+            n += 1
+            free = f"{name}#{n}"
+        self._tried[name] = n
         return free
 
 
@@ -247,7 +258,7 @@ def _citations(fold: Fold, new: Sequence[Item], counter: ContentCounter) -> Item
     urls = [item.url for item in new if item.kind == "evidence" and item.url]
     if not urls:
         return None
-    state = fold.states.get(CITATION_INDEX)
+    state = fold.state(CITATION_INDEX)
     before = state.current if state is not None and state.versions else None
     old = before.content if before is not None and isinstance(before.content, str) else ""
     text = "\n".join(index_lines(old.splitlines(), urls))
@@ -288,9 +299,14 @@ def admit(deps: Dependencies, asked: PassOptions) -> None:
             )
     if asked.policy:
         deps.policy_named(asked.policy)
-    if asked.target is not None and not 0.0 < asked.target < 1.0:
+    number = isinstance(asked.target, (int, float))  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values
+    if asked.target is not None and not (number and 0.0 < asked.target < 1.0):
         raise InvalidArgument(
             f"target must be above 0 and below 1, not {asked.target}.", next="Give a share of the window, such as 0.4."
+        )
+    if asked.thinking not in THINKING:
+        raise InvalidArgument(
+            f"thinking is one of {', '.join(THINKING)}, not {quoted(asked.thinking)}.", next="Leave it out: it is drop."
         )
     if asked.keep_last is not None and asked.keep_last < -1:
         raise InvalidArgument(
@@ -350,6 +366,8 @@ async def admit_statements(
     """
     if await is_known(sessions, name):
         return
+    from .summary import check_stated
+
     check_stated(sections, fitting, intent_changed=intent_changed)
     if fitting:
         raise InvalidArgument(
@@ -366,7 +384,8 @@ async def admit_name(sessions: Sessions, name: str) -> str:
     if (info := await sessions.known(name)) is not None:
         return info.session_id
     infos = await sessions.all()
-    if len(found := read_from(name, infos)) == 1:
+    # Another process may have made it since the first look.
+    if len(found := exactly(name, infos) or read_from(name, infos)) == 1:
         return found[0].session_id
     if name != "new" and (meant := found or slips(name, infos)):
         raise unknown(name, meant, infos)

@@ -6,20 +6,24 @@ import asyncio
 
 import msgspec
 
-from ..context.salvage import salvaged, salvaged_seen
 from ..errors import RecordDamaged, WriteFailed
-from ..models.events import Event, SessionInfo, SessionKey
+from ..models.events import Event, LossAccepted, SessionInfo, SessionKey
 from ..models.items import content_sha256
 from ..models.maintenance import THE_DIGEST, Repair, RepairReport
 from ..models.records import OffloadRecord
 from ..ports.store import Broken
 from ..store.segments import encode, is_more
-from .copies import Copies
+from .checkup import damaged_batches, sorted_flaws
+from .copies import Copies, salvaged, salvaged_seen
 from .dependencies import Dependencies
 from .purge import Purge
 from .sessions import Sessions
 
 _CHECKSUM_BYTES = len(b',"_c":"00000000"}')
+
+
+def _given_up(one: Repair) -> str:
+    return f"{one.where}: {one.what}" + (f": {', '.join(one.lost)}" if one.lost else "")
 
 
 class Repairs:
@@ -31,19 +35,28 @@ class Repairs:
         self._purge = purge
         self._copies = Copies(deps, sessions)
 
-    async def repair(self, only: SessionInfo | None, *, dry_run: bool) -> RepairReport:
+    async def repair(self, only: SessionInfo | None, *, dry_run: bool, accept_losses: bool = False) -> RepairReport:
         """Look at one session, or at all, and mend what other copies can make up for.
 
         Every text is checked against its hash before it is put back, and read again afterwards. The files that held
         what was damaged are kept beside the new ones. Purges that were interrupted are finished.
+
+        Args:
+            accept_losses: what nobody can mend is given up: from then on `verify` does not miss it.
 
         Raises:
             PassInProgress, WriteFailed, LockTimeout: what was mended stays mended; run it again.
         """
         found: list[Repair] = []
         mended = 0
-        for info in (only,) if only is not None else await self._sessions.all():
+        every = await self._sessions.all()
+        infos = (only,) if only is not None else every
+        flaws = sorted_flaws(await self._deps.store.flaws(), every, self._deps.principal, whole=self._deps.is_owner)
+        for info in infos:
             key = self._sessions.key(info)
+            if not dry_run and flaws.misses_tombstones(info):
+                await self._bury_again(info, key)
+                mended += 1
             if (await self._deps.store.tombstones(key)).under_way:
                 found.append(Repair(where=info.handle, what="a purge that was interrupted", source="its tombstones"))
                 if not dry_run:
@@ -53,10 +66,35 @@ class Repairs:
                 found += (await self._plan(info, key))[0]
                 continue
             async with self._deps.store.ledger.pass_lock(key):
+                await self._deps.store.ledger.drop_checkpoint(key)
+                self._sessions.let_go(info)
                 repairs, events, records = await self._plan(info, key)
                 mended += await self._mend(key, events, records)
                 found += repairs
-        return RepairReport(dry_run=dry_run, repairs=tuple(found), mended=mended)
+        found += flaws.repairs(infos, found, whole=only is None)
+        key = None if only is None else self._sessions.key(only)
+        accepted = 0 if dry_run else await self._deps.store.accept(key, losses=accept_losses)
+        given_up = tuple(_given_up(one) for one in found if not one.possible) if accept_losses else ()
+        if accept_losses and not dry_run:
+            for info in infos:
+                await self._give_up(info)
+        return RepairReport(dry_run=dry_run, repairs=tuple(found), mended=mended, accepted=accepted, given_up=given_up)
+
+    async def _give_up(self, info: SessionInfo) -> None:
+        """Leave out the lines that nobody can read, and note the batches of which something is lost. The files that
+        held those lines are kept aside."""
+        key, store = self._sessions.key(info), self._deps.store
+        async with store.ledger.pass_lock(key):
+            await store.archive.mend(key, {line.raw: None for line in await store.archive.broken(key)})
+            await store.ledger.mend(key, {line.raw: None for line in await store.ledger.broken(key)})
+            lost = await damaged_batches(self._deps, self._sessions, info)
+            if set(lost) - (await self._sessions.fold(info)).accepted:
+                await store.ledger.observe(key, [LossAccepted(batch_ids=lost, ts=self._deps.now())])
+
+    async def _bury_again(self, info: SessionInfo, key: SessionKey) -> None:
+        """The list of what was purged, from the ledger's tombstones: no write may bring that back."""
+        fold = await self._sessions.fold(info)
+        await self._deps.store.bury(key, fold.purged, under_way=False, whole=fold.decided.purged)
 
     async def _plan(
         self, info: SessionInfo, key: SessionKey
@@ -136,7 +174,8 @@ class Repairs:
             return None
 
     async def _mend(self, key: SessionKey, events: dict[bytes, Event], records: dict[bytes, OffloadRecord]) -> int:
-        done = await self._deps.store.archive.mend(key, records) + await self._deps.store.ledger.mend(key, events)
+        store = self._deps.store
+        done = await store.archive.mend(key, dict(records)) + await store.ledger.mend(key, dict(events))
         for record in records.values():
             if await self._whole(key, record.batch_id) != record:
                 raise WriteFailed(

@@ -2,27 +2,141 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import difflib
 import hashlib
+import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 
-from ..context.fold import Fold, Parts
+from ..context.fold import Fold, FoldSums, Parts
+from ..context.opened import OpenedFold
 from ..context.strategies import STRATEGIES
 from ..context.view import View, view
-from ..errors import InvalidArgument, InvalidPolicy, RevConflict, SessionUnknown
+from ..errors import InvalidArgument, InvalidPolicy, RevConflict, SessionUnknown, StoreUnusable
 from ..models.advice import Advice, Either, step, tool_call
 from ..models.events import Decision, PolicySet, SessionInfo, SessionKey
 from ..models.plans import Policy
-from ..models.text import counted, shown
+from ..models.text import counted, plain_line, shown
+from ..ports.store import Checkpoint
 from .dependencies import ContentCounter, Dependencies
-from .session_names import begun, called, near, read_from
+from .spans import note_session
 from .surface import named_by_mark
+
+# Which session a name means: ids, handles, beginnings of either, files; and which sessions an unknown name is near.
+
+_SUMS = msgspec.json.Decoder(FoldSums)
+
+LEAST_BEGINNING = 4
+"""Characters of an id or handle that may stand for the whole."""
+LEAST_WORD = 5
+"""Characters of a word in which one slip is seen as one; in twice as many two are."""
+NEAR = 3
+"""How many near names are said."""
+SHARE = 0.6
+"""How much two names must have in common, by `difflib`, to be offered where a name is only looked up."""
+
+_WORDS = re.compile(r"[^\W_]+|[\W_]+")
+_IN_A_ROW = re.compile(r"[^\W\d_]*\d+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HASHED = re.compile(r"-[0-9a-f]{8}")
+_FILE = re.compile(r"[/\\]|\.(?:jsonl?|gz)$", re.IGNORECASE)
+
+
+def begun(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sessions whose id or handle begins with a name."""
+    if len(name) < LEAST_BEGINNING:
+        return []
+    return [one for one in infos if one.session_id.startswith(name) or one.handle.startswith(name)]
+
+
+def exactly(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """The session of this id, else those of this handle."""
+    return [one for one in infos if one.session_id == name] or [one for one in infos if one.handle == name]
+
+
+def read_from(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sessions that were read from a file, by its path; a transcript also by the id that is its name. Opens nothing."""
+    if not _FILE.search(name) or "\0" in name:
+        return []
+    path = os.path.abspath(os.path.expanduser(name))
+    paths = {path, os.path.realpath(path)}
+    stem = re.split(r"[/\\]", name)[-1].removesuffix(".jsonl")
+    return [one for one in infos if one.path in paths] or [one for one in infos if one.session_id == stem]
+
+
+def slips(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sessions of which a name is a slip: for calls that would make a session of a new name."""
+    return [one for one in infos if _is_slip(name, one.session_id) or _is_slip(name, one.handle)][:NEAR]
+
+
+def near(name: str, infos: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """Sessions that may be meant by a name, the nearest first: slips, beginnings, then what is much alike."""
+    found = {one.handle: one for one in (*slips(name, infos), *begun(name, infos))}
+    known = {word: one for one in infos for word in (one.session_id, _stem(one.session_id), one.handle)}
+    for word in difflib.get_close_matches(name[:200], list(known), n=NEAR, cutoff=SHARE):
+        found.setdefault(known[word].handle, known[word])
+    return list(found.values())[:NEAR]
+
+
+def called(info: SessionInfo) -> str:
+    """`harbour (srn2l)`: a session as a sentence names it."""
+    return f"{plain_line(info.session_id, 80)} ({info.handle})"
+
+
+def _stem(session_id: str) -> str:
+    return session_id[: -len("-12345678")] if _HASHED.search(session_id[-9:]) else session_id
+
+
+def _is_slip(name: str, known: str) -> bool:
+    if name.casefold() == known.casefold():
+        return True
+    if len(name) >= LEAST_BEGINNING and name.casefold() == _stem(known).casefold():
+        return True
+    if _UUID.fullmatch(known):
+        return (len(name) >= LEAST_BEGINNING and known.startswith(name)) or _within(name, known, 2)
+    ours, theirs = _WORDS.findall(name), _WORDS.findall(known)
+    if len(ours) != len(theirs):
+        return False
+    different = [(a, b) for a, b in zip(ours, theirs, strict=True) if a.casefold() != b.casefold()]
+    if len(different) != 1:
+        return False
+    mine, other = different[0]
+    if _IN_A_ROW.fullmatch(mine) and _IN_A_ROW.fullmatch(other):
+        return False
+    shorter = min(len(mine), len(other))
+    return shorter >= LEAST_WORD and _within(mine, other, 1 if shorter < 2 * LEAST_WORD else 2)
+
+
+def _within(one: str, other: str, most: int) -> bool:
+    """Whether at most so many letters were changed, left out, added or swapped with the next (Damerau, Levenshtein)."""
+    if abs(len(one) - len(other)) > most:
+        return False
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        above, before, row = before, row, [i]
+        for j, b in enumerate(other, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return False
+    return row[-1] <= most
+
 
 KEPT_FOLDS = 16
 """Folds held in memory at a time; one of a 1M-token session takes some 10 MB."""
+KEPT_ITEMS = 100_000
+"""Items of all folds held; one takes some 2.5 KB (of 100,000 short ones). The newest fold stays, whatever its size."""
+CHECKPOINT_EVENTS = 1_000
+"""After so many new events the store keeps a checkpoint: reading as many takes some 20 ms."""
 MAX_PARENTS = 32
 """How far a chain of parents is followed: far more than forks occur, and a circle ends."""
 MAX_ID_CHARACTERS = 4_096
@@ -30,12 +144,21 @@ NEWEST = 5
 """Sessions that an error names where none is near."""
 
 
+def opened_fold(checkpoint: Checkpoint) -> OpenedFold | None:
+    """A fold that begins at a checkpoint; None where its sums are of another program."""
+    try:
+        return OpenedFold(_SUMS.decode(checkpoint.sums), checkpoint)
+    except msgspec.MsgspecError:
+        return None
+
+
 class Sessions:
     """The sessions of one principal."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
-        self._folds: OrderedDict[str, tuple[Fold, object]] = OrderedDict()
+        self._folds: OrderedDict[str, tuple[Fold, object, int]] = OrderedDict()
+        """Session -> fold, cursor, and how many events came since its checkpoint."""
         self._handles: dict[str, str] = {}
         self._views: dict[str, tuple[Fold, int, int, str, View]] = {}
 
@@ -54,9 +177,12 @@ class Sessions:
     def _is_ours(self, info: SessionInfo) -> bool:
         return not self._deps.only_session or self._deps.only_session in (info.session_id, info.handle)
 
-    async def find(self, name: str) -> SessionInfo:
+    async def find(self, name: str, *, whole: bool = False) -> SessionInfo:
         """A session by its id or handle, by four characters or more that only one of them begins with, or by the file
         that it was read from.
+
+        Args:
+            whole: by nothing but its id or handle: what comes is for this session, and no other that is near.
 
         Raises:
             SessionUnknown: there is none, or several are; it says which may be meant.
@@ -64,13 +190,15 @@ class Sessions:
         if (info := await self.known(name)) is not None:
             return info
         infos = await self.all()
-        found = read_from(name, infos) or begun(name, infos)
+        found = exactly(name, infos) or ([] if whole else read_from(name, infos) or begun(name, infos))
         if len(found) == 1:
             return found[0]
         raise _several(name, found) if found else unknown(name, near(name, infos), infos)
 
     async def known(self, name: str) -> SessionInfo | None:
         """The session that has exactly this id or handle; None where there is none."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+            raise InvalidArgument("A session is named by a string.", next="Give its id or handle.")
         ledger = self._deps.store.ledger
         info = await ledger.info(SessionKey(name, self._deps.principal)) if name else None
         if info is None and name in self._handles:
@@ -82,6 +210,7 @@ class Sessions:
             info = meant[0] if len(meant) == 1 else None
         if info is None or not self._is_ours(info):
             return None
+        note_session(info.handle)
         self._handles[info.handle] = info.session_id
         return info
 
@@ -129,22 +258,66 @@ class Sessions:
         return await self._deps.store.ledger.create(SessionKey(session_id, self._deps.principal), info)
 
     async def fold(self, info: SessionInfo) -> Fold:
-        """The session's fold with every event that is there now."""
-        fold, cursor = self._folds.get(info.session_id, (None, None))
-        page = await self._deps.store.ledger.read(self.key(info), cursor)
+        """The session's fold with every event that is there now, all of them read."""
+        fold = await self.opened(info)
+        if isinstance(fold, OpenedFold) and not fold.is_whole:
+            try:
+                fold.load(await asyncio.to_thread(fold.read))
+            except StoreUnusable:
+                self.let_go(info)
+                fold = await self.opened(info)  # the store took the checkpoint away: what can be read is read
+                if isinstance(fold, OpenedFold):
+                    raise
+        return fold
+
+    async def opened(self, info: SessionInfo) -> Fold:
+        """The same, from a checkpoint if there is one: for who asks for sums and single items."""
+        ledger, key = self._deps.store.ledger, self.key(info)
+        fold, cursor, new = self._folds.get(info.session_id, (None, None, 0))
+        if isinstance(fold, OpenedFold) and fold.is_unreadable:
+            fold, cursor, new = None, None, 0
+        if fold is None and (checkpoint := await ledger.checkpoint(key)) is not None:
+            fold = opened_fold(checkpoint)
+            cursor = None if fold is None else checkpoint.cursor
+        page = await ledger.read(key, cursor)
         if fold is None:
-            fold = Fold()
-        fold.add(page.events)
-        self._folds[info.session_id] = (fold, page.cursor)
+            long = len(page.events) > CHECKPOINT_EVENTS  # other sessions are answered meanwhile
+            fold = await asyncio.to_thread(Fold, page.events) if long else Fold(page.events)
+        else:
+            fold.add(page.events)
+        new += len(page.events)
+        self._folds[info.session_id] = (fold, page.cursor, new)
         self._folds.move_to_end(info.session_id)
-        while len(self._folds) > KEPT_FOLDS:
+        while len(self._folds) > KEPT_FOLDS or (len(self._folds) > 1 and self._kept_items() > KEPT_ITEMS):
             name, _ = self._folds.popitem(last=False)
             self._views.pop(name, None)
+        if new >= CHECKPOINT_EVENTS:
+            await self._keep(info, fold, page.cursor)
         return fold
+
+    async def _keep(self, info: SessionInfo, fold: Fold, cursor: object) -> None:
+        """Have the store keep a checkpoint; what an opened fold holds of events since the last one is let go."""
+        self._folds[info.session_id] = (fold, cursor, 0)
+        sums = fold.sums()
+        if sums is None:
+            return
+        with suppress(UnicodeEncodeError):  # half a surrogate pair in a model's name
+            kept = msgspec.json.encode(sums), sum(sums.read.values())
+            await self._deps.store.ledger.keep_checkpoint(self.key(info), cursor, *kept)
+        if isinstance(fold, OpenedFold) and not fold.is_whole:
+            self.let_go(info)
+
+    def let_go(self, info: SessionInfo) -> None:
+        """Hold nothing of a session in memory any more: the next question reads it again."""
+        self._folds.pop(info.session_id, None)
+        self._views.pop(info.session_id, None)
+
+    def _kept_items(self) -> int:
+        return sum(fold.held for fold, _, _ in self._folds.values())
 
     async def view(self, info: SessionInfo, counter: ContentCounter) -> tuple[Fold, View]:
         """The session's fold and the view of its main chain; worked out anew only when an event changed it."""
-        fold = await self.fold(info)
+        fold = await self.opened(info)
         overhead, digester = counter.per_result_overhead, self._deps.digester_for(counter).name
         known = self._views.get(info.session_id)
         if known is None or known[0] is not fold or known[1:4] != (fold.generation, overhead, digester):
@@ -264,7 +437,7 @@ async def policy_of(deps: Dependencies, sessions: Sessions, info: SessionInfo, n
         InvalidPolicy: there is no policy of this name.
     """
     if not name:
-        return stored_policy(deps, await sessions.fold(info))
+        return stored_policy(deps, await sessions.opened(info))
     policy = deps.policy_named(name)
     # As it is read back: with lists for tuples, so that the same policy is not decided again with every call.
     data = msgspec.json.decode(msgspec.json.encode(policy))
@@ -278,10 +451,11 @@ async def policy_of(deps: Dependencies, sessions: Sessions, info: SessionInfo, n
 
 def stored_policy(deps: Dependencies, fold: Fold) -> Policy:
     """What the session was given, or the configured default. What an older version wrote may not fit any more."""
-    if fold.decided.policy is None:
+    policy = fold.policy
+    if policy is None:
         return deps.policy_named(None)
     try:
-        return msgspec.convert(fold.decided.policy, Policy)
+        return msgspec.convert(policy, Policy)
     except msgspec.ValidationError:
         raise InvalidPolicy(
             "The session's stored policy does not fit this version.", next="Name one: policy=research."

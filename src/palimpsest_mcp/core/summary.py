@@ -10,12 +10,11 @@ from typing import Any, cast
 import msgspec
 
 from ..context.fold import Fold
-from ..digest.prose import looks_like_a_failure
 from ..errors import InvalidArgument, SummaryChanged
 from ..memory.summary.fit import BUDGET_TOKENS, fit, own
 from ..memory.summary.harvest import harvest
-from ..memory.summary.markdown import full_command, to_markdown
 from ..memory.summary.merge import absorb, after_pass, fold_text, merge
+from ..memory.summary.sections import full_command, to_markdown
 from ..memory.summary.stated import EXAMPLE, check, cycle_note, summary_of, usable, worded
 from ..memory.summary.talk import spoken
 from ..models.events import SessionInfo
@@ -39,6 +38,8 @@ async def drafted(
     deps: Dependencies, author: SummaryAuthor, current: AnchoredSummary, items: Sequence[Item]
 ) -> tuple[AnchoredSummary, tuple[str, ...]]:
     """Labelled entries that passed every check, and notes for the report; empty where nothing came of it."""
+    from ..digest.prose import looks_like_a_failure
+
     messages = _messages(deps, items)
     if not messages:
         return AnchoredSummary(), ()

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..digest.prose import HandedDigester
 from ..experience.disk import DiskExperience
 from ..experience.log import LearningMeans
 from ..experience.ports import Experience, RuleWriter
-from ..experience.rule_writer import AnthropicRuleWriter
 from ..hosts.claude_code.settings import read_overrides
-from ..llm.api import MessagesApi
-from ..llm.authors import AnthropicJudge, AnthropicSummaryAuthor
-from ..llm.writer import AnthropicWriter
 from ..models.host_table import HostOverrides, host_row
-from ..models.records import Digest, DigestRequest
+from ..models.records import EXTRACTIVE, Digest, DigestRequest
 from ..ports.store import Store
-from ..ports.text import Clock, Digester, RandomHex, SummaryAuthor, Writer
+from ..ports.text import Clock, Digester, Judge, RandomHex, SummaryAuthor, Writer
 from ..settings.settings import Settings
 from ..store.disk_store import DiskStore
 from ..text.redaction.redactor import open_redactor
-from ..text.specifics.classes import UserClass
-from ..text.specifics.registry import DefaultRegistry
+from ..text.specifics.registry import DefaultRegistry, UserClass
 from ..text.tokens.count import open_counter
 from ..text.tokens.windows import FAST_MODEL, rates_of, window_of
 from .dependencies import ContentCounter, Dependencies
+
+if TYPE_CHECKING:
+    from ..llm.api import MessagesApi
 
 # A digester whose work is done in a thread, so that the event loop answers other calls meanwhile.
 
@@ -66,13 +64,38 @@ class InThread:
         return await asyncio.to_thread(self._inner.compute, request)
 
 
+class Extractive:
+    """The digester that needs no model. What is behind it is imported with the first digest."""
+
+    name = EXTRACTIVE
+
+    def __init__(self, registry: DefaultRegistry, counter: ContentCounter) -> None:
+        self._registry, self._counter = registry, counter
+
+    def compute(self, request: DigestRequest) -> Digest:
+        """Digest a batch.
+
+        Raises:
+            DigestRefused: nothing smaller than the originals could be made.
+        """
+        return self._inner.compute(request)
+
+    @cached_property
+    def _inner(self) -> Computes:
+        from ..digest.prose import HandedDigester
+
+        return HandedDigester(self._registry, self._counter, self._registry.classes)
+
+
+PRINCIPALS = "principals"
+"""The folder of what skills other principals than the owner have learned."""
 _USUAL_ROOTS = (".claude/skills", ".autosearch/skills")
 """Looked for in the working folder and in the user's home, where no roots are set."""
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
     """The store in the configured folder."""
-    return DiskStore(settings.home, clock=clock, random_hex=random_hex)
+    return DiskStore(settings.home, clock=clock, random_hex=random_hex, most_bytes=settings.max_store_mb << 20)
 
 
 async def dependencies(
@@ -91,7 +114,7 @@ async def dependencies(
 
     @cache
     def digester_for(counter: ContentCounter) -> Digester:
-        return InThread(HandedDigester(registry, counter, registry.classes))
+        return InThread(Extractive(registry, counter))
 
     return Dependencies(
         store=store,
@@ -103,13 +126,14 @@ async def dependencies(
         digester_for=digester_for,
         writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
         author=_author(settings, random_hex),
-        judge=AnthropicJudge(_api(settings), random_hex) if settings.probe_judge == "anthropic" else None,
+        judge=_judge(settings, random_hex) if settings.probe_judge == "anthropic" else None,
         policy_named=settings.policy_named,
         principal=principal,
         model=settings.model,
         window_tokens=settings.window_tokens,
         effective_window_tokens=settings.effective_window_tokens,
         automatic=settings.auto,
+        recall=settings.recall,
         redact_archive=settings.redact_archive,
         host_overrides=host_overrides,
         at_birth=settings.at_birth,
@@ -128,6 +152,8 @@ def host_overrides(host: str, project: str) -> HostOverrides:
 
 def _api(settings: Settings) -> MessagesApi:
     """The model that the settings name, and how to reach it."""
+    from ..llm.api import MessagesApi
+
     model = settings.anthropic_model or FAST_MODEL
     return MessagesApi(
         model,
@@ -139,14 +165,25 @@ def _api(settings: Settings) -> MessagesApi:
     )
 
 
+def _judge(settings: Settings, random_hex: RandomHex) -> Judge:
+    from ..llm.authors import AnthropicJudge
+
+    return AnthropicJudge(_api(settings), random_hex)
+
+
 def _author(settings: Settings, random_hex: RandomHex) -> SummaryAuthor | None:
     """Who words sections of summaries: the same model, where there is a key to ask it with."""
-    api = _api(settings)
-    return AnthropicSummaryAuthor(api, random_hex) if settings.digester == "anthropic" and api.has_key else None
+    if settings.digester != "anthropic" or not (api := _api(settings)).has_key:
+        return None
+    from ..llm.authors import AnthropicSummaryAuthor
+
+    return AnthropicSummaryAuthor(api, random_hex)
 
 
 def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
     """The model that the settings name; without a key it answers every request with that reason."""
+    from ..llm.writer import AnthropicWriter
+
     api = _api(settings)
     window = window_of(api.model)
     return AnthropicWriter(
@@ -158,8 +195,11 @@ def _writer(settings: Settings, random_hex: RandomHex) -> Writer:
     )
 
 
-def open_experience(settings: Settings, random_hex: RandomHex) -> Experience:
-    """Experience below the configured roots, or the usual ones, and our own folder."""
+def open_experience(settings: Settings, random_hex: RandomHex, principal: str = "") -> Experience:
+    """Experience below the configured roots, or the usual ones, and our own folder; of a principal, in its own."""
+    if principal:  # skills on this machine are the owner's
+        named = hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return DiskExperience(settings.home / PRINCIPALS / named, (), random_hex=random_hex)
     roots: Sequence[Path] = settings.skills_roots or [
         base / root for base in (Path.cwd(), Path.home()) for root in _USUAL_ROOTS
     ]
@@ -183,4 +223,6 @@ def _rule_writer(settings: Settings) -> RuleWriter | None:
     key = settings.anthropic_api_key.get_secret_value() or os.environ.get("ANTHROPIC_API_KEY", "")
     if not key or not settings.auto or settings.rule_wording != "auto":
         return None
+    from ..experience.rule_writer import AnthropicRuleWriter
+
     return AnthropicRuleWriter(key, base_url=settings.anthropic_base_url or None)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from .notation import NAMED
 from .records import Reading, Record
 from .templates import BREAK, Template, mined
 
@@ -39,7 +40,12 @@ class Unit(msgspec.Struct):
     block: int = -1
     """The block that it is a row of; -1: a line that stands for itself."""
     cut: bool = False
-    """Only a piece of the line is shown."""
+    """Only the beginning of the line is shown."""
+    span: tuple[int, int] | None = None
+    """Only a piece of the record is shown (`pieces.py`): its characters; of fields and of a row the first number says
+    which of them."""
+    of: int = -1
+    """Of a piece: the block in which its record is a row."""
     specs: tuple[int, ...] = ()
     """Specifics that it shows, by their numbers in the batch."""
     told: float = 0.0
@@ -135,7 +141,8 @@ def _add_table(
     if named := [f"{names[c]}={_cell(cells[0][c])}" for c in same if c < len(cells[0]) and cells[0][c]]:
         lines.append(f"[all {len(members):,} {table.noun}] {separator.join(named)}")
     if narrow is not None and (dropped := [names[c] or f"column {c + 1}" for c in range(width) if c not in shown]):
-        lines.append(f"[columns left out: {', '.join(dropped)}]")
+        more = f" and {len(dropped) - NAMED} more" if len(dropped) > NAMED + 1 else ""
+        lines.append(f"[columns left out: {', '.join(dropped[:NAMED] if more else dropped)}{more}]")
     head = separator.join(names[c] for c in vary) if any(names[c] for c in vary) else ""
     blocks.append(
         Block(head, table.noun, tuple(lines), len(members), table=number, columns=tuple(vary), same=tuple(same))

@@ -1,18 +1,17 @@
 """Marks what says how it went, what went wrong, and what does not hold, in the records of any form.
 
-Words are data (`cues.toml`); here stands where they count. A cue inside code, a row or a listing is no clause, and a
-sentence that a log repeats is one.
+Words are data (`text/languages`); here stands where they count. A cue inside code, a row or a listing is no clause,
+and a sentence that a log repeats is one.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib import resources
 from typing import Final, Literal, NamedTuple
 
+from ..text.languages import word_lists
 from .records import Reading, Record
 
 CLAIM_WORTH: Final = {"decision": 4.0, "firm": 3.0, "plain": 2.0}
@@ -97,9 +96,7 @@ def _words(lists: Iterable[list[str]]) -> _Words:
     return _Words(frozenset(alone), frozenset(phrases), phrases, re.compile("|".join(inside)))
 
 
-_DATA: dict[str, dict[str, list[str]]] = tomllib.loads(
-    resources.files(__package__ or "").joinpath("cues.toml").read_text("utf-8")
-)
+_DATA: dict[str, dict[str, list[str]]] = word_lists("claims")
 _PROGRAMS = {name: frozenset(words) for name, words in _DATA.pop("programs").items()}
 _CLAIMS = [(worth, _words(words[name] for words in _DATA.values())) for name, worth in CLAIM_WORTH.items()]
 _FAILURE = _words(words["failure"] for words in _DATA.values())
@@ -127,6 +124,13 @@ _CODE = _any(
     r"^(?:return|import|from \S+ import|const|let|var|func|fn|public|private|throw|raise|assert|export|use|#include)\b",
     r"^(?:if|unless|while|when|not|and|or|end|do|switch|catch)\b *[({!&|]|\b(?:do|then)$",
 )
+_PARTIAL = re.compile(
+    r"(?i)[\[(<.… ]{1,6}(?:[\d,]+ (?:more )?lines? (?:more|in file|not shown|omitted|truncated|above|below)"
+    r"|truncated|(?:output|results?|file|content) (?:was |were |is |are )?truncated|showing (?:first|lines|results))"
+)
+"""A tool's own word that it does not show everything: who does not see it takes a part for the whole."""
+_LABELLED = 120
+"""Characters of a line that are looked at for it."""
 _QUOTED_CODE = re.compile(r"`[^`]{0,200}`")
 _RAISES = _any(
     r"\b(?:throw|raise|panic!?|fail)[ (]",
@@ -255,13 +259,11 @@ def mark(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[in
     _mark_errors(lines, source=source)
     _mark_claims(lines, source=source)
     _fade_repeated(reading.records)
-    return best or _failing(lines, source=source)
-
-
-def outcomes_of(reading: Reading, *, is_error: bool = False, verb: str = "") -> list[int]:
-    """What `mark` returns; the reading is left as it is."""
-    lines = [_look(record) for record in reading.records]
-    return _outcomes(lines, is_error=is_error, verb=verb, source=_is_source(lines))
+    best = best or _failing(lines, source=source)
+    partial = [n for n, line in enumerate(lines) if _PARTIAL.match(line.record.text[:_LABELLED])][:1]
+    for number in partial:
+        _raise(reading.records[number], "outcome", 4.0)
+    return list(dict.fromkeys([*best[:1], *partial, *best[1:]]))[:_MOST_OUTCOMES]
 
 
 def _look(record: Record) -> _Line:
@@ -511,7 +513,7 @@ def _told_failure(line: _Line, text: str, *, source: bool) -> float:
     if _COMMENT.match(text):
         return 0.5 if line.failed and len(line.seen.tokens) > 1 else 0
     if not (source or _is_code(text)):
-        return 0.7 if line.failed and text.count(" ") >= _LABEL else 0
+        return 0.7 if line.failed and text.count(" ") >= _LABEL and line.record.kind != "line" else 0
     said = [_FILLED.sub("", piece) for piece in _PIECES.split(text)[1:]]
     words = [_look(Record(piece)) for piece in said if piece.count(" ") and not _NO_WORDS.search(piece)]
     if any(len(one.seen.tokens) > 1 for one in words):

@@ -9,34 +9,40 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import msgspec
 
 from ..errors import DigestRefused
 from ..models.records import (
+    EXTRACTIVE,
     Digest,
     DigestLine,
     DigestPart,
     DigestRequest,
+    DigestSource,
     Mode,
     RecordCount,
     SpecificCounts,
     Verification,
 )
-from ..models.text import counted as counted_noun
 from ..ports.text import Registry, TokenCounter
-from ..text.specifics.classes import CLASSES, SpecificClass
+from ..text.specifics.registry import CLASSES, SpecificClass
+from .blocks import escaped
 from .cues import mark
-from .fill import OUTCOMES, Filling, Item, printed
+from .fill import Filling
+from .item import OUTCOMES, Item
+from .lines import printed
 from .manifest import BRIEF_ITEM, header, item_note
+from .notation import Heads
+from .outline import outline
+from .pieces import LINE, Spot
 from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
-from .rank import Need
+from .rank import Need, called, holds
 from .records import Record
-from .source import Source
+from .source import Source, share_shapes
 
-VERSION = "2"
-"""Counts up with every release that changes the bytes a digest has."""
 _CHECKS = 4
 """Times that a part is printed again without what broke a rule; then nothing of it is shown."""
 _ROUNDS = 5
@@ -51,15 +57,21 @@ _PLAINLY = 4.0
 """Worth of a line that says in so many words how it went."""
 _FEW_RECORDS = 3
 """Records of a result of which any one says what it was."""
-_SHAPE = 100
-"""Characters of what a pointer says that it held."""
-_FIELD_NAME = re.compile(r"(?:^|\|)(?:[\w.]+: )?[^=|]*=")
+_SHAPE, _BRIEF_SHAPE = 200, 150
+"""Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
+_FEW_TOKENS, _FEW_SHARE = 30, 0.15
+"""Tokens that are shown of a result, and share of its records, below both of which it had better be an outline."""
+_WORTHWHILE = 0.4
+"""Of what was shown before, so much must still be shown beside the outlines."""
+_SILENCINGS = 4
+"""Times that half of such results are left to their outlines, so that the others get what that frees."""
+_FIELD_NAME = re.compile(r"(?:^|[|¦‖])(?:[\w.]+: )?[^=|¦‖]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
-"""Times as much must be shown as with all columns: a row that is whole tells more than its values."""
+"""Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -108,6 +120,7 @@ class Attempt:
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._redacted = sum(source.redacted for source in request.sources)
         self._sources = [Source(source.text) for source in request.sources]
+        share_shapes(self._sources)
         self._twins = [self._twin(n) for n in range(len(request.sources))]
         self._items = [self._item(n) for n in range(len(request.sources))]
         self._first = frozenset(
@@ -170,9 +183,11 @@ class Attempt:
         one = request.sources[number]
         records = source.reading.records
         verb = f"{one.action.verb} {one.action.target}" if one.action else ""
+        errors = {n for n, record in enumerate(records) if record.kind == "error"}
         outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
+        errors |= {n for n, record in enumerate(records) if record.kind == "error"}
         facts, numbers = self._facts[number], self._shared.numbers[number]
-        need = Need(source.form, one.focus, self._user, in_view=self._named)
+        need = Need(source.form, one.focus, self._user, in_view=self._named, wanted=one.wanted)
         values = {
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
@@ -187,32 +202,40 @@ class Attempt:
                 fresh[record.text] -= 1
         if self._brief and len(records) > _FEW_RECORDS:
             # A last line that only may mean something has no place where little fits.
+            # Neither has a line of code that would say what can go wrong.
+            said = ("outcome", "error", "claim")
+            outcomes = [n for n in outcomes if records[n].kind in said or one.is_error]
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
+        specs, spots = self._specs_in([record.cells or (record.text,) for record in records], known)
         item = Item(
             records=records,
             free=free,
             need=need,
             values=values,
-            specs=self._specs_in([record.cells or (record.text,) for record in records], known),
+            specs=specs,
+            spots=spots,
             twin=twin,
             outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
             outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
+            errors=frozenset(errors),
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
             chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
             alone = [_values(records[n]) for n in chosen]
-            item.name(need.names(alone, facts.specs), self._name_numbers, known)
+            entries = called(records[n] for n in free)
+            item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)
         return item
 
     def _specs_in(
         self, records: Sequence[Sequence[str]], known: dict[tuple[str, str], int]
-    ) -> list[tuple[tuple[int, ...], ...]]:
-        """Per record and cell the specifics of the batch that stand in it, found in one go."""
+    ) -> tuple[list[tuple[tuple[int, ...], ...]], dict[int, list[Spot]]]:
+        """Per record and cell the specifics of the batch that stand in it, found in one go; of long lines where."""
         spans = self._registry.spans("\n".join(piece.replace("\n", " ") for record in records for piece in record))
         found: list[tuple[tuple[int, ...], ...]] = []
+        spots: dict[int, list[Spot]] = {}
         at = place = 0
-        for record in records:
+        for n, record in enumerate(records):
             cells: list[tuple[int, ...]] = []
             for piece in record:
                 end = place + len(piece)
@@ -221,15 +244,17 @@ class Attempt:
                     number = known.get((spans[at].cls, spans[at].text))
                     if number is not None:
                         here[number] = None
+                        if len(record) == 1 and len(piece) >= LINE:
+                            spots.setdefault(n, []).append(Spot(spans[at].start - place, spans[at].end - place, number))
                     at += 1
                 cells.append(tuple(here))
                 place = end + 1
             found.append(tuple(cells))
-        return found
+        return found, spots
 
     def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
-        """Of tables of which so few rows are shown that a column had better go: all that are shown now but the one that
-        is worth least a token."""
+        """Of tables of which so few rows are shown that a column had better go: the better half, by worth a
+        token, of those that are shown now."""
         found: dict[int, tuple[int, ...]] = {}
         for number, block in enumerate(item.blocks):
             if block.table < 0:
@@ -244,7 +269,8 @@ class Attempt:
                 cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
                 gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
                 worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
-            found[block.table] = tuple(sorted(block.shown - {min(worth)[1]}))
+            gone = {column for _, column in sorted(worth)[: max(1, len(worth) // 2)]}
+            found[block.table] = tuple(sorted(block.shown - gone))
         return found
 
     # -- selection ---------------------------------------------------------------------------------------------------
@@ -263,6 +289,7 @@ class Attempt:
             return None
         draft = self._fitted(filling, request.budget_tokens, fixed)
         draft = self._with_fewer_columns(filling, draft, fixed)
+        draft, fixed = self._with_fewer_results(filling, draft, fixed)
         missing = self._first - filling.seen
         poor = self._in_view(draft) < request.min_shown
         if request.ceiling_tokens > request.budget_tokens and (missing or poor):
@@ -270,6 +297,9 @@ class Attempt:
             if grown.tokens > draft.tokens:
                 grown.notes.append(f"budget grew from {request.budget_tokens} to {grown.tokens} tokens")
             draft = grown
+        if any(one.shown < one.total for one in draft.counts.wanted.values()) and draft.tokens < request.wanted_tokens:
+            draft = self._fitted(filling, request.wanted_tokens, fixed, frozenset(), base=draft.tokens)
+            draft.notes.append(f"with the lines that were to be kept it has {draft.tokens} tokens")
         if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
             return None
         return draft
@@ -295,33 +325,80 @@ class Attempt:
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
         """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
-        best = filling.gained()
+        best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
+        chosen, seen = [copy(item) for item in self._items], filling.seen
         while any(
             block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
             for item in self._items
             for n, block in enumerate(item.blocks)
         ):
-            kept = [(item.units, item.blocks, item.taken, item.listed, item.forced) for item in self._items]
+            before = [len(block.columns) for item in self._items for block in item.blocks]
             for item, source in zip(self._items, self._sources, strict=True):
                 if columns := self._narrowed(item):
                     item.encode(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
             gained = filling.gained()
-            if gained < _BETTER * best or other.tokens > self._request.budget_tokens:
-                for item, (units, blocks, taken, listed, forced) in zip(self._items, kept, strict=True):
-                    item.units, item.blocks, item.taken, item.listed, item.forced = units, blocks, taken, listed, forced
+            if gained >= best and other.tokens <= self._request.budget_tokens:
+                best, draft = gained, other
+                chosen, seen = [copy(item) for item in self._items], filling.seen
+            if before == [len(block.columns) for item in self._items for block in item.blocks]:
                 break
-            best, draft = gained, other
+        self._items[:], filling.seen = chosen, seen
         return draft
 
-    def _fitted(self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None) -> Draft:
-        """Fill until what is counted, not what was estimated, comes near the budget and stays within it."""
+    def _with_fewer_results(self, filling: Filling, draft: Draft, fixed: int) -> tuple[Draft, int]:
+        """The same with outlines in the place of results of which only scraps would be shown: few results well. Not of
+        those with a line that is to be kept."""
+        asked = [
+            any(holds(item.records[n].text, words) for n in item.free for words in source.wanted)
+            for item, source in zip(self._items, self._request.sources, strict=True)
+        ]
+        for _ in range(_SILENCINGS):
+            live = [n for n, item in enumerate(self._items) if not item.silent and item.twin < 0 and not asked[n]]
+            poor = sorted((share, n) for n in live if (share := self._little(self._items[n], filling)) < 1)
+            if not poor or len(live) < 2:
+                break
+            kept, seen = [copy(item) for item in self._items], filling.seen
+            shown = sum(map(filling.shown_tokens, self._items))
+            for _, n in poor[: (len(poor) + 1) // 2]:
+                self._items[n].silent = True
+            room = self._fixed(filling)
+            other = self._fitted(filling, self._request.budget_tokens, room)
+            if sum(map(filling.shown_tokens, self._items)) < _WORTHWHILE * shown:  # the outlines take what they free
+                self._items[:], filling.seen = kept, seen
+                break
+            draft, fixed = other, room
+        return draft, fixed
+
+    def _little(self, item: Item, filling: Filling) -> float:
+        """What is shown of a result, as a share of what is more than scraps; 1 and more is enough."""
+        if item.own_row() >= 0 and item.own_row() not in item.taken:
+            return 0.0  # its outline says first which object it is
+        tokens = filling.shown_tokens(item)
+        whole = len(item.whole) / max(1, len(item.free))
+        return max(tokens / _FEW_TOKENS, whole / _FEW_SHARE)
+
+    def _in_rows(self, item: Item) -> float:
+        """What the rows of tables that could have fewer columns are worth as they are shown."""
+        wide = {n for n, block in enumerate(item.blocks) if block.table >= 0 and len(block.columns) >= _COLUMNS}
+        rows = [unit for unit in (item.units[number] for number in item.taken) if unit.block in wide]
+        return sum(unit.told + unit.asked + sum(item.values[spec] for spec in unit.specs) for unit in rows)
+
+    def _fitted(
+        self, filling: Filling, budget: int, fixed: int, wanted: frozenset[int] | None = None, *, base: int = 0
+    ) -> Draft:
+        """Fill until what is counted, not what was estimated, comes near the budget and stays within it.
+
+        Args:
+            wanted: as in `Filling.add`, of what goes beyond the base.
+            base: tokens that are filled with anything; 0: the batch's own budget.
+        """
         available = budget - fixed
         least, most = -1, 10 * budget  # rooms that were seen to be within the budget, and over it
         best: Draft | None = None
         kept: list[tuple[set[int], list[str]]] = []
         for _ in range(_ROUNDS):
-            draft = self._refilled(filling, available, fixed, wanted)
+            draft = self._refilled(filling, available, wanted, (base or self._request.budget_tokens) - fixed)
             left = budget - draft.tokens
             if left < 0:
                 most = min(most, available)
@@ -344,11 +421,11 @@ class Attempt:
             item.taken, item.listed = taken, listed
         return best
 
-    def _refilled(self, filling: Filling, room: int, fixed: int, wanted: frozenset[int] | None) -> Draft:
+    def _refilled(self, filling: Filling, room: int, wanted: frozenset[int] | None, base: int) -> Draft:
         if wanted is None:
             filling.fill(room)
         else:
-            filling.fill(self._request.budget_tokens - fixed)
+            filling.fill(base)
             filling.add(room, wanted)
         return self._drafted()
 
@@ -359,25 +436,29 @@ class Attempt:
         bodies: list[list[DigestLine]] = []
         checks: list[PartCheck] = []
         notes: list[str] = []
+        heads: Heads = {}
         for number in range(len(self._items)):
-            lines, check, rules = self._checked(number)
+            lines, check, rules = self._checked(number, heads)
             bodies.append(lines)
             checks.append(check)
             notes += [f"item {number + 1}: a line was taken out ({rule})" for rule in sorted(rules)]
         settle(self._shared, checks, self._request.batch_id)
-        counts = msgspec.structs.replace(counted(self._facts, checks, self._redacted), records=self._records())
+        counts = counted(self._facts, checks, self._redacted)
+        counts = msgspec.structs.replace(counts, records=self._records(), wanted=self._wanted())
         parts, tokens = self._headed(bodies, counts)
         return Draft(bodies, checks, counts, parts, tokens, notes)
 
-    def _checked(self, number: int) -> tuple[list[DigestLine], PartCheck, set[str]]:
+    def _checked(self, number: int, heads: Heads) -> tuple[list[DigestLine], PartCheck, set[str]]:
         """A part that breaks no rule: what does is taken out, and the rest printed again, since lines count others."""
         item, facts = self._items[number], self._facts[number]
         others = [facts.own for facts in self._facts]
         rules = set[str]()
         for _ in range(_CHECKS):
-            shown = printed(item)
+            for own in [key for key in heads if key[0] == number]:
+                del heads[own]
+            shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
-            check = check_part(facts, lines, others)
+            check = check_part(facts, lines, others, heads, number)
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
                 return lines, check, rules
@@ -389,6 +470,8 @@ class Attempt:
             item.taken -= item.banned
             item.listed = [name for name in item.listed if name not in item.unfit]
         item.taken, item.listed = set(), []
+        for own in [key for key in heads if key[0] == number]:
+            del heads[own]  # nothing of it is shown, so nobody may refer to its columns
         return [], check_part(facts, [], others), rules
 
     def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
@@ -424,33 +507,39 @@ class Attempt:
         """Records of the batch by kind: how many are shown, of how many."""
         shown, total = Counter[str](), Counter[str]()
         for item in self._items:
-            taken = {n for number in item.taken for n in item.units[number].records}
+            taken = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
             for n, record in enumerate(item.records):
                 noun = _NOUNS.get(record.kind, record.kind) if record.text else "noise"
                 total[noun] += 1
                 shown[noun] += n in taken
         return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
 
+    def _wanted(self) -> dict[str, RecordCount]:
+        """By words whose every line is to be kept: how many lines with them are shown whole, of how many."""
+        shown, total = Counter[str](), Counter[str]()
+        for item, source in zip(self._items, self._request.sources, strict=True):
+            units = [item.units[number] for number in item.taken] if source.wanted else []
+            whole = {n for unit in units if item.is_whole(unit) for n in unit.records}
+            for words in source.wanted:
+                lines = [n for n in item.free if holds(item.records[n].text, words)]
+                total[words] += len(lines)
+                shown[words] += len(whole.intersection(lines))
+        return {words: RecordCount(shown=shown[words], total=n) for words, n in sorted(total.items())}
+
     def _note(self, number: int) -> list[DigestLine]:
         item, source = self._items[number], self._request.sources[number]
-        bare = item.taken <= set(item.forced) and not item.listed and item.twin < 0
-        if len(self._items) == 1 and not bare:
+        bare = item.taken <= set(item.forced) and item.twin < 0
+        if len(self._items) == 1 and not (bare and not item.listed):
             return []
         brief = self._brief
-        lines = sum(bool(line.strip()) for line in self._sources[number].lines)
-        shape = self._shape(item) if bare and self._shapes and not brief else ""
-        note = item_note(source, number + 1, lines, brief=brief, shape=shape)
+        lines = len("\n".join(self._sources[number].lines).strip("\n").split("\n"))
+        shape = ""
+        if (bare and self._shapes) or item.silent:
+            shape = outline(self._sources[number].reading, item.blocks, _BRIEF_SHAPE if brief else _SHAPE)
+        hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
+        errors = len(item.errors) if hidden else 0
+        note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
         return [DigestLine("note", note)]
-
-    def _shape(self, item: Item) -> str:
-        """What a result held of which nothing but its outcome is shown: its largest table, or how many of what."""
-        tables = [block for block in item.blocks if block.table >= 0]
-        if tables:
-            block = max(tables, key=lambda one: one.total)
-            shape = f"{block.total:,} {block.noun} {block.head[:_SHAPE]}".replace("[", "(").replace("]", ")").strip()
-            return f"not shown: {shape}"
-        kinds = Counter(record.kind for record in item.records if record.kind not in ("noise", "outcome"))
-        return f"not shown: {', '.join(counted_noun(n, kind) for kind, n in kinds.most_common(2)) or 'nothing more'}"
 
     def _violations(self, draft: Draft, *, ceiling: int = 0) -> tuple[str, ...]:
         request = self._request
@@ -459,7 +548,7 @@ class Attempt:
             draft.checks,
             draft.counts,
             tokens=draft.tokens,
-            ceiling=max(request.budget_tokens, request.ceiling_tokens, ceiling),
+            ceiling=max(request.budget_tokens, request.ceiling_tokens, request.wanted_tokens, ceiling),
             most=request.most_tokens,
             source_tokens=self._source_tokens,
             prose_tokens=self._prose_tokens,
@@ -487,6 +576,15 @@ class Attempt:
         return known
 
 
+def outcome_lines(source: DigestSource) -> list[str]:
+    """The lines that say how a result went, as a pointer shows them (D17): two at most, none that is long."""
+    read = Source(source.text)
+    verb = f"{source.action.verb} {source.action.target}" if source.action else ""
+    marked = mark(read.reading, is_error=source.is_error, verb=verb)
+    records = [read.reading.records[number] for number in sorted(marked[:OUTCOMES])]
+    return [escaped(one.text) for one in records if one.text and len(one.text) <= _OUTCOME and one.table < 0]
+
+
 def _values(record: Record) -> str:
     """What may stand alone of a record: of fields the values, never the names of them."""
     return _FIELD_NAME.sub(" ", record.text) if record.kind == "field" else record.text
@@ -494,8 +592,9 @@ def _values(record: Record) -> str:
 
 def _limited(request: DigestRequest) -> DigestRequest:
     """The request with no more tokens than any digest may have (D20)."""
-    budget, ceiling = (min(one, request.most_tokens) for one in (request.budget_tokens, request.ceiling_tokens))
-    return msgspec.structs.replace(request, budget_tokens=budget, ceiling_tokens=ceiling)
+    asked = (request.budget_tokens, request.ceiling_tokens, request.wanted_tokens)
+    budget, ceiling, wanted = (min(one, request.most_tokens) for one in asked)
+    return msgspec.structs.replace(request, budget_tokens=budget, ceiling_tokens=ceiling, wanted_tokens=wanted)
 
 
 class ExtractiveDigester:
@@ -513,7 +612,7 @@ class ExtractiveDigester:
     @property
     def name(self) -> str:
         """`extractive/2`."""
-        return f"extractive/{VERSION}"
+        return EXTRACTIVE
 
     async def digest(self, request: DigestRequest) -> Digest:
         """Digest a batch (`ports.text.Digester`)."""

@@ -3,7 +3,7 @@
 [3 results, 9,412 → 655 tokens · shows 12 of 70 rows, 41 of 130 specifics · all of it: restore_batch s7f3k offload_0007]
 [12 of 70 rows shown · all of it: restore_batch s7f3k offload_0007]                     (one small result)
 [item 2 Bash git log --stat: 340 lines]
-[item 2 Bash ls: 340 lines; pointer: 70 rows code|name|pct]
+[item 2 Bash ls: 340 lines; 70 rows code|name|pct: HAT001, HAT002 …]
 [summary by MODEL, wording not verified: 3 lines]      (the next three lines are its own wording)
 """
 
@@ -52,12 +52,15 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     return f"[{' · '.join(said)}]"
 
 
-def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = False, shape: str = "") -> str:
+def item_note(
+    source: DigestSource, number: int, lines: int, *, brief: bool = False, shape: str = "", errors: int = 0
+) -> str:
     """The first line of an item's part (after the header, in the first part): what it was, and how big.
 
     Args:
         brief: leave out what the call above the part says.
         shape: what is said of it where nothing of it is shown.
+        errors: lines that say what went wrong, where not all of them are shown.
     """
     name = f"item {number}"
     if not brief:
@@ -65,7 +68,8 @@ def item_note(source: DigestSource, number: int, lines: int, *, brief: bool = Fa
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [counted(lines, "line")] if lines > 1 else [] if brief else [counted(source.tokens, "token")]
-    facts += ["error"] if source.is_error else []
+    if errors > 1 or source.is_error:
+        facts.append(counted(errors, "error") if errors > 1 else "error")
     facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
     said = f": {', '.join(facts)}" if facts else ""
     return f"[{name}{said}{f'; {shape}' if shape else ''}]"

@@ -9,13 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 SEPARATORS = "|¦‖"
 ESCAPE, CUT, BREAK = "» ", "…", " ⏎ "
-HEAD = re.compile(r"\[([0-9,]{1,12}) of ([0-9,]{1,12}) ([^\]·\n]{1,60})\](?: (.*))?")
+BETWEEN = f" {CUT} "
+"""Between two pieces of one line."""
+HEAD = re.compile(r"\[([0-9,]{1,12}) of ([0-9,]{1,12}) ([^\]·\n]{1,80})\](?: (.*))?")
+AS = re.compile(r"(.{1,60}?) as item ([0-9]{1,6})")
+"""What rows are, and the earlier item of the batch that says their columns."""
+Heads: TypeAlias = dict[tuple[int, str], str]
+"""Number of an item (from 0) and noun -> the columns that its first table of this noun has."""
 ALL = re.compile(r"\[all ([0-9,]{1,12}) [^\]]{1,60}\] (.*)")
-LEFT = re.compile(r"\[columns left out: (.*)\]")
+NAMED = 8
+"""Columns that are named of those left out; of the others there is a count."""
+LEFT = re.compile(r"\[columns left out: (.*?)(?: and ([0-9]{1,6}) more)?\]")
 NAMES = "[names] "
+"""Names that nothing above shows; at the end `…` where there are more of them."""
 SLOT = re.compile(r"<([0-9]{1,3})>")
 _RUN = re.compile(r"([0-9]{1,18})–([0-9]{1,18})")
 

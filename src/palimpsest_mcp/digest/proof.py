@@ -15,11 +15,27 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from ..models import text as nouns
-from ..models.items import Span, Specific
+from ..models.items import Specific
 from ..models.records import ClassCount, DigestLine, DigestPart, DigestSource, SpecificCounts
 from ..ports.text import Registry
-from .notation import ALL, BREAK, CUT, ESCAPE, HEAD, LEFT, NAMES, SEPARATORS, SLOT, expanded, number_of, spelled_out
-from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, is_cut, numbers, squeezed
+from .notation import (
+    ALL,
+    AS,
+    BETWEEN,
+    BREAK,
+    CUT,
+    ESCAPE,
+    HEAD,
+    LEFT,
+    NAMES,
+    SEPARATORS,
+    SLOT,
+    Heads,
+    expanded,
+    number_of,
+    spelled_out,
+)
+from .source_facts import LONG, Facts, Place, Projection, cell, cut_at, found_by_line, is_cut, numbers, squeezed
 
 CHECKS = (
     "counts",
@@ -49,8 +65,6 @@ _NOTE = re.compile(
 )
 _NO_NAME = frozenset(("number", "integer", "quantity", "money", "score", "date", "version", "hash", "uuid", "status"))
 _PLAIN_NUMBER = re.compile(r"[\W\d_]*(?:\d[A-Za-z%]{1,2})?")
-_ORDER = re.compile(r"(#{2,6}) |(diff --git )|(\S*/\S*:$|\.:$)")
-"""Lines that are headings wherever they stand: a section, a file of a diff, a folder of `ls -R`."""
 _OFTEN = 64
 """Places of one line that are looked at; what stands more often says nothing of its heading."""
 
@@ -85,13 +99,20 @@ def facts_of(source: DigestSource, registry: Registry) -> Facts:
     return Facts(source, registry)
 
 
-def check_part(facts: Facts, lines: Sequence[DigestLine], others: Sequence[Sequence[str]] = ()) -> PartCheck:
+def check_part(
+    facts: Facts,
+    lines: Sequence[DigestLine],
+    others: Sequence[Sequence[str]] = (),
+    heads: Heads | None = None,
+    number: int = 0,
+) -> PartCheck:
     """What one part shows of its own item, and which of its lines say what the source does not.
 
     Args:
         others: of each item of the batch, by its number, the lines of its plain text; for `[= item n]`.
+        heads: columns that the parts before say; gets those of this one, which is the part with this number.
     """
-    proof = _Proof(facts, others)
+    proof = _Proof(facts, others, {} if heads is None else heads, number)
     at = 0
     while at < len(lines):
         at = proof.line(lines, at)
@@ -101,7 +122,9 @@ def check_part(facts: Facts, lines: Sequence[DigestLine], others: Sequence[Seque
 class _Proof:
     """One part while it is read."""
 
-    def __init__(self, facts: Facts, others: Sequence[Sequence[str]]) -> None:
+    def __init__(self, facts: Facts, others: Sequence[Sequence[str]], heads: Heads, number: int) -> None:
+        self._heads = heads
+        self._number = number
         self._facts = facts
         self._others = others
         self._check = PartCheck(total=len(facts.specs))
@@ -112,17 +135,16 @@ class _Proof:
         self._headings: dict[str, list[tuple[int, int, str, int]]] = {}
         self._but: tuple[int, set[str]] | None = None
         self._named = False
-        self._uncut: dict[tuple[int, tuple[int, ...]], dict[tuple[str, ...], list[tuple[str, ...]]]] = {}
 
     def checked(self) -> PartCheck:
         """The result: S members that stand whole in what was shown."""
         if self._but is not None and self._but[1]:
             self._bad(self._but[0], "equal: lines that differ are not shown")
         facts, check = self._facts, self._check
-        texts = list(self._texts)
-        for text, spans in zip(texts, _found_by_line(texts, facts.registry), strict=True):
-            check.shown.update(facts.numbers[key] for span in spans if (key := (span.cls, span.text)) in facts.numbers)
-            if self._texts[text]:
+        for found in facts.specifics_in(list(self._texts)):
+            check.shown.update(found)
+        for text, alone in self._texts.items():
+            if alone:
                 check.shown.update(n for one in (text, *text.split()) for n in facts.by_text.get(one, ()))
         return check
 
@@ -138,7 +160,7 @@ class _Proof:
         elif equal := _EQUAL.fullmatch(text):
             rule = self._equal(at, equal)
         elif text.startswith(NAMES):
-            rule = self._names(text.removeprefix(NAMES))
+            rule = self._names(text.removeprefix(NAMES).removesuffix(f" {CUT}"))
         elif kind == "note" or ALL.fullmatch(text) or LEFT.fullmatch(text) or _NOTE.fullmatch(text):
             rule = "note: not one of ours where it stands"
         else:
@@ -169,18 +191,18 @@ class _Proof:
             if self._but is not None:
                 self._but[1].discard(bare)
             return self._heading(bare, places)
-        if bare and CUT in (bare[0], bare[-1]) and not text[:1].isspace():
-            return self._piece(bare)
+        if bare and (CUT in (bare[0], bare[-1]) or BETWEEN in bare) and not text[:1].isspace():
+            return self._pieces(bare.strip(f"{CUT} ").split(BETWEEN))
         return _UNKNOWN
 
-    def _piece(self, text: str) -> str:
-        piece = text.strip(f"{CUT} ")
-        cut = self._facts.piece(piece)
-        if cut is None or self._invents(piece):
+    def _pieces(self, pieces: Sequence[str]) -> str:
+        cut = self._facts.pieces(pieces)
+        if cut is None or any(map(self._invents, pieces)):
             return "invented: a piece that its source does not have between two gaps"
-        if _TURNS.search(cut):
+        if turns(cut):
             return "clause: cut out of a sentence that denies or excepts"
-        self._show(piece)
+        for piece in pieces:
+            self._show(piece)
         return ""
 
     def _invents(self, text: str) -> bool:
@@ -196,7 +218,7 @@ class _Proof:
         self._named = True
         if not self._facts.names.issuperset(names) or self._facts.strangers(text):
             return "invented: a name that is no whole token of its source"
-        for name, spans in zip(names, _found_by_line(names, self._facts.registry), strict=True):
+        for name, spans in zip(names, found_by_line(names, self._facts.registry), strict=True):
             if _PLAIN_NUMBER.fullmatch(name) or any(one.cls in _NO_NAME and one.text == name for one in spans):
                 return "names: a number, date or hash alone"
             self._show(name, alone=True)
@@ -218,32 +240,44 @@ class _Proof:
 
     def _fields(self, text: str) -> str:
         """`path: leaf=value|…`: all of them leaves of one object (D7)."""
+        key = ("fields", text)
+        known: list[tuple[str, bool]] | None = self._facts.lines_read.get(key, [])
+        if known == []:
+            known = self._facts.lines_read[key] = self._fields_of(text)
+        for one, alone in known or ():
+            self._show(one, alone=alone)
+        return _UNKNOWN if known is None else ""
+
+    def _fields_of(self, text: str) -> list[tuple[str, bool]] | None:
+        """What it shows, and whether that is a value by itself; None where it is no such line."""
         if text.endswith(":") and self._facts.has_path(text[:-1]):
-            self._show(text[:-1])
-            return ""
+            return [(text[:-1], False)]
         starts = [0, *(found.end() for found in re.finditer(": ", text))][:4]
         for start in starts:
             path = text[: max(0, start - 2)]
             for separator in SEPARATORS:
                 pairs = [part.partition("=") for part in text[start:].split(separator)]
-                if len(pairs) > 1 and not all(sign for _, sign, _ in pairs):
+                if not all(sign for _, sign, _ in pairs):
                     continue
-                found = self._facts.project(tuple(name for name, _, _ in pairs), path)
+                names = tuple(name for name, _, _ in pairs)
+                # Of a record at any place, or a row of a table; a lone field would not say whose it is.
+                anywhere = not path and len(pairs) > 1 and all(value for _, _, value in pairs)
+                found = self._facts.anywhere(names, path) if anywhere else self._facts.project(names, path)
                 values = tuple(cell(value) for _, _, value in pairs)
-                if pairs[0][1] and (values in found or self._cut_row(values, found)):
-                    for name, _, value in pairs:
-                        self._show(name)
-                        self._show(cell(value), alone=True)
-                    return ""
-        return _UNKNOWN
+                if values in found or self._cut_row(values, found):
+                    return [
+                        one
+                        for (name, _, _), value in zip(pairs, values, strict=True)
+                        for one in ((name, False), (value, True))
+                    ]
+        return None
 
     # -- headings (D15) ----------------------------------------------------------------------------------------------
 
     def _heading(self, text: str, places: Sequence[int]) -> str:
         """Whether a line stands below its own headings here, as far as headings are shown; it may be one itself."""
-        found = _ORDER.match(text)
-        kind = "#" if found and found[1] else found[0] if found and found[2] else "/" if found else ""
-        level = len(found[1]) if found and found[1] else 1
+        heads = self._facts.heads
+        kind, level = next((heads[place] for place in places[:_OFTEN] if place in heads), ("", 0))
         if kind:
             shown = self._above.setdefault(kind, [])
             while shown and shown[-1][0] >= level:
@@ -275,14 +309,12 @@ class _Proof:
         heads = self._headings.get(kind)
         if heads is None:
             heads = self._headings[kind] = []
-            for at, line in enumerate(self._facts.order):
-                found = _ORDER.match(line)
-                if found and (found[1] if kind == "#" else found[2] if kind.startswith("diff") else found[3]):
-                    level = len(found[1] or "-")
+            for at, (own, level) in self._facts.heads.items():
+                if own == kind:
                     above = len(heads) - 1
                     while above >= 0 and heads[above][1] >= level:
                         above = heads[above][3]
-                    heads.append((at, level, line, above))
+                    heads.append((at, level, self._facts.order[at], above))
         at = bisect_left(heads, (place, 0, "", 0)) - 1
         while at >= 0:
             yield heads[at][2]
@@ -312,7 +344,13 @@ class _Proof:
             end += 1
         said, total = number_of(head[1]), number_of(head[2])
         rows = [(n, lines[n].text[1:]) for n in range(at + 1, end) if lines[n].text[:1] == " "]
-        rest = head[4] or ""
+        noun, rest = head[3], head[4] or ""
+        if named := AS.fullmatch(noun):
+            noun, rest = named[1], self._heads.get((int(named[2]) - 1, named[1]), "")
+            if not rest or head[4] or int(named[2]) > self._number:
+                self._bad(at, "columns: no earlier item says them")
+        elif rest and head[3] != "like":
+            self._heads.setdefault((self._number, noun), rest)
         if head[3] == "like":
             found = self._template(at, rest, rows, total)
         else:
@@ -320,7 +358,7 @@ class _Proof:
             found = self._table(at, rest, notes, rows, total)
         if found != said or total < said or not found:
             self._bad(at, "count: not so many rows as it says")
-        noun = "lines" if head[3] == "like" else head[3]
+        noun = "lines" if head[3] == "like" else noun
         self._check.rows[noun] = (
             self._check.rows.get(noun, 0) + found - sum(n in self._check.bad_lines for n, _ in rows)
         )
@@ -380,6 +418,8 @@ class _Proof:
         places = facts.run(lines)
         if places is None:
             joined = " ".join(lines)
+            if len(lines) == 1 and not self._fields(joined):
+                return ()
             if not facts.sentence(joined) and not all(line in facts.page.texts for line in lines):
                 return None
         for n, line in enumerate(lines):
@@ -391,7 +431,11 @@ class _Proof:
         self, at: int, head: str, notes: Sequence[tuple[int, str]], rows: Sequence[tuple[int, str]], total: int
     ) -> int:
         """Rows of cells: each stands in one record, under these columns (D7)."""
-        readings = [self._rows_under(one, head, notes, rows, total) for one in SEPARATORS]
+        readings: list[_Table] = []
+        for one in SEPARATORS:
+            readings.append(self._rows_under(one, head, notes, rows, total))
+            if not readings[-1].bad:
+                break
         best = min(readings, key=lambda one: len(one.bad))
         for n, rule in best.bad.items():
             self._bad(n, rule)
@@ -410,65 +454,64 @@ class _Proof:
         rows: Sequence[tuple[int, str]],
         total: int,
     ) -> _Table:
-        facts = self._facts
-        columns = tuple(head.split(separator)) if head else ()
-        constants: dict[str, str] = {}
-        mentioned = set(columns)
         made = _Table({}, [], [])
+        above = self._read_above(separator, head, [text for _, text in notes], [row for _, row in rows])
         for n, text in notes:
-            if every := ALL.fullmatch(text):
-                constants |= {
-                    name: cell(value) for name, _, value in (one.partition("=") for one in every[2].split(separator))
-                }
-                if number_of(every[1]) != total:
-                    made.bad[n] = "count: not so many rows as it says"
-            elif (left := LEFT.fullmatch(text)) is not None:
-                mentioned.update(left[1].split(", "))
-        split = {n: tuple(map(cell, row.split(separator))) for n, row in rows}
-        bare = [one for one in split.values() if len(one) > 1 or "".join(one) not in facts.whole]
-        known = facts.project((*columns, *constants)) if columns else facts.nameless(bare)
-        fixed = tuple(constants.values()) if columns else ()
-        mentioned = {one.partition(".")[0] for one in mentioned.union(constants)}
+            if (every := ALL.fullmatch(text)) and number_of(every[1]) != total:
+                made.bad[n] = "count: not so many rows as it says"
         times = Counter[tuple[str, ...]]()
-        made.records = sum(map(len, known.values()))
+        made.records = above.records
         for n, row in rows:
-            values = (*split[n], *fixed)
-            found = known.get(values) or self._cut_row(values, known)
-            times[values] += 1
-            heading = facts.whole.get(row.strip())
-            if found is None and heading is not None:
-                made.decoded.append((n, row.strip(), heading))
+            one = above.rows.get(row)
+            if one is None:
+                one = above.rows[row] = self._row_under(row, above)
+            times[one.values] += 1
+            if one.heading is not None:
+                made.decoded.append((n, row.strip(), one.heading))
                 continue
-            made.decoded.append((n, "", [place.at for place in found or ()]))
-            if found is None or times[values] > len(found):
+            made.decoded.append((n, "", one.places))
+            if times[one.values] > len(one.places):
                 made.bad[n] = "rows: no record of its source has these values under these columns"
-            elif any(map(facts.strangers, split[n])):
-                made.bad[n] = "invented: a number that a second reading does not find"
-            elif columns and not any(
-                mentioned.issuperset(name.partition(".")[0] for name in place.names) for place in found
-            ):
-                made.bad[n] = "columns: one is left out and not named"
+            elif one.rule:
+                made.bad[n] = one.rule
             else:
-                made.shown += split[n]
-        agreeing = sum(len(found) for values, found in known.items() if values[len(columns) :] == fixed)
-        if fixed and agreeing < total:
+                made.shown += one.cells
+        if above.fixed and above.agreeing < total:
             made.bad |= {n: "rows: a value that not all of them have" for n, text in notes if ALL.fullmatch(text)}
-        elif columns:
-            made.shown += (*columns, *constants, *fixed)
+        elif above.columns:
+            made.shown += (*above.columns, *above.constants, *above.fixed)
         return made
+
+    def _read_above(self, separator: str, head: str, notes: Sequence[str], rows: Sequence[str]) -> _Above:
+        """What rows below these lines are looked up in. Of rows without names it depends on the rows themselves."""
+        key = ("rows", separator, head, tuple(notes), () if head else tuple(rows))
+        known: _Above | None = self._facts.lines_read.get(key)
+        if known is None:
+            known = self._facts.lines_read[key] = _above(self._facts, separator, head, notes, rows)
+        return known
+
+    def _row_under(self, row: str, above: _Above) -> _Row:
+        facts = self._facts
+        cells = tuple(map(cell, row.split(above.separator)))
+        values = (*cells, *above.fixed)
+        found = above.known.get(values) or self._cut_row(values, above.known)
+        heading = facts.whole.get(row.strip()) if found is None else None
+        rule = ""
+        if any(map(facts.strangers, cells)):
+            rule = "invented: a number that a second reading does not find"
+        elif above.columns and not any(
+            len({name.partition(".")[0] for name in place.names} - above.mentioned) <= above.more
+            for place in found or ()
+        ):
+            rule = "columns: one is left out and not named"
+        return _Row(cells, values, [place.at for place in found or ()], heading, rule)
 
     def _cut_row(self, values: tuple[str, ...], known: Projection) -> list[Place] | None:
         """The records of a row with cells that are marked as cut: by the others, and by how those begin (D16)."""
         cut = tuple(n for n, value in enumerate(values) if not value or value.endswith(CUT))
         if not cut:
             return None
-        key = id(known), cut
-        if key not in self._uncut:
-            self._uncut[key] = {}
-            for whole in known:
-                others = tuple(one for n, one in enumerate(whole) if n not in cut)
-                self._uncut[key].setdefault(others, []).append(whole)
-        for whole in self._uncut[key].get(tuple(one for n, one in enumerate(values) if n not in cut), [])[:_OFTEN]:
+        for whole in self._facts.like(values, cut, known)[:_OFTEN]:
             heads = [(values[n].removesuffix(CUT).rstrip(), whole[n].replace("⏎", "\n")) for n in cut]
             if all(_may_be_cut(one.replace("⏎", "\n"), text) for one, text in heads):
                 return known[whole]
@@ -489,25 +532,81 @@ class _Table:
     records: int = 0
 
 
+class _Row(NamedTuple):
+    """A row as read under what stands above it."""
+
+    cells: tuple[str, ...]
+    values: tuple[str, ...]
+    """With those that all rows have."""
+    places: list[int]
+    """Where the records are that have these; none: it has no record."""
+    heading: Sequence[int] | None
+    """It is no row, but a heading that stands there."""
+    rule: str
+    """What it breaks although there is such a record."""
+
+
+@dataclass(slots=True)
+class _Above:
+    """What stands above rows, read with one separator."""
+
+    separator: str
+    columns: tuple[str, ...]
+    constants: tuple[str, ...]
+    """Columns that are said once; `fixed` are their values."""
+    fixed: tuple[str, ...]
+    mentioned: set[str]
+    more: int
+    """Columns that are left out and only counted."""
+    known: Projection
+    records: int
+    """How many the source has."""
+    agreeing: int
+    """How many of them have the fixed values."""
+    rows: dict[str, _Row] = field(default_factory=dict[str, _Row])
+
+
+def _above(facts: Facts, separator: str, head: str, notes: Sequence[str], rows: Sequence[str]) -> _Above:
+    columns = tuple(head.split(separator)) if head else ()
+    constants: dict[str, str] = {}
+    mentioned, more = set(columns), 0
+    for text in notes:
+        if every := ALL.fullmatch(text):
+            pairs = (one.partition("=") for one in every[2].split(separator))
+            constants |= {name: cell(value) for name, _, value in pairs}
+        elif (left := LEFT.fullmatch(text)) is not None:
+            mentioned.update(left[1].split(", "))
+            more = int(left[2] or 0)
+    if columns:
+        known = facts.project((*columns, *constants))
+    else:
+        split = [tuple(map(cell, row.split(separator))) for row in rows]
+        bare = [one for one in split if len(one) > 1 or "".join(one) not in facts.whole]
+        known = facts.nameless(bare or split)
+    fixed = tuple(constants.values()) if columns else ()
+    return _Above(
+        separator,
+        columns,
+        tuple(constants),
+        fixed,
+        {one.partition(".")[0] for one in mentioned.union(constants)},
+        more,
+        known,
+        sum(map(len, known.values())),
+        sum(len(found) for values, found in known.items() if values[len(columns) :] == fixed) if fixed else 0,
+    )
+
+
+def turns(text: str) -> bool:
+    """Whether a sentence denies or excepts: a piece of it could say the opposite (D16)."""
+    return _TURNS.search(text) is not None
+
+
 def _may_be_cut(piece: str, text: str) -> bool:
     """Whether a cell may be cut so: no sentence that denies, and between tokens; or told apart, since it is long."""
     if not piece:
         return not text or len(text) > LONG or "\n" in text
-    return is_cut(piece, text) and not _TURNS.search(cut_at(text, len(piece)))
-
-
-def _found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
-    """The specifics of each text, found in one go."""
-    spans = registry.spans("\n".join(texts))
-    found: list[list[Span]] = []
-    at = end = 0
-    for text in texts:
-        end += len(text) + 1
-        first = at
-        while at < len(spans) and spans[at].start < end:
-            at += 1
-        found.append(spans[first:at])
-    return found
+    return is_cut(piece, text) and not turns(cut_at(text, len(piece)))
 
 
 # What a model, or the calling agent, wrote.
@@ -518,7 +617,7 @@ def prose_violation(facts: Sequence[Facts], lines: Sequence[str], registry: Regi
     short, that they do not hold (D5, D10), and gives no value, behind `=`, a key that it does not have (D7)."""
     strangers = Counter[str]()
     mispaired = begins = 0
-    for text, spans in zip(lines, _found_by_line(lines, registry), strict=True):
+    for text, spans in zip(lines, found_by_line(lines, registry), strict=True):
         for span in spans:
             if not any((span.cls, span.text) in one.numbers for one in facts):
                 strangers[span.cls] += 1
@@ -676,7 +775,11 @@ def recount(
         return ()
     read = [(facts_of(source, registry), without_prose(part).split("\n")) for source, part in parts]
     others = [facts.own for facts, _ in read]
-    checks = [check_part(facts, [_typed(line) for line in lines], others) for facts, lines in read]
+    heads: Heads = {}
+    checks = [
+        check_part(facts, [_typed(line) for line in lines], others, heads, number)
+        for number, (facts, lines) in enumerate(read)
+    ]
     total = Counter(spec.cls for facts, _ in read for spec in facts.specs)
     shown = Counter(facts.specs[n].cls for (facts, _), check in zip(read, checks, strict=True) for n in check.shown)
     said: list[str] = []

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import msgspec
 
 from ..models.records import Digest, DigestLine, DigestPart, DigestRequest, Prose, SpecificCounts
+from ..text.languages import word_lists
 from .blocks import escaped
 from .engine import Attempt, ExtractiveDigester
-from .excuses import NO_SUMMARY, PLACEHOLDERS, WENT_WRONG
 from .manifest import prose_note
 from .proof import PROSE_SHARE, prose_violation
 from .records import plain
@@ -31,8 +31,10 @@ _MOST_WORDS, _FEW_WORDS = 40, 10
 """Of an excuse, and of one that may be the beginning of a summary. What says more is a summary of what failed."""
 _EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Scripts in which a word is about two characters, without spaces."""
-_BEGINS = tuple(sorted(NO_SUMMARY))
-_BEGINS_TERSE = tuple(sorted(WENT_WRONG))
+_EXCUSES = word_lists("excuses")
+_BEGINS = tuple(sorted(_EXCUSES["no_summary"]))
+_BEGINS_TERSE = tuple(sorted(_EXCUSES["went_wrong"]))
+_PLACEHOLDERS = frozenset(_EXCUSES["placeholders"])
 _REFUSAL = re.compile(
     r"(?:i'?m|i am|we are|we're) (?:very |so |really |truly )?(?:sorry|afraid|unable)\b"
     r"|sorry\b(?!-)|apologies\b|my apologies\b|unfortunately,? (?:i|we)\b|as an? (?:ai|large language|language)\b"
@@ -100,7 +102,7 @@ def _is_excuse(start: str, text: str) -> bool:
 def says_nothing(text: str) -> bool:
     """Whether a text is blank, or a placeholder for one: no word at all, or one of those that stand for none."""
     words = _WORDS.findall(text[:2000].lower())
-    return not words or len(words) < 4 and "".join(words) in PLACEHOLDERS
+    return not words or len(words) < 4 and "".join(words) in _PLACEHOLDERS
 
 
 NOT_USED = "summary by "

@@ -22,7 +22,7 @@ from .records import Kind, Record
 KIND: Final[Mapping[Kind, float]] = {
     "outcome": 4,
     "error": 2.5,
-    "claim": 2.0,
+    "claim": 2.5,
     "definition": 1.0,
     "field": 0.8,
     "change": 0.8,
@@ -30,7 +30,7 @@ KIND: Final[Mapping[Kind, float]] = {
     "heading": 0.5,
     "hit": 0.5,
     "frame": 0.4,
-    "line": 0.4,
+    "line": 0.8,
     "entry": 0.3,
     "noise": 0.02,
 }
@@ -43,18 +43,31 @@ FOCUS: Final = 0.25
 """More for a record by each word of the focus in it: somebody asked for it."""
 FOCUS_MOST: Final = 3
 """Words of the focus that count in one record: a line that repeats the whole request is not the answer to it."""
+WANTED: Final = 20.0
+"""More for a record with words whose every line is to be kept: before anything else."""
 ASKED: Final = 2.0
 """Times the worth of a specific that the focus names itself."""
 USER: Final = 0.1
 """Worth of a specific of a user's own class, for each 1 of its weight: at 3, which is usual, that of a name."""
 UNKNOWN: Final = 0.1
 """Worth of a class that neither the prior nor the user knows."""
+VALUE: Final = 0.6
+"""Added to the worth of every specific: what was typed later says which are needed first, but a reader cannot guess
+any of them."""
+SMALL: Final = 4
+"""Characters of a number up to which nothing is added: counters and positions."""
+FADE: Final = 0.1
+"""How fast the specifics of a record fall with each further one of its shape."""
+FIRST: Final = 2.0
+"""Times more that the first record of a result tells, the second half of that: what a result was is said by a few."""
 NAME: Final = 1.0
 """Worth of a bare name on the line of names, without a line that says what it does."""
 NAME_AGAIN: Final = 0.05
 """More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
 NAME_MOST: Final = 4
 """Times that count: what stands everywhere is no longer worth more."""
+CALLED: Final = 1.0
+"""Worth of what an entry of a long listing is called, without the rest of its line."""
 NAMES_HALF: Final = 200
 """Names of a result after which one more is worth half."""
 SHORTEST: Final = 4
@@ -89,11 +102,14 @@ FORMS: Final[Mapping[str, str]] = {
 """Name of a reader -> the kind of content that the prior was counted on, where that has another name."""
 
 _NO_NAMES: Final = frozenset(
-    {"date", "email", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"}
+    {"date", "email", "error", "hash", "integer", "money", "number", "quantity", "score", "uuid", "version"}
 )
+_COUNTS: Final = frozenset({"integer", "number"})
 _TOKEN: Final = re.compile(
     r"(?<![\w\\%#$./@-])(?:@|~/|\.{0,2}/|\.(?=[A-Za-z]))?[A-Za-z_$][\w$]*(?:(?:::|[./@-])[\w$]+)*(?![\w$])"
 )
+_CALLED: Final = re.compile(r"[\w.@/~-]*[^\W\d_][\w.@/~-]*")
+"""What an entry is called, where one word says it."""
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _TYPED: Final = re.compile(r"https?://[^\s\"'<>)\]]+|[/@~.$]{0,3}\w[\w./@-]*")
 _DIGIT: Final = re.compile(r"\d")
@@ -101,6 +117,13 @@ _MARK: Final = re.compile(r"[/._-]")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
 _LONG_ENOUGH_FOR_HEX: Final = 7
+_PROSE: Final = frozenset({"page", "prose", "web_results"})
+_PROSE_WORD: Final = re.compile(
+    r"[A-Za-z][a-z]*/[a-z]+|[a-z]+\d{1,3}|[a-z]+-\d{1,3}[a-z]*|\d{1,3}[a-z]+(?:-[a-z]+)*"
+    r"|.*\.(?:gif|png|jpe?g|svg|webp|ico)"
+)
+"""What in prose only looks like a name: `and/or`, `note12`, `mid-20s`, the pictures of a page."""
+_TARGET: Final = re.compile(r"https?://\S+")
 _VERSION: Final = re.compile(r"[vV]\d[\d.]*(?:-\w+)?")
 
 
@@ -113,6 +136,7 @@ class Need:
         focus: Sequence[str] = (),
         classes: Mapping[str, float] | None = None,
         in_view: Collection[str] = (),
+        wanted: Sequence[str] = (),
     ) -> None:
         """Take what is known before the first record.
 
@@ -121,29 +145,39 @@ class Need:
             focus: words, or whole sentences, of what is asked for now.
             classes: of the user's own classes the weight, by name.
             in_view: names that the reader sees anyway: what was said, parts printed before. Best a set.
+            wanted: words whose every line is to be kept.
         """
+        self._form = form
         self._rates = _rates(FORMS.get(form, form))
         self._user = {name: USER * weight for name, weight in (classes or {}).items()}
         self._names = frozenset(name for one in focus for name in names_typed(one))
         self._exact = self._names.union(focus)
         self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
         self._in_view = in_view
+        self._wanted = wanted
 
     def value(self, cls: str, text: str) -> float:
         """Gain of showing one specific."""
         rate = self._rates.get(cls) or self._user.get(cls, UNKNOWN)
+        if len(text) > SMALL or cls not in _COUNTS:
+            rate += VALUE
         return rate * ASKED if text in self._exact else rate
 
-    def names(self, lines: Sequence[str], specs: Iterable[Specific] = ()) -> list[tuple[str, float]]:
+    def names(
+        self, lines: Sequence[str], specs: Iterable[Specific] = (), called: Mapping[str, float] | None = None
+    ) -> list[tuple[str, float]]:
         """Names worth listing bare, each a whole token of the lines, and their gain: best first, else in source order.
 
         Args:
             lines: of the plain view.
             specs: of these lines; what one of them calls a hash, a date, a number is no name.
+            called: what entries are called, with their worth among their like; words may be among them.
         """
         refused = {one.text for one in specs if one.cls in _NO_NAMES}
         times: dict[str, int] = {}
         for line in lines:
+            if self._form in _PROSE:
+                line = _TARGET.sub(" ", line)  # a piece of an address names nothing
             for token in _TOKEN.findall(line):
                 times[token] = times.get(token, 0) + 1
         classes = {one.text: one.cls for one in specs}
@@ -156,7 +190,17 @@ class Need:
                 / usual,
             )
             for name, count in times.items()
-            if SHORTEST <= len(name) <= LONGEST and is_name(name) and name not in refused and name not in self._in_view
+            if SHORTEST <= len(name) <= LONGEST
+            and is_name(name)
+            and name not in refused
+            and name not in self._in_view
+            and not (self._form in _PROSE and _PROSE_WORD.fullmatch(name))
+        ]
+        listed = {name for name, _ in found}
+        found += [
+            (name, CALLED * worth)
+            for name, worth in (called or {}).items()
+            if name not in listed | refused and name not in self._in_view
         ]
         found.sort(key=lambda one: -one[1])
         return [(name, gain / (1 + place / NAMES_HALF)) for place, (name, gain) in enumerate(found)]
@@ -168,11 +212,26 @@ class Need:
             record: with its kind, and its worth among its like.
             size: characters that are printed of it.
         """
-        own = KIND[record.kind] * record.worth * min(1.0, size / WHOLE)
+        own = KIND[record.kind] * record.worth * (1.0 if record.kind == "definition" else min(1.0, size / WHOLE))
         asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
         if any(name in record.text for name in self._names):  # cheaper than to take every line apart
             asked += len(self._names.intersection(typed_in(record.text)))
-        return own, FOCUS * min(FOCUS_MOST, asked)
+        wanted = any(holds(record.text, words) for words in self._wanted)
+        return own, FOCUS * min(FOCUS_MOST, asked) + WANTED * wanted
+
+
+def called(records: Iterable[Record]) -> dict[str, float]:
+    """What entries of a long listing are called, with their worth among their like; not those under a folder of their
+    own, without which the name says less."""
+    entries = (one for one in records if one.kind == "entry" and one.under < 0)
+    long = ((one.text.split(" -> ")[0].rsplit(None, 1)[-1], one.worth) for one in entries)
+    return {name: worth for name, worth in long if _CALLED.fullmatch(name)}
+
+
+def holds(text: str, words: str) -> bool:
+    """Whether a line has all of these words, in any order and case; `deadlock` stands in `Deadlocks`, too."""
+    folded = text.casefold()
+    return all(word in folded for word in words.casefold().split())
 
 
 def tokens_of(text: str) -> list[str]:

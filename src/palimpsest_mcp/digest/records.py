@@ -61,11 +61,31 @@ class Table(msgspec.Struct, gc=False):
     """The column that names a row."""
 
 
+Shape: TypeAlias = tuple[str, tuple[str, ...]]
+
+
+class Object(msgspec.Struct, gc=False):
+    """An object that stands alone in its text, as the row that it is among others of its shape."""
+
+    columns: tuple[str, ...]
+    cells: tuple[str, ...]
+    noun: str
+    """The path that it has, for which tables are named, too."""
+    records: tuple[int, ...]
+    """Those that tell it."""
+
+    @property
+    def shape(self) -> Shape:
+        """Equal for objects that could be rows of one table."""
+        return self.noun, self.columns
+
+
 class Reading(msgspec.Struct, gc=False):
     """What one reader found in its lines."""
 
     records: list[Record]
     tables: list[Table] = []
+    objects: list[Object] = []
 
 
 class Reader(NamedTuple):

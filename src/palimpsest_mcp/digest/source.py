@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from .readers import PROSE, READERS
-from .records import Reader, Reading, plain
+from .records import Reader, Reading, Record, Shape, Table, plain
 
+_ALIKE = 2
+"""Texts with an object of one shape, and columns of it, from which these are said once."""
 _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""
+
+
+def share_shapes(sources: Sequence[Source]) -> None:
+    """Make rows of objects that stand alone in their texts, where another text has one of the same shape: their columns
+    are said once for all of them. In place."""
+    shapes = Counter(shape for source in sources for shape in {one.shape for one in source.reading.objects})
+    for source in sources:
+        records, tables = source.reading.records, source.reading.tables
+        made: dict[Shape, int] = {}
+        for one in source.reading.objects:
+            if shapes[one.shape] < _ALIKE or len(one.columns) < _ALIKE:
+                continue
+            if one.shape not in made:
+                made[one.shape] = len(tables)
+                tables.append(Table(one.columns, one.noun))
+            first, *rest = one.records
+            old = records[first]
+            worth = max(records[n].worth for n in one.records)
+            text = "|".join(one.cells)
+            records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
+            for n in rest:
+                records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
 
 
 class Source:
@@ -22,7 +47,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.lines: list[str] = plain(text).split("\n")
-        self.reading = Reading([], [])
+        self.reading = Reading([], [], [])
         self.forms: list[str] = []
         self._heading = -1
         self._read(self.lines)
@@ -68,6 +93,9 @@ class Source:
             records.append(record)
             self.forms.append(reader.name)
         tables += found.tables
+        for one in found.objects:
+            one.records = tuple(n + first for n in one.records)
+        self.reading.objects += found.objects
         if reader is PROSE:
             headings = [n for n in range(first, len(records)) if records[n].kind == "heading"]
             self._heading = headings[-1] if headings else self._heading

@@ -5,44 +5,42 @@ It shares nothing with the readers of the digester, so that a mistake of theirs 
 
 from __future__ import annotations
 
-import ast
 import csv
-import json
 import re
-import warnings
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from html.parser import HTMLParser
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from ..models.items import Specific
+from ..models.items import Span, Specific
 from ..models.records import DigestSource
 from ..ports.text import Registry
 from .records import plain
+from .source_trees import Branch, Leaf, stretches, trees
 
-_TRIES = 64
-"""Failed readings of a tree over several lines before only single lines are tried: each may take the whole text."""
-_DEEP = 24
-"""Levels of a tree that have a path."""
-_LITERAL = 1_000_000
-"""Characters of a Python literal, at most: its parser takes a hundred times the memory."""
 LONG = 160
 """Characters of a cell from which it may be told apart from its row, as a text of its own."""
+_FEW = 8
+"""Members of an object that are looked at for what it is."""
+_NEAREST = 12
+"""Levels around an object in which is looked for what says whose it is."""
 _NEAR = 5_000
 """Characters around a piece in which its sentence is looked for."""
 _OFTEN = 64
 """Places of one line or piece that are looked at."""
-_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
-_MARK = re.compile(r'"(?:[^"\\]|\\.)*+"|["{}\[\],]')
-_HALF = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u[0-9a-fA-F]{0,3})?$")
 _RULE = re.compile(r"[-+|:=\s\u2500-\u257f]+")
+_HEAD = re.compile(r"(#{1,6}) |(diff --git )|(\S*/\S*:$|\.:$)")
 _FIELD = re.compile(r"\S+(?: \S+)*")
 _WORD = re.compile(r"\S+")
 _NAMES = [re.compile(rf"[\w.$@/+~{more}-]+") for more in ("", ":", "#:%")] + [
     re.compile(r"[\w./-]+"),
     re.compile(r"[\w.@-]+"),
 ]
+_ALONE = re.compile(r"[\"'`()\[\]{}<>,;=|!?*]*+(\w++)[.:]?[\"'`()\[\]{}<>,;=|!?*]*+")
+"""A word with nothing at it but marks that part names."""
 _MARKS = "\"'`()[]{}<>,;:.=|!?*"
 _ENDS = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*_`]{0,3}(?=\s)|[\u3002\uff01\uff1f][\"\u300d\u300f\uff09]{0,2}")
 _BEGINS = re.compile(
@@ -53,6 +51,7 @@ _PART = re.compile("[ \u00a0\u202f\u2009'\u2019]")
 _BEFORE = re.compile(r"(?:^|\n|\t|  |[^\W\d_]{2} )[-+]?$")
 _SPACED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:[ \u00a0\u202f\u2009'\u2019]\d{3})+(?![\w])(?:[.,]\d+)?")
 _NUMBER = re.compile(r"\w*\d\w*(?:[.,]\d\w*)*")
+_DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _SURE = re.compile(r"\s?(?:[$\u20ac\u00a3%]|[^\W\d_]{2}|[.;:]?(?:\n|$))")
@@ -61,6 +60,8 @@ _TAGS = re.findall(
     "a abbr b bdi bdo cite code data dfn em font i kbd mark q s samp small span strong sub sup u var wbr",
 )
 """Of a page: inside a line of text."""
+_NOTHING = frozenset(("null", "None", "true", "false", "True", "False"))
+"""Values of which nobody misses the column."""
 _DIVIDES = frozenset(",;|)]}>\u3001\u3002")
 
 
@@ -84,32 +85,33 @@ class Grid(NamedTuple):
 class Node(NamedTuple):
     """An object or a list of a tree."""
 
-    value: Any
-    path: str
+    branch: Branch
     at: int
-    """Number of the line before it, in `Facts.order`."""
-    above: Node | None
-    key: str
+    """Number of the line that its tree begins in, in `Facts.order`."""
+    pairs: dict[str, Leaf | Branch]
+    """Of an object."""
 
-    @property
-    def pairs(self) -> dict[str, Any] | None:
-        """Of an object."""
-        value: Any = self.value
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-    @property
-    def place(self) -> str:
-        """The path of what it is a member of, equal for all rows of a table."""
-        return _bare(self.above.path) if self.above else ""
+    bare: str
+    """Its path without the numbers of list members."""
+    around: str
+    """That of what it is a member of."""
+    place: str
+    """Equal for all rows of a table: its own, or the path of the map whose members are rows."""
 
 
 Projection = dict[tuple[str, ...], list[Place]]
 """Values under some columns -> the records that have them."""
+_Uncut = dict[tuple[str, ...], list[tuple[str, ...]]]
+"""The values of some of those columns -> all values of the records that have these."""
 
 
 def cell(text: str) -> str:
     """A value as a digest prints it: one line."""
-    return "⏎".join(part.strip() for part in plain(text).replace("⏎", "\n").strip().split("\n"))
+    text = plain(text)
+    if "\n" not in text and "⏎" not in text:
+        return text.strip()
+    parts = text.replace("⏎", "\n").split("\n")
+    return "⏎".join(stripped for part in parts if (stripped := part.strip()))
 
 
 def squeezed(text: str) -> str:
@@ -122,6 +124,8 @@ def numbers(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
     Knows digits and what joins them, and nothing of the registry's classes and patterns.
     """
+    if _DIGIT.search(text) is None:
+        return
     found: list[tuple[str, tuple[str, ...]]] = []
 
     def grouped(match: re.Match[str]) -> str:
@@ -150,15 +154,18 @@ class Facts:
     def __init__(self, source: DigestSource, registry: Registry) -> None:
         text = plain(source.text)
         raw = text.split("\n")
-        trees = _trees(text, raw)
+        roots = trees(text)
+        here = {one.first: one for one in stretches(text, roots)}
         self.registry = registry
         self._nodes: list[Node] = []
         self.order: list[str] = []
         self.own: list[str] = [line.strip() for line in raw if line.strip()]
         self._raw = raw
         self._places: dict[int, int] = {}
+        self._parted: list[int] = []
+        """Lines in `order` with nothing right above them."""
         self._free: list[str] = list(raw)
-        for start, end, _ in trees.values():
+        for start, end, *_ in here.values():
             self._free[start:end] = [""] * (end - start)
         self._grids, apart = _delimited(self._free)
         self._grids += _barred(self._free)
@@ -167,21 +174,41 @@ class Facts:
         for at, line in enumerate(raw):
             if line.strip():
                 self._places[at] = len(self.order)
+                self._parted += [len(self.order)] if not at or not raw[at - 1].strip() else []
                 self.order.append(line.strip())
             if at in apart:
                 self.view[line.strip()] = apart[at]
-            if at in trees:
-                leaves = list(_walk(trees[at][2], self._nodes, len(self.order) - 1))
+            if at in here:
+                _, _, own, before, behind = here[at]
+                leaves = [pair for tree in own for pair in _walk(tree, self._nodes, len(self.order) - 1)]
+                leaves = [*([(before, "")] if before else []), *leaves, *([(behind, "")] if behind else [])]
                 views += leaves
-                self.order += [text.strip() for text, _ in leaves if text.strip()]
+                for n, (one, _) in enumerate(leaves):
+                    if one.strip():
+                        self._parted += [len(self.order)] if not n or not leaves[n - 1][0].strip() else []
+                        self.order.append(one.strip())
             elif self._free[at] or not line.strip():
                 views.append((apart.get(at, line), ""))
+        begins = [0, *(one.end() for one in re.finditer("\n", text))]
+        inside = {id(tree) for one in here.values() for tree in one.trees}
+        for tree in roots:
+            if id(tree) not in inside:
+                at = self._places.get(bisect_right(begins, tree.start) - 1, -1)
+                deque(_walk(tree, self._nodes, at), maxlen=0)
         self._views = [text for text, _ in views]
         self.whole: dict[str, list[int]] = {}
         for at, line in enumerate(self.order):
             self.whole.setdefault(line, []).append(at)
         self._specify(views)
         self._projections: dict[tuple[tuple[str, ...], str | None], Projection] = {}
+        self._uncut: dict[tuple[int, tuple[int, ...]], tuple[Projection, _Uncut]] = {}
+        self._anywhere: dict[tuple[tuple[str, ...], str], Projection] = {}
+        self._strangers: dict[str, list[str]] = {}
+        self._sentences: dict[str, bool] = {}
+        self._specifics: dict[str, tuple[int, ...]] = {}
+        self.lines_read: dict[tuple[Any, ...], Any] = {}
+        """What `proof.py` has read already: a digest is checked several times while it is filled, line for line much
+        the same."""
         self._runs: dict[int, dict[tuple[str, ...], list[int]]] = {}
 
     def _specify(self, views: Sequence[tuple[str, str]]) -> None:
@@ -216,16 +243,38 @@ class Facts:
 
     def strangers(self, text: str) -> list[str]:
         """Numbers of a text that do not stand whole here (D5)."""
-        known = self._known
-        return [one for one, parts in numbers(text) if one not in known and not (parts and known.issuperset(parts))]
+        found = self._strangers.get(text)
+        if found is None:
+            known = self._known
+            found = self._strangers[text] = [
+                one for one, parts in numbers(text) if one not in known and not (parts and known.issuperset(parts))
+            ]
+        return found
+
+    def specifics_in(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """The numbers of the specifics that stand in each of these."""
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._specifics]
+        for text, spans in zip(fresh, found_by_line(fresh, self.registry), strict=True):
+            here = (self.numbers.get((span.cls, span.text)) for span in spans)
+            self._specifics[text] = tuple(number for number in here if number is not None)
+        return [self._specifics[text] for text in texts]
 
     @cached_property
     def names(self) -> set[str]:
         """What stands here as a whole token."""
-        words = {word for line in self.order for word in line.split()}
-        return words.union(word.strip(_MARKS) for word in words).union(
-            name.strip(".:-") for word in words for form in _NAMES for name in form.findall(word)
-        )
+        words = set("\n".join(self.order).split())
+        names = set(words)
+        for word in words:
+            if (alone := _ALONE.fullmatch(word)) is not None:
+                names.add(alone[1])  # what every form below would find in it, too
+                continue
+            names.add(word.strip(_MARKS))
+            for form in _NAMES:
+                for name in form.findall(word):
+                    names.add(name.strip(".:-"))
+                    names.add(name.rstrip(".:-"))
+                    names.add(name.rstrip(".:-/"))
+        return names
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -261,14 +310,50 @@ class Facts:
 
     def sentence(self, text: str) -> bool:
         """Whether a text is one or several whole sentences here."""
-        return any(_begins(self._text, start) and _ends(self._text, end) for start, end in self._found(text))
+        known = self._sentences.get(text)
+        if known is None:
+            places = self._found(text)
+            known = any(_begins(self._text, start) and _ends(self._text, end) for start, end in places)
+            self._sentences[text] = known
+        return known
 
-    def piece(self, text: str) -> str | None:
-        """The sentences that a piece is cut out of; None where it is none, or is cut inside of a token (D1)."""
-        for start, end in self._found(text):
-            if _between(self._text, start) and _between(self._text, end):
-                return f"{cut_at(self._text, start)}\n{cut_at(self._text, end)}"
+    def pieces(self, parts: Sequence[str]) -> str | None:
+        """The sentences that pieces are cut out of which stand one after another in one line; None where they do not,
+        or where one is cut inside of a token (D1)."""
+        for start, end in self._found(parts[0]):
+            line = self._text.find("\n", end)
+            line = len(self._text) if line < 0 else line
+            ends = [(start, end)]
+            for part in parts[1:]:
+                at = self._text.find(part, ends[-1][1], line)
+                while at >= 0 and not (between(self._text, at) and between(self._text, at + len(part))):
+                    at = self._text.find(part, at + 1, line)
+                ends.append((at, at + len(part)))
+                if at < 0:
+                    break
+            if ends[-1][0] >= 0 and between(self._text, start) and between(self._text, end):
+                return "\n".join(cut_at(self._text, at) for pair in ends for at in pair)
         return None
+
+    @cached_property
+    def heads(self) -> dict[int, tuple[str, int]]:
+        """Lines, by their numbers in `order`, that are headings for what follows, with their kind and level: sections,
+        files of a diff, folders of `ls -R`. A `#` without another parts sections where `##` does, between blank lines.
+        """
+        found: dict[int, tuple[str, int]] = {}
+        parted, fence = {*self._parted, len(self.order)}, False
+        for at, line in enumerate(self.order):
+            fence = fence != line.startswith(("```", "~~~"))
+            match = _HEAD.match(line)
+            if match is None:
+                continue
+            if match[1] and not fence and (len(match[1]) > 1 or {at, at + 1} <= parted):
+                found[at] = "#", len(match[1])
+            elif match[2] or (match[3] and at in parted):
+                found[at] = "diff --git " if match[2] else "/", 1
+        if not any(level > 1 for _, level in found.values()):
+            return {at: one for at, one in found.items() if one[0] != "#"}
+        return found
 
     @cached_property
     def size(self) -> int:
@@ -284,16 +369,23 @@ class Facts:
         found: Projection = {}
         for node in self._nodes:
             pairs = node.pairs
-            if pairs is not None and (path is None or _is_at(node, path)):
-                values = [_value(pairs, column) for column in columns]
+            if pairs and (path is None or _is_at(node, path, columns)):
+                values = [_value(node.branch, pairs, column) for column in columns]
                 if path is None and all(value is None for value in values):
                     continue
                 for n, column in enumerate(columns):
                     if values[n] is None and column not in self._own_keys[node.place]:
-                        values[n] = _owned(node, pairs, column)
+                        values[n] = _owned(node, column)
                 if path is None or None not in values:
                     key = tuple(cell(value or "") for value in values)
                     found.setdefault(key, []).append(Place(node.at, _missed(pairs)))
+            elif path in (None, node.branch.path, node.bare) and node.branch.key in columns:
+                own = columns.index(node.branch.key)
+                above = [cell(_owned(node, column) or "") for n, column in enumerate(columns) if n != own]
+                for one in node.branch.values:
+                    if isinstance(one, Leaf):
+                        key = (*above[:own], cell(one.text), *above[own:])
+                        found.setdefault(key, []).append(Place(node.at, ()))
         if path is None:
             for grid in self._grids_of(columns):
                 index = _index(grid.header, columns)
@@ -304,50 +396,83 @@ class Facts:
         self._projections[columns, path] = found
         return found
 
+    def anywhere(self, columns: tuple[str, ...], path: str) -> Projection:
+        """Those at a path, and those at any other place."""
+        known = self._anywhere.get((columns, path))
+        if known is None:
+            known = self._anywhere[columns, path] = self.project(columns, path) | self.project(columns)
+        return known
+
+    def like(self, values: tuple[str, ...], cut: tuple[int, ...], known: Projection) -> list[tuple[str, ...]]:
+        """Of the records in a projection those with these values, but for the columns that are cut."""
+        seen = self._uncut.get((id(known), cut))
+        if seen is None:
+            others: _Uncut = {}
+            for whole in known:
+                others.setdefault(tuple(one for n, one in enumerate(whole) if n not in cut), []).append(whole)
+            seen = self._uncut[id(known), cut] = known, others  # kept, so that nothing else gets its id
+        return seen[1].get(tuple(one for n, one in enumerate(values) if n not in cut), [])
+
     def has_path(self, path: str) -> bool:
         """Whether a tree has a value there."""
         return path in self._paths
 
     @cached_property
     def _paths(self) -> set[str]:
-        keys = {f"{_bare(node.path)}.{key}".lstrip(".") for node in self._nodes for key in node.pairs or ()}
-        return keys.union(node.path for node in self._nodes)
+        keys = {f"{node.bare}.{key}".lstrip(".") for node in self._nodes for key in node.pairs}
+        return keys.union(node.branch.path for node in self._nodes)
 
     @cached_property
     def _own_keys(self) -> dict[str, set[str]]:
         """The keys of all objects that are members at one place."""
         found: dict[str, set[str]] = {}
         for node in self._nodes:
-            found.setdefault(node.place, set()).update(node.pairs or ())
+            found.setdefault(node.place, set()).update(node.pairs)
         return found
 
     def _grids_of(self, columns: tuple[str, ...]) -> Iterator[Grid]:
         yield from self._grids
         yield from self.page.grids
         yield from self._fixed([column for column in columns if column], labelled="" in columns)
-        for node, _, at, _, _ in self._nodes:
-            rows = cast("list[Any]", node) if isinstance(node, list) else []
-            if len(rows) > 1 and all(isinstance(row, list) for row in rows) and _index(_row(rows[0]), columns):
-                yield Grid(tuple(_row(rows[0])), [(at, _row(row)) for row in rows[1:]])
+        for at, header, rows in self._lists:
+            if _index(header, columns):
+                yield Grid(tuple(header), [(at, _row(row)) for row in rows])
+
+    @cached_property
+    def _lists(self) -> list[tuple[int, list[str], list[Branch]]]:
+        """Lists of nothing but lists, of which the first may hold names: its place and cells, and the others."""
+        found: list[tuple[int, list[str], list[Branch]]] = []
+        for branch, at, *_ in self._nodes:
+            rows = [one for one in branch.values if isinstance(one, Branch) and one.keys is None]
+            if 1 < len(rows) == len(branch.values):
+                found.append((at, _row(rows[0]), rows[1:]))
+        return found
 
     def _fixed(self, columns: Sequence[str], *, labelled: bool) -> Iterator[Grid]:
         """Tables whose columns are places: under every line that holds these names in order."""
         at, lines = 0, self._free
-        while columns and at < len(lines):
+        if not columns or not all(column in self._free_text for column in columns):
+            return
+        while at < len(lines):
             at += 1
             if not all(column in lines[at - 1] for column in columns):
                 continue
-            head = list(_FIELD.finditer(lines[at - 1]))
-            if _index([found[0] for found in head], columns) is None:
-                head = list(_WORD.finditer(lines[at - 1]))
+            heads = (list(form.finditer(lines[at - 1])) for form in (_FIELD, _WORD))
+            head = next((one for one in heads if _index([name[0] for name in one], columns) is not None), None)
+            if head is None:
+                continue
             rows: list[tuple[int, list[str]]] = []
             gap = 0
-            while at < len(lines) and gap < 3:
+            while at < len(lines) and gap < 3 and not all(column in lines[at] for column in columns):
                 gap = gap + 1 if not lines[at].strip() else 0
                 if lines[at].strip() and not _RULE.fullmatch(lines[at]):
                     rows.append((at, _placed(lines[at], head, labelled=labelled)))
                 at += 1
             yield Grid(("", *(found[0] for found in head)), rows)
+
+    @cached_property
+    def _free_text(self) -> str:
+        return "\n".join(self._free)
 
     @cached_property
     def _nameless(self) -> list[list[tuple[int, list[str]]]]:
@@ -356,11 +481,22 @@ class Facts:
             [*([(0, list(grid.header))] if grid.header else []), *grid.rows]
             for grid in (*self._grids, *self.page.grids)
         ]
-        lists = [(at, _row(node)) for node, _, at, _, _ in self._nodes if isinstance(node, list)]
+        lists = [(at, _row(branch)) for branch, at, *_ in self._nodes if branch.keys is None]
         lines = [
             (at, [found[0] for found in _FIELD.finditer(line)]) for at, line in enumerate(self._free) if line.strip()
         ]
-        return [*groups, lists, lines, [(at, line.split()) for at, line in enumerate(self._free) if line.strip()]]
+        single = [
+            [(at, [cell(one.text)]) for one in branch.values if isinstance(one, Leaf)]
+            for branch, at, *_ in self._nodes
+            if branch.keys is None and len(branch.values) > 1
+        ]
+        return [
+            *groups,
+            lists,
+            *single,
+            lines,
+            [(at, line.split()) for at, line in enumerate(self._free) if line.strip()],
+        ]
 
     def nameless(self, rows: Sequence[tuple[str, ...]]) -> Projection:
         """Records whose cells have no names: by the columns in which the first of these rows stands."""
@@ -385,6 +521,20 @@ class Facts:
         return best
 
 
+def found_by_line(texts: Sequence[str], registry: Registry) -> list[list[Span]]:
+    """The specifics of each text, found in one go."""
+    spans = registry.spans("\n".join(texts))
+    found: list[list[Span]] = []
+    at = end = 0
+    for text in texts:
+        end += len(text) + 1
+        first = at
+        while at < len(spans) and spans[at].start < end:
+            at += 1
+        found.append(spans[first:at])
+    return found
+
+
 def _begins(text: str, at: int) -> bool:
     """Whether a sentence, or a line, begins here."""
     return at == 0 or _BEGINS.search(text[max(0, at - 16) : at]) is not None
@@ -397,7 +547,7 @@ def _ends(text: str, at: int) -> bool:
     return any(found.end() == at - low for found in _ENDS.finditer(text[low : at + 1]))
 
 
-def _between(text: str, at: int) -> bool:
+def between(text: str, at: int) -> bool:
     """Whether a text may be cut here: at a blank, behind what divides, or in a script without blanks."""
     left, right, after = text[max(0, at - 1) : at], text[at : at + 1], text[at + 1 : at + 2]
     if not left or not right or left.isspace() or right.isspace():
@@ -424,7 +574,7 @@ def cut_at(text: str, at: int) -> str:
 
 def is_cut(piece: str, text: str) -> bool:
     """Whether a text begins with a piece that ends between two of its tokens."""
-    return bool(piece) and text.startswith(piece) and _between(text, len(piece))
+    return bool(piece) and text.startswith(piece) and between(text, len(piece))
 
 
 def _inside(row: Sequence[str], cells: Sequence[str]) -> tuple[int, ...]:
@@ -467,72 +617,88 @@ def _placed(line: str, head: Sequence[re.Match[str]], *, labelled: bool) -> list
     return cells
 
 
-def _row(node: Any) -> list[str]:
+def _row(branch: Branch) -> list[str]:
     """The values of a list; what is no leaf is empty."""
-    return [cell(_leaf(one) or "") for one in cast("list[Any]", node)] if isinstance(node, list) else []
+    return [cell(_told(one) or "") for one in branch.values]
 
 
-def _leaf(value: Any) -> str | None:
-    """A leaf as it is written."""
-    if isinstance(value, str):
-        return value
-    if value in ([], {}):
-        return "[]" if isinstance(value, list) else "{}"
-    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in cast("list[Any]", value)):
-        return ", ".join(_leaf(one) or "" for one in cast("list[Any]", value))
-    return None if isinstance(value, dict | list) else {True: "true", False: "false"}.get(value, "null")
+def _told(value: Leaf | Branch) -> str | None:
+    """A leaf, or a list of nothing but leaves, as a digest prints it."""
+    if isinstance(value, Leaf):
+        return value.text
+    if not value.values:
+        return "[]" if value.keys is None else "{}"
+    leaves = [one for one in value.values if isinstance(one, Leaf)]
+    if value.keys is not None or len(leaves) < len(value.values):
+        return None
+    return "[" + ",".join(f'"{one.text.strip()}"' if one.quoted else one.text for one in leaves) + "]"
 
 
-def _value(node: dict[str, Any], column: str) -> str | None:
+def _value(branch: Branch, pairs: dict[str, Leaf | Branch], column: str) -> str | None:
     """The leaf under a path of keys, `host.ip`; a key may hold dots itself."""
-    one: Any = node
     rest = column
-    for _ in range(_DEEP):
-        if isinstance(one, dict) and rest in one:
-            return _leaf(cast("dict[str, Any]", one)[rest])
+    while True:
+        if rest in pairs:
+            return _told(pairs[rest])
         head, dot, rest = rest.partition(".")
-        if isinstance(one, dict) and head in one:
-            one = cast("dict[str, Any]", one)[head]
-        elif isinstance(one, list) and head.isdecimal() and len(head) < 7 and int(head) < len(cast("list[Any]", one)):
-            one = cast("list[Any]", one)[int(head)]
+        if branch.keys is not None:
+            one = pairs.get(head)
         else:
+            number = int(head) if head.isdecimal() and len(head) < 7 else len(branch.values)
+            one = branch.values[number] if number < len(branch.values) else None
+        if one is None or not dot:
+            return None if one is None else _told(one)
+        inner = one.inner if isinstance(one, Leaf) else one
+        if inner is None:
             return None
-        if not dot:
-            return _leaf(one)
-    return None
+        branch, pairs = inner, inner.pairs()
 
 
-def _owned(node: Node, pairs: dict[str, Any], column: str) -> str | None:
+def _owned(node: Node, column: str) -> str | None:
     """A value that says whose a row is: of the nearest object around it, of the head of its list, or its key."""
     head = column[:1] == "(" and column[-1:] == ")"
     bare = column[1:-1] if head else column
     first, dot, rest = column.partition(".")
-    if dot and node.path.split(".")[-1] == first and rest in pairs:
-        return _leaf(pairs[rest])
-    above = node.above
-    while above is not None:
-        around = above.pairs
-        heads: list[Any] = cast("list[Any]", above.value)[:1] if around is None and head else []
-        if heads and isinstance(heads[0], dict):
-            around = cast("dict[str, Any]", heads[0])
-        if around is not None and around is not pairs and bare in around:
-            return _leaf(around[bare])
+    if dot and node.branch.key == first and rest in node.pairs:
+        return _told(node.pairs[rest])
+    above = node.branch.above
+    for _ in range(_NEAREST):
+        if above is None:
+            break
+        around = above
+        if around.keys is None and head and above.values and isinstance(above.values[0], Branch):
+            around = above.values[0]
+        value = _value(around, around.pairs(), bare) if around is not node.branch and around.keys else None
+        if value is not None:
+            return value
         above = above.above
-    named = (
-        node.above is not None and node.above.pairs is not None and column in ("key", node.above.path.split(".")[-1])
-    )
-    return node.key if named else None
+    above = node.branch.above
+    named = above is not None and above.keys is not None and column in ("key", above.path.split(".")[-1])
+    return node.branch.key if named else None
 
 
-def _is_at(node: Node, path: str) -> bool:
-    """Whether an object, or one of its members, has a path, with the numbers of list members or without them."""
+def _is_at(node: Node, path: str, columns: Sequence[str]) -> bool:
+    """Whether an object, or one of its members, has a path, with the numbers of list members or without them.
+
+    A member of a map may go without its name where that is among the values under these columns.
+    """
     head, _, key = path.rpartition(".")
-    own = (node.path, _bare(node.path))
-    return path in own or (key in (node.pairs or ()) and head in own)
+    own = (node.branch.path, node.bare)
+    if path in own or (key in node.pairs and head in own):
+        return True
+    above, name = node.branch.above, node.branch.key
+    if above is None or above.keys is None or path not in (above.path, node.around):
+        return False
+    values = [node.pairs[column] for column in columns if column in node.pairs]
+    return any(isinstance(one, Leaf) and one.text == name for one in values)
 
 
-def _missed(pairs: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(key for key, one in pairs.items() if isinstance(one, str) and 0 < len(one) <= LONG and "\n" not in one)
+def _missed(pairs: dict[str, Leaf | Branch]) -> tuple[str, ...]:
+    return tuple(
+        key
+        for key, one in pairs.items()
+        if isinstance(one, Leaf) and 0 < len(one.text) <= LONG and "\n" not in one.text and one.text not in _NOTHING
+    )
 
 
 def _bare(path: str) -> str:
@@ -543,127 +709,23 @@ def _bare(path: str) -> str:
 # Reading: trees, rows, pages.
 
 
-def _trees(text: str, lines: Sequence[str]) -> dict[int, tuple[int, int, Any]]:
-    """JSON and Python literals that begin with a line and end with one: first line -> first, end, tree."""
-    found: dict[int, tuple[int, int, Any]] = {}
-    at = offset = failures = 0
-    while at < len(lines):
-        line, end = lines[at], at + 1
-        if line.lstrip()[:1] in ("{", "["):
-            begin = len(line) - len(line.lstrip())
-            whole = failures < _TRIES
-            try:
-                tree, stop = _DECODER.raw_decode(text, offset + begin) if whole else _DECODER.raw_decode(line, begin)
-                last = text.find("\n", stop) if whole else -1
-                behind = (text[stop:] if last < 0 else text[stop:last]) if whole else line[stop:]
-                if not behind.strip() and isinstance(tree, dict | list):
-                    end = at + 1 + (text.count("\n", offset, stop) if whole else 0)
-                    found[at] = (at, end, tree)
-            except (ValueError, RecursionError):
-                failures += 1
-                if failures == 1 and (tree := _decoded(text[offset + begin :])) is not None:
-                    end = len(lines)
-                    found[at] = (at, end, tree)
-                    break
-                for literal, stop in ((text, len(lines)), (line, at + 1)) if whole else ():
-                    if (not at or stop == at + 1) and (tree := _literal(literal)) is not None:
-                        end = stop
-                        found[at] = (at, end, tree)
-                        break
-        offset += sum(len(one) + 1 for one in lines[at:end])
-        at = end
-    return found
-
-
-def _decoded(text: str) -> Any:
-    """The tree that a text is, cut or not; None for any other."""
-    for one in (text, *_mended(text)):
-        try:
-            tree, stop = _DECODER.raw_decode(one)
-            if not one[stop:].strip() and isinstance(tree, dict | list):
-                return cast("Any", tree)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _mended(text: str) -> Iterator[str]:
-    """What a JSON text that was cut may be: its last string closed, or up to the last comma that parts two values."""
-    waiting: list[str] = []
-    good = ""
-    at = 0
-    for found in _MARK.finditer(text):
-        if found[0] in "{[":
-            waiting.append("}" if found[0] == "{" else "]")
-        elif found[0] in "}]" and (not waiting or waiting.pop() != found[0]):
-            return
-        elif found[0] == '"':
-            yield _HALF.sub("", text) + '"' + "".join(reversed(waiting))
-            break
-        elif found[0] == "," and 0 < len(waiting) < _DEEP:
-            good, at = "".join(reversed(waiting)), found.start()
-    yield text[:at] + good
-
-
-def _literal(text: str) -> Any:
-    """A Python literal, its numbers as written; None where it is none."""
-    if len(text) > _LITERAL or text.strip()[-1:] not in ("}", "]"):
-        return None
-    rows = text.strip().encode("utf-8", "replace").split(b"\n")
-
-    def told(node: ast.AST) -> Any:
-        if isinstance(node, ast.Dict):
-            return {str(told(key)): told(value) for key, value in zip(node.keys, node.values, strict=True) if key}
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return [told(one) for one in node.elts]
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return node.value
-        if isinstance(node, ast.Constant | ast.UnaryOp | ast.Call) and node.lineno == node.end_lineno:
-            return rows[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
-        raise ValueError
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return told(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return None
-
-
-def _walk(tree: Any, nodes: list[Node], at: int) -> Iterator[tuple[str, str]]:
-    """Keys and leaves of a tree in order, each line with its key; adds its objects and lists, with their paths."""
-    waiting: list[tuple[Any, str, str, int, Node | None]] = [(tree, "", "", 0, None)]
+def _walk(tree: Branch, nodes: list[Node], at: int) -> Iterator[tuple[str, str]]:
+    """Keys and leaves of a tree in order, each line with its key; adds its objects and lists."""
     named: set[str] = set()
-    while waiting:
-        one, path, key, deep, above = waiting.pop()
-        if isinstance(one, str) and one[:1] in ("{", "[") and deep < _DEEP:
-            inner = _decoded(one)
-            one = one if inner is None else inner
-        if isinstance(one, dict | list):
-            pairs = list(
-                cast("dict[str, Any]", one).items() if isinstance(one, dict) else enumerate(cast("list[Any]", one))
-            )
-            node = Node(cast("Any", one), path, at, above, key)
-            nodes.append(node)
-            below = [
-                (
-                    value,
-                    f"{path}.{name}" if path else str(name),
-                    str(name) if isinstance(one, dict) else key,
-                    deep + 1,
-                    node,
-                )
-                for name, value in pairs
-            ]
-            if isinstance(one, dict):
-                fresh = [str(name) for name, _ in pairs if name not in named]
-                named.update(fresh)
-                yield from ((cell(name), "") for name in fresh)
-            if deep >= _DEEP:
-                below = [(value, "", name, deep, node) for value, _, name, _, _ in below]
-            waiting += reversed(below)
+    bare: dict[int, str] = {}
+    for one in tree.walk():
+        if isinstance(one, Branch):
+            above = one.above
+            around = bare.get(id(above), "")
+            own = around if above and above.keys is None else _bare(one.path) if not above else f"{around}.{one.key}"
+            bare[id(one)] = own = own.removeprefix(".") if one.path else ""
+            is_map = above and above.keys and all(isinstance(value, Branch) for value in above.values[:_FEW])
+            nodes.append(Node(one, at, one.pairs(), own, around, f"{around}.*" if is_map else own))
+            fresh = [key for key in one.keys or () if key not in named]
+            named.update(fresh)
+            yield from ((cell(key), "") for key in fresh)
         else:
-            yield from ((line, key) for line in plain(_leaf(one) or "").split("\n"))
+            yield from ((line, one[1]) for line in plain(one[0].text).split("\n"))
 
 
 def _delimited(lines: Sequence[str]) -> tuple[list[Grid], dict[int, str]]:

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import StoreUnusable
-from ..store.disk import Disk, RealDisk, hop
+from ..store.disk import Disk, Release, hop, read_from, read_span, replace_whole, unreadable, write_all, write_failed
 from ..store.home import Home
+from ..store.real_disk import RealDisk
 from ..store.rewrite import blanked
-from ..store.whole_files import read_from, read_span, replace_whole, unreadable, write_all, write_failed
 from .ports import ARCHIVE_FOLDER, LIVE_LOG, LogPart, SkillFile, SkillPlace
 from .skills import DIGEST_NAME, SkillFolders, SkillPlaces, busy
 
@@ -29,6 +29,9 @@ BLOCK_BYTES = 1024 * 1024
 _HEAD_BYTES = 64 * 1024
 _LISTINGS = 10
 """Looks without the lock at a log that somebody else rotates, until two of them agree."""
+
+
+_IGNORED = b"# Events are for this machine, the rules in experience.md for all.\npatterns.jsonl\narchive/\n"
 
 
 class DiskLog:
@@ -72,6 +75,8 @@ class DiskLog:
                 self._folders.make_skill_folder(place, LIVE_LOG)
                 path = self._folders.of_skill(place, LIVE_LOG)
                 torn = self._is_torn(path)
+                if torn is None:
+                    self._keep_from_git(place, os.path.dirname(path))
                 fd = self._disk.create(path) if torn is None else self._disk.extend(path)
                 try:
                     write_all(self._disk, fd, b"\n" + line if torn else line)
@@ -80,8 +85,22 @@ class DiskLog:
                     self._disk.close(fd)
                 # Each time: whoever made this file may have died before its name was on disk.
                 self._disk.flush_folder(os.path.dirname(path))
+                self._folders.home.witnesses.put_again(path)
         except OSError as error:
             raise write_failed(error, "the event") from error
+
+    def _keep_from_git(self, place: SkillPlace, folder: str) -> None:
+        """The rules of a skill are for everybody who works on it; what people said while it was used is not. A file
+        that is there stays as it is."""
+        path = os.path.join(folder, ".gitignore")
+        if place.folder.startswith(self._folders.home.root + os.sep) or self._disk.look(path) is not None:
+            return
+        fd = self._disk.create(path)
+        try:
+            write_all(self._disk, fd, _IGNORED)
+            self._disk.flush(fd)
+        finally:
+            self._disk.close(fd)
 
     def _is_torn(self, path: str) -> bool | None:
         """Whether a log ends in the middle of a line; None when there is no log."""
@@ -150,7 +169,7 @@ class DiskLog:
                     data = read_from(self._disk, path)
                     new = blanked(data, mask)
                     if new != data:
-                        replace_whole(self._disk, path, new, self._folders.home.random_hex)
+                        self._folders.home.replace(path, new)
                         changed = True
         except OSError as error:
             raise write_failed(error, "the skill's log") from error
@@ -165,8 +184,10 @@ class DiskLog:
                 self._folders.make_skill_folder(place, f"{ARCHIVE_FOLDER}/x")
                 name = self._free_name(place, month)
                 path = self._folders.of_skill(place, name)
+                self._folders.home.witnesses.strike(live)
                 self._disk.replace(live, path)
                 self._disk.flush_folder(os.path.dirname(path))
+                self._folders.home.witnesses.put_again(path)
                 self._disk.close(self._disk.create(live))
                 self._disk.flush_folder(os.path.dirname(live))
                 return name
@@ -221,7 +242,7 @@ class DiskExperience:
         path = await hop(self._folders.lock_path, place, "compact.lock")
         left_s = self._folders.lock_timeout_s
         # On the loop and without waiting: nothing can be cancelled between taking the lock and holding it.
-        while (release := self._home.disk.lock(path, 0)) is None:
+        while (release := self._taken(path)) is None:
             if left_s <= 0:
                 raise busy("Another compaction of this skill is running.")
             await asyncio.sleep(_POLL_S)
@@ -230,6 +251,12 @@ class DiskExperience:
             yield
         finally:
             release()
+
+    def _taken(self, path: str) -> Release | None:
+        try:
+            return self._home.disk.lock(path, 0)
+        except OSError as error:
+            raise write_failed(error, "the skill's lock") from error
 
 
 class DiskFiles:
@@ -275,7 +302,7 @@ class DiskFiles:
             if data is None:
                 self._remove(path)
             elif own:
-                replace_whole(self._disk, path, data, self._random_hex)
+                self._folders.home.replace(path, data)
             else:
                 self._folders.make_skill_folder(place, DIGEST_NAME)
                 self._replace_digest(place, path, data)
@@ -296,9 +323,11 @@ class DiskFiles:
                 raise
             replace_whole(self._disk, path, data, self._random_hex)
         self._disk.flush_folder(os.path.dirname(path))
+        self._folders.home.witnesses.put_whole(path, data)
 
     def _remove(self, path: str) -> None:
         if self._disk.look(path) is not None:
+            self._folders.home.witnesses.strike(path)
             self._disk.remove(path)
             self._disk.flush_folder(os.path.dirname(path))
 
@@ -319,6 +348,6 @@ class DiskFiles:
             if data is None:
                 self._remove(path)
             else:
-                replace_whole(self._disk, path, data, self._random_hex)
+                self._folders.home.replace(path, data)
         except OSError as error:
             raise write_failed(error, "a snapshot of the digest") from error

@@ -238,6 +238,53 @@ def rule_line(rule: Rule) -> str:
     return f"- {rule.text} — {numbers}, last_verified={rule.last_verified}{conflict}, id={rule.id}"
 
 
+ADVICE_CHARS = 1_200
+"""About 300 tokens."""
+_ADVICE = {"corrected": "The user corrected", "active": "Do", "failures": "Avoid", "queries": "Queries that worked"}
+
+
+def advice_of(skill: str, rules: Sequence[Rule], *, most: int = 0) -> str:
+    """The rules as advice to whoever uses the skill next, whole lines only; what is pending is left out. Empty where
+    there is nothing to advise.
+
+    Args:
+        most: characters; 0: all of it. What the user corrected and what people wrote is kept first.
+    """
+    shown = [rule for rule in rules if rule.shown and rule.section != "pending"]
+    room = most - 120 - len(skill)
+    kept: list[Rule] = []
+    for rule in sorted(shown, key=_advice_order):
+        room -= len(_advice_line(rule)) + 1
+        if not most or room >= 0:
+            kept.append(rule)
+    lines = [f"What earlier uses of {skill} taught:"]
+    for place, title in _ADVICE.items():
+        here = [rule for rule in kept if _advised_in(rule) == place]
+        lines += [f"{title}:", *map(_advice_line, here)] if here else []
+    if left := len(shown) - len(kept):
+        lines.append(f"({left} more: palimpsest-mcp experience show {skill})")
+    return "\n".join(lines) if kept else ""
+
+
+def _advised_in(rule: Rule) -> str:
+    return "corrected" if rule.kind == "correction" else rule.section
+
+
+def _advice_order(rule: Rule) -> tuple[object, ...]:
+    return (rule.kind != "correction", bool(rule.seen), rule.section != "active", *sort_key(rule))
+
+
+def _advice_line(rule: Rule) -> str:
+    """One rule, and how far it can be relied on."""
+    if rule.kind == "correction":
+        return f"- {rule.text.removeprefix('user corrected: ').removeprefix('user corrected; ')}"
+    if not rule.seen:
+        return f"- {rule.text}"
+    if rule.section == "failures":
+        return f"- {rule.text} ({'once' if rule.failed == 1 else f'{rule.failed} times'})"
+    return f"- {rule.text} (worked in {rule.success} of {rule.seen})"
+
+
 def last_compacted_line(today: date, events: int, promoted: int, archive: str) -> str:
     """The one bullet under `## Last Compacted`."""
     rotated = f", archived raw events before {today} ({archive})" if archive else ""

@@ -170,7 +170,15 @@ def _known_fields(event: dict[str, Any], skill: str) -> tuple[dict[str, Any], li
         del event[name]
         near = difflib.get_close_matches(str(name), sorted(known), n=1)
         warnings.append(f"left out: unknown field {str(name)[:40]!r}" + (f" (is it {near[0]}?)" if near else ""))
-    return event, warnings
+    return event, [*warnings, *_foreign_channel(event, skill)]
+
+
+def _foreign_channel(event: dict[str, Any], skill: str) -> list[str]:
+    """A warning where the event of a search skill names another channel than the skill does."""
+    leaf, channel = skill.rsplit("/", 1)[-1].casefold(), event.get("channel") or event.get("platform")
+    if not leaf.startswith("search-") or not isinstance(channel, str) or channel.strip().casefold() in leaf:
+        return []
+    return [f"its channel is not the one that {leaf} is named after"]
 
 
 def _eighteen(fields: dict[str, Any], skill: str, now: datetime) -> dict[str, Any]:

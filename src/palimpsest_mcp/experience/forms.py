@@ -12,18 +12,20 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..models.pattern import late
 from ..models.text import plain_line
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'")})
 _QUOTED = re.compile(r"\"[^\"]*\s[^\"]*\"|(?<!\w)'[^']*\s[^']*'(?!\w)")
 """Several words in quotes are an example, which stands for any other; one word is a term."""
 _SHORTENED = re.compile(r"\b(?:can't|cannot)\b|\bwon't\b|n't\b")
+_FULL = {"can't": "can not", "cannot": "can not", "won't": "will not"}
 _NEGATED_CJK = re.compile(r"不要|不用|不能|不可|不应该?|不该|不得|请勿|切勿|禁止|避免|勿|(?<![^\W])别(?!的)")
 _TOKEN = re.compile(
-    rf"(?<!\S)-[a-z]\w*|(?P<number>\d[\d.,:/-]*)|[{_CJK}]+|(?:(?![{_CJK}])[^\W\d_])(?:(?![{_CJK}])\w)*(?:\+\+|#)?|%"
+    rf"(?<!\S)-[a-z]\w*|(?P<number>\d[\d.,:/-]*)|[{CJK}]+|(?:(?![{CJK}])[^\W\d_])(?:(?![{CJK}])\w)*(?:\+\+|#)?|%"
 )
-_LIST = re.compile(rf"\s\+\s|(?<=[{_CJK}])\+(?=[{_CJK}])")
+_LIST = re.compile(rf"\s\+\s|(?<=[{CJK}])\+(?=[{CJK}])")
 _STANDING_NUMBER = re.compile(r"(?<![\w-])\d[\d.,:]*")
 
 _FILLERS = frozenset(
@@ -34,9 +36,7 @@ _FILLERS = frozenset(
     )
 )
 _NEGATIONS = frozenset(("not", "never", "avoid", "avoids", "avoiding"))
-_NUMBERS = frozenset(
-    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-)
+NUMBERS = frozenset(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"))
 _UNITS = {"sec": "s", "second": "s", "minut": "min", "hour": "h", "hr": "h", "byte": "b", "percent": "%", "x": "tim"}
 """Stem of a unit behind a number -> its short form."""
 _ORDERLESS = frozenset(("in", "on", "at", "from", "of", "for"))
@@ -62,7 +62,7 @@ class Form(NamedTuple):
 
 def form_of(text: str) -> Form:
     """The normal form of a pattern, a failure, a query or a correction."""
-    said = _SHORTENED.sub(_written_out, _QUOTED.sub(" quotedwords ", _folded(text)))
+    said = written_out(_QUOTED.sub(" quotedwords ", folded(text)))
     said, negated = _NEGATED_CJK.subn(" ", said)
     parts = _LIST.split(said)
     tokens = [_tokens(part) for part in parts]
@@ -79,8 +79,8 @@ def form_of(text: str) -> Form:
 def content_of(text: str) -> list[str]:
     """What a text says, word by word: stems, with numbers and quoted words as they are written."""
     return [
-        match[0] if match["number"] else _stem(match[0])
-        for match in _TOKEN.finditer(_SHORTENED.sub(_written_out, _folded(text)))
+        match[0] if match["number"] else stem_of(match[0])
+        for match in _TOKEN.finditer(written_out(folded(text)))
         if match[0] not in _FILLERS
     ]
 
@@ -95,12 +95,14 @@ def key_hash(kind: str, key: str) -> str:
     return hashlib.sha256(f"{kind}:{key}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """One case, one kind of quotes, one form of each sign."""
     return unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
 
 
-def _written_out(match: re.Match[str]) -> str:
-    return {"can't": "can not", "cannot": "can not", "won't": "will not"}.get(match[0], " not")
+def written_out(text: str) -> str:
+    """The text with its shortened negations in full."""
+    return _SHORTENED.sub(lambda match: _FULL.get(match[0], " not"), text)
 
 
 def _tokens(text: str) -> list[str]:
@@ -112,10 +114,10 @@ def _tokens(text: str) -> list[str]:
             found.append("not")
             if word != "not" and word != "never":
                 found.append("us")  # "avoid X" is "do not use X"
-        elif word in _NUMBERS:
+        elif word in NUMBERS:
             found.append("N")
         elif word not in _FILLERS:
-            stem = _stem(word)
+            stem = stem_of(word)
             if found[-1:] == ["N"]:
                 stem = _UNITS.get(stem, stem)
             if not (stem == "us" and found[-1:] == ["us"]):
@@ -124,7 +126,7 @@ def _tokens(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=10_000)
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
     """Plural, tense and British spelling off; crude, and the same for every form of a word."""
     if word in ("use", "uses", "using", "used"):
         return "us"
@@ -169,7 +171,7 @@ MAX_CHARS = 300
 _START = re.compile(r"^(?:\[pin(?:ned)?\]|[#>]+|[-*+](?=\s|$)|\s)+", re.IGNORECASE)
 _FOOTER = re.compile(r"(?:—|--)\s*(?=seen\s*=)", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])")
-_ORDERS = re.compile(
+_ORDERS = late(
     r"(?:ignore|disregard|forget|override)\s+(?:\w+\s+){0,3}(?:instructions?|rules?|prompts?|guidelines?|directives?)"
     r"|system\s+prompt|(?:curl|wget)\b[^|]*\|\s*(?:ba|z)?sh\b|rm\s+-rf\b|\bexfiltrat"
     r"|you\s+are\s+now\s+(?:a|an|in)\b|(?:send|post|upload|forward|e-?mail)\s+(?:\w+\s+){0,6}(?:to\s+)https?://"

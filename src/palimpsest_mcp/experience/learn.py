@@ -16,10 +16,11 @@ from .log import Counted, LearningMeans, NewLog, SkillState, count_all, count_ne
 from .models import Compaction, EventRecorded, Rule, Trigger
 from .parse import identity_of, month_of, read_line
 from .ports import LIVE_LOG, SkillPlace, WordingFailed
-from .promotion import Decision, Standing, accepted, decide, drafts_of
+from .promotion import Decision, Standing, decide
+from .rule_writer import accepted, drafts_of
 from .side_file import KEPT_SNAPSHOTS, LARGE_BYTES, ROTATE_BYTES, ReadPart, Side, Snapshot, encode
-from .standing import crosses_a_limit, standing_of
-from .views import ExperienceViews, next_snapshot
+from .standing import crosses_a_limit, patterns_of, standing_of
+from .views import ExperienceViews, next_snapshot, waiting_of
 from .votes import Cluster
 
 EVENTS_KEPT = 8
@@ -29,9 +30,12 @@ EVENTS_KEPT = 8
 class Learn(ExperienceViews):
     """And those that change something."""
 
-    async def record_experience(self, skill: str, event: Mapping[str, Any]) -> EventRecorded:
+    async def record_experience(self, skill: str, event: Mapping[str, Any], *, once: bool = False) -> EventRecorded:
         """Append one event to a skill's log, without secrets and raw queries, and say which triggers are met now; a
         skill that no root has gets a folder under our own.
+
+        Args:
+            once: write nothing where the log has an event of this id already.
 
         Raises:
             InvalidEvent: it names the field; nothing was written.
@@ -39,7 +43,8 @@ class Learn(ExperienceViews):
         """
         place = await self._means.experience.find(skill, create=True)
         prepared = prepare(event, place.name, self._means.clock(), self._means.masked)
-        await self._means.experience.log.append(place, prepared.line)
+        if not (once and await self._has(place, identity_of(prepared.line, whole=True))):
+            await self._means.experience.log.append(place, prepared.line)
         state = await state_of(self._means, place)
         new = await count_new(self._means, state)
         return EventRecorded(
@@ -52,6 +57,15 @@ class Learn(ExperienceViews):
             redacted=prepared.redacted,
             warnings=prepared.warnings,
         )
+
+    async def _has(self, place: SkillPlace, identity: str) -> bool:
+        log = self._means.experience.log
+        named = msgspec.json.encode(identity)
+        for part in await log.parts(place):
+            async for block in log.blocks(place, part):
+                if named in block and any(identity_of(line, whole=True) == identity for line in block.split(b"\n")):
+                    return True
+        return False
 
     async def compact_experience(self, skill: str, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
         """Bring a skill's `experience.md` up to date with its log; where nothing is new and no rule crossed an age
@@ -130,7 +144,8 @@ class _Pass:
         full = self._state.live_bytes > ROTATE_BYTES
         aged = any(crosses_a_limit(rule, self._today) for rule in standing.rules)
         if not (counted.tally.new_events or full or aged):
-            return self._report(counted, None, "nothing_to_do", "no new events, and no rule crossed an age limit")
+            why = "no new events, and no rule crossed an age limit"
+            return self._report(counted, None, "nothing_to_do", why, waiting=waiting_of(self._means, counted, standing))
         decision, notes = await self._decision(counted, standing)
         archive = await self._rotated(dry_run) if full else ""
         planned = await self._planned(counted, decision, notes, archive)
@@ -140,8 +155,7 @@ class _Pass:
         return self._report(counted, planned, "compacted", "the digest is up to date", archive, snapshot)
 
     async def _decision(self, counted: Counted, standing: Standing) -> tuple[Decision, tuple[str, ...]]:
-        merged = [rule.keys for rule in standing.rules if len(rule.keys) > 1]
-        clusters = counted.tally.clusters(merged)
+        standing, clusters, merged = patterns_of(counted.tally, standing)
         clusters, words, notes = await self._worded(counted, standing, clusters, merged)
         decision = decide(
             clusters, standing, self._today, min_wilson=self._means.min_wilson, mask=self._means.mask, words=words
@@ -184,8 +198,10 @@ class _Pass:
             f"{nouns.counted(len(taken.words), 'rule')} worded by {writer.name}, "
             f"{nouns.counted(taken.refused, 'wording')} refused"
         )
-        groups = [group for group in taken.groups if len(group) > 1]
-        return (counted.tally.clusters([*merged, *groups]) if groups else clusters), taken.words, (note,)
+        keys = {cluster.key: cluster.keys for cluster in clusters}
+        groups = [tuple(key for one in group for key in keys[one]) for group in taken.groups if len(group) > 1]
+        apart = [some for some in merged if not any(set(some) & set(group) for group in groups)]
+        return (counted.tally.clusters([*apart, *groups]) if groups else clusters), taken.words, (note,)
 
     async def _rotated(self, dry_run: bool) -> str:
         month = await self._first_month()
@@ -252,8 +268,11 @@ class _Pass:
         reason: str,
         archive: str = "",
         snapshot: str = "",
+        *,
+        waiting: Decision | None = None,
     ) -> Compaction:
         tally, decision = counted.tally, planned.decision if planned else Decision(rules=())
+        waiting = waiting or decision
         new = NewLog(tally.new_events, tally.damaged, tally.newest_feedback, frozenset())
         before, after = self._state.text, planned.laid.text if planned else self._state.text
         return Compaction(
@@ -270,6 +289,8 @@ class _Pass:
             expired=decision.expired,
             removed=decision.removed,
             review=decision.review,
+            waiting=waiting.waiting,
+            waiting_total=waiting.waiting_total,
             not_shown=sum(not rule.shown for rule in planned.rules) + sum(decision.left_over.values())
             if planned
             else 0,

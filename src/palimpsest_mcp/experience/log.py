@@ -12,7 +12,7 @@ from .models import Trigger
 from .parse import read_line
 from .ports import LIVE_LOG, Experience, ExperienceLog, LogPart, RuleWriter, SkillPlace
 from .side_file import ReadPart, Side, ToRead, decode_side, still_counts, to_read, triggers_met
-from .tally import Tally
+from .tally import Relevance, Tally
 
 _SCANNED_BYTES = 1024 * 1024
 """New log that is looked through where only triggers are asked for; more than this is due anyway."""
@@ -28,7 +28,7 @@ class LearningMeans:
     redactor: Redactor
     clock: Clock
     min_wilson: float = 0.40
-    min_relevance: float = 0.3
+    min_relevance: float = 0.5
     writer: RuleWriter | None = None
     """Words rules where the log is large; None: nothing ever leaves the machine."""
 
@@ -111,7 +111,7 @@ async def state_of(means: LearningMeans, place: SkillPlace) -> SkillState:
 
 async def count_new(means: LearningMeans, state: SkillState) -> NewLog:
     """Count what is new, as far as the triggers need it."""
-    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance, since=state.since)
+    tally = Tally(means.today().toordinal(), since=state.since)
     tally.sessions = set()
     tally.mark()
     left = _SCANNED_BYTES if state.since is None else state.new_bytes
@@ -125,7 +125,8 @@ async def count_new(means: LearningMeans, state: SkillState) -> NewLog:
 
 async def count_all(means: LearningMeans, state: SkillState) -> Counted:
     """Count everything that may still weigh: first what the last compaction knew, then what is new."""
-    tally = Tally(means.today().toordinal(), min_relevance=means.min_relevance, since=state.since)
+    relevance = await relevance_of(means, state)
+    tally = Tally(means.today().toordinal(), relevance=relevance, since=state.since)
     bases = _bases(state.reads)
     log = means.experience.log
     newest: dict[str, date | None] = {read.part.name: read.newest for read in state.reads}
@@ -148,6 +149,16 @@ async def count_all(means: LearningMeans, state: SkillState) -> Counted:
         before = newest[read.part.name]
         parts.append(ReadPart(read.part.name, read.part.head, end, max(filter(None, (day, before)), default=None)))
     return Counted(tally, tuple(parts), tuple(zip(bases, (read.part for read in state.reads), strict=True)))
+
+
+async def relevance_of(means: LearningMeans, state: SkillState) -> Relevance:
+    """What is usually relevant of each query's results: known before the first event is judged by it."""
+    relevance = Relevance(means.today().toordinal(), means.min_relevance)
+    for read in state.reads:
+        if read.start < read.part.size or still_counts(read, means.today()):
+            async for block in means.experience.log.blocks(state.place, read.part):
+                relevance.add(block)
+    return relevance
 
 
 async def lines_at(log: ExperienceLog, place: SkillPlace, counted: Counted, places: set[int]) -> dict[int, bytes]:

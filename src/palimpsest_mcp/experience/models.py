@@ -76,6 +76,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     shown: bool = True
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A pattern that was seen within the window and is no rule yet."""
+
+    kind: RuleKind
+    text: str
+    why: str
+    seen: int
+    success: int
+    failed: int
+
+
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     """What a compaction did, or with `planned` would do."""
 
@@ -97,6 +108,9 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     review: tuple[str, ...] = ()
     """Rules that contradict each other, or read like orders to an agent: for a person to decide."""
+    waiting: tuple[Waiting, ...] = ()
+    """Patterns that are no rules yet, and why; the nearest to one first, at most ten."""
+    waiting_total: int = 0
     not_shown: int = 0
     rotated: str = ""
     """Archive that the log became, relative to the skill's folder."""
@@ -164,7 +178,11 @@ class ExperienceView(msgspec.Struct, frozen=True, kw_only=True):
     status: SkillStatus
     text: str
     """`experience.md`; empty where there is none."""
+    advice: str = ""
+    """The same for whoever is about to use the skill: what to do, what to avoid, what worked."""
     rules: tuple[Rule, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    waiting_total: int = 0
 
 
 class RolledBack(msgspec.Struct, frozen=True, kw_only=True):

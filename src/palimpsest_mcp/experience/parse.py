@@ -15,6 +15,8 @@ from typing import Any, cast
 
 import msgspec
 
+from .forms import quick_form
+
 KNOWN = frozenset(
     {
         *("skill", "channel", "platform", "outcome", "type", "query", "query_shape", "pattern", "finding", "effect"),
@@ -49,6 +51,8 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
     metrics: Measures | None = None
     user_feedback: str | None = None
     origin: str | None = None
+    task_domain: str | None = None
+    query_type: str | None = None
     winning_pattern: str | None = None
     failure_mode: str | None = None
     good_query: str | None = None
@@ -60,6 +64,20 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
         """`accepted`, `rejected`, `correction`, or empty; from the top level, else from the metrics."""
         said = self.user_feedback or (self.metrics.user_feedback if self.metrics else None)
         return said.strip().casefold() if said else ""
+
+    @property
+    def relevance(self) -> float | None:
+        """relevant/yield, where both were measured and something was found."""
+        found = self.metrics.yielded if self.metrics else None
+        relevant = self.metrics.relevant if self.metrics else None
+        return relevant / found if found and relevant is not None else None
+
+    @property
+    def query(self) -> str:
+        """What names the query among others of its skill: domain and type, else the template; empty: any."""
+        if self.task_domain or self.query_type:
+            return f"{self.task_domain or ''}/{self.query_type or ''}"
+        return quick_form(self.good_query or self.bad_query or "")
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -134,6 +152,8 @@ def sighting_of(fields: dict[str, Any]) -> Sighting | None:
         metrics=_measures(fields.get("metrics")),
         user_feedback=_text(fields.get("user_feedback")),
         origin=_text(fields.get("origin")),
+        task_domain=_text(fields.get("task_domain")),
+        query_type=_text(fields.get("query_type")),
         **texts,
     )
 

@@ -11,10 +11,10 @@ from datetime import date
 
 import msgspec
 
-from .forms import content_of, form_of, in_backticks, key_hash, reads_like_orders, safe_line
-from .models import Rule, Section, lower_bound
+from ..models.text import counted
+from .forms import form_of, in_backticks, key_hash, reads_like_orders, safe_line
+from .models import Rule, Section, Waiting, lower_bound
 from .parse import Correction
-from .ports import RuleDraft, WordedRule
 from .votes import Cause, Cluster
 
 MIN_SEEN, MIN_SUCCESS = 3, 2
@@ -38,6 +38,7 @@ _FORMER_CORRECTION = "user correction: "
 """What a correction's line began with in earlier versions."""
 
 
+MOST_WAITING = 10
 MOST = 80
 """Rules of a section that are worded and kept; further ones are only counted."""
 
@@ -53,6 +54,9 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     expired: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     review: tuple[str, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    """The first `MOST_WAITING`, the nearest to a rule first."""
+    waiting_total: int = 0
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +67,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of rules that only the file knows: their counts may or may not contain what is in the log."""
     hand_keys: frozenset[str] = frozenset()
     """Key hashes of what people wrote: their line stands for the rule."""
+    hand_texts: Sequence[tuple[str, str]] = ()
+    """Kind and text of each of those lines."""
     hand_stances: Mapping[str, str] = {}
     """Stance of a hand-written rule -> how to name it."""
 
@@ -115,6 +121,7 @@ class _Bench:
         self._judged: dict[Section, list[tuple[Rule, Cluster | None, Rule | None]]] = {}
         self._removed: list[str] = []
         self._review: list[str] = []
+        self._waiting: list[Cluster] = []
 
     def standing_rule(self, cluster: Cluster) -> Rule | None:
         """The rule that one of its forms belongs to already, if any."""
@@ -134,6 +141,8 @@ class _Bench:
         if section is None:
             if stands:
                 self._removed.append(rule.text)
+            elif cluster is not None and set(cluster.causes) != {"correction"}:  # its correction is told
+                self._waiting.append(cluster)
             return
         rule = self._dated(cluster, msgspec.structs.replace(rule, section=section))
         self._judged.setdefault(section, []).append((rule, cluster, old))
@@ -153,7 +162,41 @@ class _Bench:
             ),
             removed=(*self._removed, *(before[r.id].text for r in rules if r.section == "failures" and r.id in stood)),
             review=tuple(self._review),
+            waiting=tuple(self._told(one) for one in self._nearest()),
+            waiting_total=len(self._waiting),
         )
+
+    def _nearest(self) -> list[Cluster]:
+        waiting = sorted(self._waiting, key=lambda one: (-one.success, -one.seen, -one.last_day, one.key))
+        return waiting[:MOST_WAITING]
+
+    def _told(self, cluster: Cluster) -> Waiting:
+        said = self._safe(cluster.members[0])
+        return Waiting(
+            kind=cluster.kind,
+            text=in_backticks(said) if cluster.kind == "query" else said,
+            why=self._why(cluster),
+            seen=cluster.seen,
+            success=cluster.success,
+            failed=cluster.failed,
+        )
+
+    def _why(self, cluster: Cluster) -> str:
+        """What is missing, of the first condition that is not met."""
+        seen, success = cluster.seen, cluster.success
+        if not success:
+            return "it failed once; a second failure makes it a failure mode" if cluster.failed else "no success yet"
+        if seen < MIN_SEEN or success < MIN_SUCCESS:
+            votes = f"{counted(seen, 'vote')} of {MIN_SEEN}"
+            return votes if success == seen else f"{votes}, {counted(success, 'success')} of {MIN_SUCCESS}"
+        if not self._passes(success, seen):
+            more = next(n for n in range(1, 1_000) if self._passes(success + n, seen + n))
+            bound = lower_bound(success, seen)
+            return (
+                f"worked in {success} of {seen}, lower bound {bound:.2f} of {self._min_wilson:.2f}: "
+                f"{counted(more, 'further success')} would do"
+            )
+        return "it reads like orders to an agent"
 
     def _counted(self, cluster: Cluster | None, old: Rule | None) -> Rule | None:
         """The rule with its counts: those of the window, or for one that stands its own and what came since."""
@@ -330,73 +373,3 @@ def key_of_line(section: Section, text: str) -> tuple[str, str]:
     elif section == "queries" or (bare.startswith("`") and bare.endswith("`") and len(bare) > 1):
         kind, bare = "query", bare.strip("`")
     return kind, key_hash(kind, form_of(bare).key)
-
-
-# What a model may say about rules, and the check that it adds nothing.
-#
-# A proposal is taken only if every word of it stands in the wordings that it is about, none of its numbers is new,
-# its polarity is theirs, and it keeps at least half of what each of them says. Anything else is left aside, rule by
-# rule.
-
-
-MOST_DRAFTS = 40
-_TEXTS_EACH = 3
-_LEAST_SHARE = 0.5
-_GLUE = frozenset(("and", "or", "with", "to", "in", "on", "for", "of", "when", "then", "at", "from", "by", "as", "if"))
-"""Words that join and say nothing by themselves; the only ones that a proposal may add."""
-
-
-class Accepted(msgspec.Struct, frozen=True):
-    """What was taken over."""
-
-    groups: tuple[tuple[str, ...], ...]
-    """Key hashes that are one rule each."""
-    words: dict[str, str]
-    """First key hash of a group -> its wording."""
-    refused: int
-
-
-def drafts_of(clusters: Sequence[Cluster], standing: frozenset[str], mask: Callable[[str], str]) -> list[RuleDraft]:
-    """New rules that may be promoted, the most successful first.
-
-    Args:
-        standing: keys of rules that stand; those keep their words.
-    """
-    new = [one for one in clusters if one.kind == "rule" and one.success and standing.isdisjoint(one.keys)]
-    new.sort(key=lambda one: (-one.success, -one.seen, one.key))
-    return [
-        RuleDraft(one.key, tuple(safe_line(mask(text)) for text in one.members[:_TEXTS_EACH]))
-        for one in new[:MOST_DRAFTS]
-    ]
-
-
-def accepted(proposals: Sequence[WordedRule], drafts: Sequence[RuleDraft]) -> Accepted:
-    """Those proposals that add nothing; a draft is used once."""
-    by_id = {draft.id: draft for draft in drafts}
-    groups: list[tuple[str, ...]] = []
-    words: dict[str, str] = {}
-    used: set[str] = set()
-    for proposal in proposals:
-        ids = tuple(dict.fromkeys(proposal.ids))
-        about = [by_id[one] for one in ids if one in by_id]
-        if len(about) != len(ids) or not ids or not used.isdisjoint(ids) or not adds_nothing(proposal.text, about):
-            continue
-        used.update(ids)
-        groups.append(ids)
-        words[ids[0]] = safe_line(proposal.text)
-    return Accepted(tuple(groups), words, len(proposals) - len(groups))
-
-
-def adds_nothing(text: str, about: Sequence[RuleDraft]) -> bool:
-    """Whether a wording is made of what it is about, means the same way, and leaves no draft half unsaid."""
-    if not text.strip() or text != safe_line(text) or not about:
-        return False
-    said = set(content_of(text))
-    sources = [set(content_of(" ".join(draft.texts))) for draft in about]
-    if not said <= set().union(*sources, _GLUE) or not said - _GLUE:
-        return False
-    signs = {form_of(one).key[:1] for draft in about for one in draft.texts}
-    if signs != {form_of(text).key[:1]}:
-        return False
-    firsts = [set(content_of(draft.texts[0])) - _GLUE for draft in about]
-    return all(len(first & said) >= _LEAST_SHARE * len(first) for first in firsts)

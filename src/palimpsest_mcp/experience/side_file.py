@@ -13,7 +13,7 @@ from .forms import form_of, key_hash, quick_form
 from .models import Rule, Trigger
 from .parse import Sighting, correction_of, day_of, identity_of, read_line
 from .ports import LIVE_LOG, LogPart
-from .tally import WINDOW_DAYS, cause_of, is_untrusted
+from .tally import WINDOW_DAYS, Relevance, cause_of, is_untrusted
 from .votes import Kind
 
 KEPT_SNAPSHOTS = 20
@@ -126,13 +126,13 @@ class Witnesses:
         today: ordinal of the day, UTC.
     """
 
-    def __init__(self, kind: Kind, keys: Collection[str], today: int, *, min_relevance: float) -> None:
+    def __init__(self, kind: Kind, keys: Collection[str], today: int, *, relevance: Relevance) -> None:
         self.total = 0
         self.events: deque[dict[str, Any]] = deque(maxlen=SHOWN)
         self._kind: Kind = kind
         self._keys = frozenset(keys)
         self._today = today
-        self._min_relevance = min_relevance
+        self._relevance = relevance
         self._known: dict[str, bool] = {}
         self._met: set[str] = set()
 
@@ -177,7 +177,7 @@ class Witnesses:
             return f"older than {WINDOW_DAYS} days"
         if is_untrusted(event):
             return "not counted: its text comes from a tool or the web"
-        if cause := cause_of(event, event.feedback, self._min_relevance):
+        if cause := cause_of(event, event.feedback, self._relevance):
             return f"failure ({cause})"
         if said in (event.failure_mode, event.bad_query):
             return "failure"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 import msgspec
 
+from .distance import near_groups
 from .document import Document, Written
 from .forms import form_of, safe_line
 from .models import Rule, RuleKind
-from .promotion import ACTIVE_DAYS, PENDING_DAYS, Standing, key_of_line
+from .promotion import ACTIVE_DAYS, HOME, PENDING_DAYS, Standing, key_of_line, label_free
+from .tally import Tally
+from .votes import Cluster
 
 _BULLET = re.compile(r"^\s*[-*+]\s+(?:\[pin(?:ned)?\]\s*)?", re.IGNORECASE)
 _FOOTER = re.compile(r"\s+(?:—|--)\s+seen=.*$")
@@ -28,13 +31,16 @@ def standing_of(document: Document, rules: Sequence[Rule], today: date) -> Stand
     adopted = _adopted(document, rules, today)
     keys: set[str] = set()
     stances: dict[str, str] = {}
+    texts: list[tuple[str, str]] = []
     for part in document.parts:
         if part.place in ("foreign", "last"):
             continue
         for line in part.hand:
             if not (text := bare_text(line)):
                 continue
-            keys.add(key_of_line(part.place, text)[1])
+            kind, key = key_of_line(part.place, text)
+            keys.add(key)
+            texts.append((kind, label_free(text).strip("`")))
             if (match := _ID.search(line)) and match[1] in by_id:
                 keys.update(by_id[match[1]].keys)
             if part.place == "active":
@@ -43,6 +49,7 @@ def standing_of(document: Document, rules: Sequence[Rule], today: date) -> Stand
         rules=[*rules, *adopted],
         adopted=frozenset(rule.id for rule in adopted),
         hand_keys=frozenset(keys),
+        hand_texts=texts,
         hand_stances=stances,
     )
 
@@ -103,3 +110,50 @@ def _rule(written: Written, kind: str, key: str, rule_id: str, document: Documen
         last_verified=day,
         keys=(key,),
     )
+
+
+# Near-equal wordings are one pattern.
+
+
+_MOST_NEAR = 2_000
+"""Patterns of a kind that are compared, the most telling first: a log may have twenty thousand."""
+_WORDINGS = 3
+"""Of each that are compared."""
+
+
+def one_pattern(clusters: Iterable[Cluster], standing: Standing) -> tuple[list[tuple[str, ...]], frozenset[str]]:
+    """Key hashes that are one pattern each, standing rules included; and those that a hand-written line says."""
+    groups: list[tuple[str, ...]] = []
+    by_hand: set[str] = set()
+    rules = {rule.id for rule in standing.rules}
+    ranked = sorted(clusters, key=lambda one: (-one.success, -one.seen, one.key))
+    for kind in HOME:
+        keys: dict[str, tuple[str, ...]] = {}
+        texts: dict[str, Sequence[str]] = {}
+        for at, (its_kind, text) in enumerate(standing.hand_texts):
+            if its_kind == kind:
+                keys[f"hand {at}"], texts[f"hand {at}"] = (), (text,)
+        for rule in standing.rules:
+            if rule.kind == kind:
+                keys[rule.id], texts[rule.id] = rule.keys, (label_free(rule.text).strip("`"), *rule.members)[:_WORDINGS]
+        taken = {key for some in keys.values() for key in some}
+        for cluster in [one for one in ranked if one.kind == kind and taken.isdisjoint(one.keys)][:_MOST_NEAR]:
+            keys[cluster.key], texts[cluster.key] = cluster.keys, cluster.members[:_WORDINGS]
+        for first, names in near_groups(texts.items()).items():
+            if first.startswith("hand "):
+                by_hand.update(key for name in names for key in keys[name])
+                continue
+            apart = [name for name in names if name != first and name in rules]  # two rules that stand stay two
+            together = [key for name in names if name not in apart for key in keys[name]]
+            groups += [
+                tuple(dict.fromkeys(some)) for some in (together, *(keys[name] for name in apart)) if len(some) > 1
+            ]
+    return groups, frozenset(by_hand)
+
+
+def patterns_of(tally: Tally, standing: Standing) -> tuple[Standing, list[Cluster], list[tuple[str, ...]]]:
+    """What was counted with near-equal wordings as one pattern, what stands with what a hand-written line says nearly,
+    and the key hashes that are one."""
+    groups, by_hand = one_pattern(tally.clusters(rule.keys for rule in standing.rules if len(rule.keys) > 1), standing)
+    told = msgspec.structs.replace(standing, hand_keys=standing.hand_keys | by_hand)
+    return told, tally.clusters(groups), groups

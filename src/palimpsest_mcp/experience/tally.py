@@ -6,6 +6,7 @@ An event without a session votes with all others of its day; how votes are count
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
@@ -25,16 +26,64 @@ _OUTCOMES = {"success": SUCCESS, "failure": FAILURE, "error": FAILURE, "partial"
 _UNTRUSTED = re.compile(r"(?:tool|web)(?![a-z])|web(?:page|site)", re.IGNORECASE)
 
 
+LEAST_RANKED = 4
+"""Measured events of a query from which on they are ranked among each other."""
+
+
+class Relevance:
+    """What share of its results is usually relevant, query by query: 10 of 40 is little for one and much for another.
+
+    Args:
+        least: an event is of low relevance below this part of its query's median. Where fewer than `LEAST_RANKED`
+            events tell what is usual, only nothing relevant at all is low.
+    """
+
+    def __init__(self, today: int, least: float) -> None:
+        self._oldest = today - WINDOW_DAYS
+        self._least = least
+        self._percents: dict[str, Counter[int]] = {}
+        self._medians: dict[str, int | None] = {}
+        """Of the queries that were asked for; everything is added before the first question."""
+
+    def add(self, block: bytes) -> None:
+        """Look through whole lines; those of the window count."""
+        for line in block.split(b"\n"):
+            if b'"relevant"' not in line or (event := read_line(line)) is None or (share := event.relevance) is None:
+                continue
+            if (day_of(event.ts) or 0) >= self._oldest and not is_untrusted(event):
+                self._percents.setdefault(event.query, Counter())[round(100 * min(share, 1.0))] += 1
+
+    def is_low(self, event: Sighting) -> bool:
+        """Whether an event found far less of use than its query usually does."""
+        if (share := event.relevance) is None:
+            return False
+        if (median := self._median(event.query)) is None:
+            return share == 0
+        return round(100 * share) < self._least * median
+
+    def _median(self, query: str) -> int | None:
+        """In percent; None where too few events tell."""
+        if query not in self._medians:
+            known = self._percents.get(query, Counter())
+            half, seen = known.total() // 2, 0
+            self._medians[query] = None
+            for percent in sorted(known) if known.total() >= LEAST_RANKED else ():
+                if (seen := seen + known[percent]) > half:
+                    self._medians[query] = percent
+                    break
+        return self._medians[query]
+
+
 class Tally:
     """Counts blocks of lines.
 
     Args:
         today: ordinal of the day, UTC.
-        min_relevance: relevant/yield below this is low relevance.
+        relevance: what is low; without it only nothing relevant at all.
         since: events up to this moment are not new, wherever they stand.
     """
 
-    def __init__(self, today: int, *, min_relevance: float = 0.3, since: datetime | None = None) -> None:
+    def __init__(self, today: int, *, relevance: Relevance | None = None, since: datetime | None = None) -> None:
         self.events = 0
         """Distinct events within the window."""
         self.new_events = 0
@@ -48,7 +97,7 @@ class Tally:
         """Hand in a set to have the names of sessions since `mark` collected."""
         self._today = today
         self._oldest = today - WINDOW_DAYS
-        self._min_relevance = min_relevance
+        self._relevance = relevance or Relevance(today, 0.0)
         self._since = since
         self._identities: set[bytes] = set()
         self._days: dict[str, int] = {}
@@ -136,7 +185,7 @@ class Tally:
         self._vote(event, day, feedback, at)
 
     def _vote(self, event: Sighting, day: int, feedback: str, at: int) -> None:
-        cause = cause_of(event, feedback, self._min_relevance)
+        cause = cause_of(event, feedback, self._relevance)
         outcome = FAILURE if cause else _OUTCOMES.get(event.outcome) or _OUTCOMES[outcome_of(event.outcome)]
         good = SEEN if is_wanted(event) else outcome  # what the user wants did not fail; that it works is still to show
         said = correction_of(event) if cause == "correction" else None
@@ -207,16 +256,12 @@ def is_untrusted(event: Sighting) -> bool:
     return bool(origin) and _UNTRUSTED.match(origin) is not None
 
 
-def cause_of(event: Sighting, feedback: str, min_relevance: float) -> Cause:
+def cause_of(event: Sighting, feedback: str, relevance: Relevance) -> Cause:
     """Why an event is no success, whatever its outcome says; empty where nothing speaks against it."""
     if feedback == "rejected":
         return "rejected"
     if feedback.startswith("correct"):
         return "correction"
-    if (measures := event.metrics) is not None:
-        if measures.rubric_passed is False:
-            return "rubric"
-        found, relevant = measures.yielded, measures.relevant
-        if found and relevant is not None and relevant / found < min_relevance:
-            return "relevance"
-    return ""
+    if event.metrics is not None and event.metrics.rubric_passed is False:
+        return "rubric"
+    return "relevance" if relevance.is_low(event) else ""

@@ -6,16 +6,16 @@ from collections import Counter
 
 import msgspec
 
-from ..errors import RuleUnknown
+from ..errors import InvalidArgument, RuleUnknown, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, step
 from ..models.text import shown
-from .document import unified_diff
-from .log import LearningMeans, SkillState, count_new, state_of
+from .document import ADVICE_CHARS, advice_of, unified_diff
+from .log import Counted, LearningMeans, SkillState, count_all, count_new, relevance_of, state_of
 from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
 from .ports import LIVE_LOG, SkillPlace
-from .promotion import key_of_line
+from .promotion import Decision, Standing, decide, key_of_line
 from .side_file import KEPT_SNAPSHOTS, Side, Snapshot, Witnesses, decode_snapshot, encode
-from .standing import bare_text, standing_of
+from .standing import bare_text, patterns_of, standing_of
 
 
 class ExperienceViews:
@@ -39,7 +39,30 @@ class ExperienceViews:
         """
         place = await self._means.experience.find(skill)
         state = await state_of(self._means, place)
-        return ExperienceView(status=await self._status(place, state), text=state.text, rules=self._rules(state))
+        rules = self._rules(state)
+        standing = standing_of(state.document, state.side.rules if state.side else (), self._means.today())
+        held = waiting_of(self._means, await count_all(self._means, state), standing)
+        return ExperienceView(
+            status=await self._status(place, state),
+            text=state.text,
+            advice=advice_of(place.name, rules),
+            rules=rules,
+            waiting=held.waiting,
+            waiting_total=held.waiting_total,
+        )
+
+    async def experience_advice(self, skill: str, *, most: int = ADVICE_CHARS) -> str:
+        """What a skill's uses taught, for an agent that is about to use it; empty where there is nothing, or no such
+        skill.
+
+        Args:
+            most: characters.
+        """
+        try:
+            place = await self._means.experience.find(skill)
+        except (SkillUnknown, SkillAmbiguous, InvalidArgument):
+            return ""
+        return advice_of(place.name, self._rules(await state_of(self._means, place)), most=most)
 
     async def experience_explain(self, rule: str, skill: str = "") -> Explanation:
         """The events that speak of a rule, the newest ones whole.
@@ -153,7 +176,8 @@ class ExperienceViews:
 
     async def _explained(self, state: SkillState, rule: Rule) -> Explanation:
         means = self._means
-        witnesses = Witnesses(rule.kind, rule.keys, means.today().toordinal(), min_relevance=means.min_relevance)
+        relevance = await relevance_of(means, state)
+        witnesses = Witnesses(rule.kind, rule.keys, means.today().toordinal(), relevance=relevance)
         for read in state.reads:
             async for block in means.experience.log.blocks(state.place, read.part):
                 witnesses.add(block)
@@ -162,6 +186,12 @@ class ExperienceViews:
         if witnesses.total > len(rows):
             notes = (*notes, f"{witnesses.total - len(rows)} older events are not listed")
         return Explanation(skill=state.place.name, rule=rule, events=rows, total=witnesses.total, notes=notes)
+
+
+def waiting_of(means: LearningMeans, counted: Counted, standing: Standing) -> Decision:
+    """What would be decided now, for its patterns that wait."""
+    told, clusters, _ = patterns_of(counted.tally, standing)
+    return decide(clusters, told, means.today(), min_wilson=means.min_wilson, mask=means.mask)
 
 
 def next_snapshot(names: tuple[str, ...]) -> str:

@@ -41,10 +41,17 @@ _SEARCH = (
     "file_search grep_search codebase_search semantic_search toolsearch tool_search query_docs file_glob_search "
     "search_file_content run_channel"
 )
+_PLAN = (
+    "todowrite todo_write write_todos update_todos update_plan write_plan set_plan set_tasks task_list todo_list "
+    "update_todo_list manage_todo_list task_tracker"
+)
+_LISTS = ("todos", "plan", "tasks", "items", "todo_list", "todoList", "task_list")
+"""Arguments that hold a whole list of what is to be done."""
 _VERBS: dict[str, Verb] = {
     name: verb
     for verb, names in cast(
-        "dict[Verb, str]", {"read": _READ, "write": _WRITE, "edit": _EDIT, "run": _RUN, "search": _SEARCH}
+        "dict[Verb, str]",
+        {"read": _READ, "write": _WRITE, "edit": _EDIT, "run": _RUN, "search": _SEARCH, "plan": _PLAN},
     ).items()
     for name in names.split()
 }
@@ -76,6 +83,7 @@ _TARGETS: dict[Verb, tuple[str, ...]] = {
     "edit": _PATHS,
     "run": ("command", "cmd", "commands", "code", "script", "sql", "query", "argv", "input", "chars"),
     "search": ("pattern", "query", "queries", "regex", "q", "search_term", "search_query", "keyword", "glob", "path"),
+    "plan": (),
     "other": (),
 }
 _PATCH_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
@@ -102,7 +110,10 @@ def _verb(name: str, args: Mapping[str, Any]) -> Verb:
         return "edit"
     if name == "apply" and not _target("edit", args):
         return "other"  # of infrastructure, not of a change to a file
-    return _VERBS.get(name, "other")
+    verb = _VERBS.get(name, "other")
+    if verb == "plan" and not any(isinstance(args.get(key), list) for key in _LISTS):
+        return "other"  # it is only read, or one entry is changed
+    return verb
 
 
 def _plain(tool_name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ..models.items import Content, content_text
 from ..ports.host import Form
-from .form import MessageForm
+from .assemble import MessageForm
 from .pieces import Piece, as_fields, need_fields, retext, text_of, told_kind, type_word, wrong_shape
 
 _ROLES = ("user", "assistant", "system")

@@ -12,7 +12,21 @@ from ..models.advice import Advice, Either
 from ..ports.host import Form, HostContext, HostTranscript
 from .anthropic import AnthropicMessages
 from .claude_code.transcript import ClaudeCodeTranscript
-from .json_bytes import MAX_DEPTH, decode, deeper_than, lines_of, too_deep, unpacked
+from .json_bytes import (
+    MAX_DEPTH,
+    MAX_ROWS,
+    MAX_TEXT,
+    MAX_VALUES,
+    decode,
+    deeper_than,
+    lines_of,
+    longest_text,
+    too_deep,
+    too_long,
+    too_much,
+    unpacked,
+    values_in,
+)
 from .openai import OpenAIMessages
 from .pieces import as_fields, messages_key, messages_of, type_word, wrong_shape
 
@@ -46,8 +60,12 @@ def parse_value(value: Any, *, form: str = "auto", kind_by_tool: Mapping[str, st
     Raises:
         FileWrongShape: it names the first value that does not fit.
     """
+    if len(messages_of(value) or ()) > MAX_ROWS:
+        raise too_much(f"{MAX_ROWS:,} messages")
     if deeper_than(value, MAX_DEPTH):
         raise too_deep()
+    if (characters := longest_text(value)) > MAX_TEXT:
+        raise too_long(characters)
     name = detect_form(value) if form == "auto" else _known(form)
     try:
         return transcripts(kind_by_tool)[name].parse(value)
@@ -149,6 +167,10 @@ def _is_entry(value: Any) -> bool:
 
 def _rows(lines: list[tuple[int, int, bytes]], first: Any) -> tuple[list[Any], tuple[str, ...]]:
     """Every line's value. Of a transcript, which its host may be writing right now, a torn line costs only itself."""
+    if len(lines) > MAX_ROWS:
+        raise too_much(f"{MAX_ROWS:,} rows")
+    if sum(values_in(text) for _, _, text in lines) > MAX_VALUES:
+        raise too_much(f"{MAX_VALUES:,} values")
     rows = [first]
     warnings: list[str] = []
     transcript = ClaudeCodeTranscript()

@@ -23,7 +23,19 @@ MAX_DEPTH = 200
 """Lists and objects inside one another. Real sessions stay under 30; what is nested much deeper breaks every program
 that follows it, ours among them."""
 
+MAX_VALUES = 12_000_000
+"""Values of a file, counted by its commas and brackets, in texts too: a value takes up to 160 bytes of memory, many
+times what it takes in the file. The longest real session has under two million."""
+
+MAX_ROWS = 250_000
+"""Messages or rows of a session; the longest real one has under 20,000. Lines of a file may be four times as many."""
+
+MAX_TEXT = 8_000_000
+"""Characters of one text: more than two million tokens, which no window holds. To digest what is longer would take
+minutes and gigabytes: up to 10 s and 170 MB a million characters (one line of JSON, measured 2026-11)."""
+
 _GZIP_MAGIC = b"\x1f\x8b"
+_BINARY_KEYS = frozenset({"data", "base64", "file_data", "url"})
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SPACE = b" \t\r\n"
@@ -60,7 +72,13 @@ def _gunzip(data: bytes) -> bytes:
 
 
 def lines_of(text: bytes) -> list[tuple[int, int, bytes]]:
-    """Lines with more than white space: 1-based number, offset of the first byte, bytes. Split on `\\n` only."""
+    """Lines with more than white space: 1-based number, offset of the first byte, bytes. Split on `\\n` only.
+
+    Raises:
+        FileWrongShape: there are more than any session has.
+    """
+    if text.count(b"\n") > 4 * MAX_ROWS:
+        raise too_much(f"{4 * MAX_ROWS:,} lines")
     found: list[tuple[int, int, bytes]] = []
     offset = 0
     for number, line in enumerate(text.split(b"\n"), 1):
@@ -79,8 +97,10 @@ def decode(text: bytes, *, line: int = 1, offset: int = 0) -> Any:
 
     Raises:
         FileNotJson: with the line and byte of what does not fit, and whether the text is cut short.
-        FileWrongShape: nested too deep to be a session.
+        FileWrongShape: nested too deep, or of too many values, to be a session.
     """
+    if len(text) > MAX_VALUES and values_in(text) > MAX_VALUES:
+        raise too_much(f"{MAX_VALUES:,} values")
     try:
         return msgspec.json.decode(text)
     except RecursionError:
@@ -135,6 +155,41 @@ def deeper_than(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+def values_in(text: bytes) -> int:
+    """At least so many values are in it, where it is JSON."""
+    return sum(map(text.count, (b",", b"[", b"{")))
+
+
+def too_much(what: str) -> FileWrongShape:
+    """The error for what would take more memory than any session needs. `what`: the limit, with its noun."""
+    return FileWrongShape(
+        f"The file has more than {what}, which no session has.", next="Hand in the session in parts.", where="$"
+    )
+
+
+def longest_text(value: Any) -> int:
+    """Characters of the longest text in a value; bytes of images and documents do not count."""
+    longest, left = 0, [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            longest = max(longest, len(each))
+        elif isinstance(each, dict):
+            left += [one for key, one in cast("dict[Any, Any]", each).items() if key not in _BINARY_KEYS]
+        elif isinstance(each, list):
+            left += cast("list[Any]", each)
+    return longest
+
+
+def too_long(characters: int) -> FileWrongShape:
+    """The error for a text longer than `MAX_TEXT`."""
+    return FileWrongShape(
+        f"One text has {characters:,} characters. At most {MAX_TEXT:,} can be read: no model's window holds more.",
+        next="Hand in the session with that text in pieces, or without it.",
+        where="$",
+    )
 
 
 def too_deep() -> FileWrongShape:

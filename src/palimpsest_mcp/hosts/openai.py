@@ -9,7 +9,7 @@ from typing import Any, cast
 from ..models.items import Content, content_text
 from ..ports.host import Form
 from .anthropic import result_content
-from .form import MessageForm
+from .assemble import MessageForm
 from .pieces import RESPONSES_ITEMS, Piece, as_fields, need_fields, retext, text_of, told_kind, type_word, wrong_shape
 
 _ROLES = {
@@ -171,6 +171,8 @@ def _put(message: Any, piece: Piece, content: Content) -> Any:
     if piece.sort == "result":
         key = "content" if "role" in fields else "output"
         return {**fields, key: retext(fields.get(key), content, "text" if key == "content" else "input_text")}
+    if piece.sort == "call":
+        return _put_call(fields, piece, content)
     if isinstance(fields["content"], str):
         return {**fields, "content": content}
     parts = list(cast("list[Any]", fields["content"]))
@@ -183,3 +185,16 @@ def _put(message: Any, piece: Piece, content: Content) -> Any:
         text_type = "input_text" if text_of(part, "type").startswith("input_") else "text"
         parts[piece.place[1]] = {"type": text_type, "text": content_text(content)}
     return {**fields, "content": parts}
+
+
+def _put_call(fields: dict[str, Any], piece: Piece, content: Content) -> Any:
+    """The message, or the item of the Responses API, with another call in the place of this one."""
+    if "role" not in fields:
+        return content
+    before = fields.get("content")
+    first = 1 if isinstance(before, str) else len(cast("list[Any]", before)) if isinstance(before, list) else 0
+    calls = list(cast("list[Any]", fields.get("tool_calls") or []))
+    if piece.place[1] - first >= len(calls):
+        return {**fields, "function_call": content}
+    calls[piece.place[1] - first] = content
+    return {**fields, "tool_calls": calls}

@@ -2,15 +2,88 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
+from ..context.arguments import Place, strings_of, with_strings
 from ..errors import FileWrongShape, InvalidArgument
 from ..models.items import Content
 from ..models.plans import NEVER_COMPACT
 from ..ports.host import HostContext
+
+# The block of a call with other strings in its arguments: the same keys, the same ids, valid JSON.
+
+_ROOT: Place = ("input",)
+"""Where arguments stand that are one text and no object."""
+
+
+def with_arguments(block: Mapping[str, Any], texts: Mapping[Place, str]) -> dict[str, Any] | None:
+    """The block with other strings in these places of its arguments; None where that cannot be done without touching
+    anything else.
+
+    Arguments that are JSON text stay as they are spelled: only the literals of these strings change.
+    """
+    outer, key = _where(block)
+    told = _fields(block[outer]) if outer else block
+    value = told.get(key) if told is not None else None
+    if told is None or not texts:
+        return None
+    changed = _in_text(value, texts, key) if isinstance(value, str) else with_strings(value, texts)
+    if changed is None or changed is value:
+        return None
+    new = {**told, key: changed}
+    return {**block, outer: new} if outer else new
+
+
+def _where(block: Mapping[str, Any]) -> tuple[str, str]:
+    """The field around name and arguments, empty for none, and the one that the arguments are in."""
+    outer = next((name for name in ("function", "custom") if _fields(block.get(name)) is not None), "")
+    told = cast("Mapping[str, Any]", block[outer]) if outer else block
+    return outer, "arguments" if "arguments" in told else "input"
+
+
+def _in_text(text: str, texts: Mapping[Place, str], key: str) -> str | None:
+    """Arguments that are a text: JSON with other literals in it, or the one argument of a tool that takes a text."""
+    try:
+        before: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return texts.get(_ROOT) if key == "input" and set(texts) == {_ROOT} else None
+    known = dict(strings_of(before))
+    changed = text
+    for place, new in texts.items():
+        literal = next((one for one in _literals(known.get(place)) if changed.count(one) == 1), None)
+        if literal is None:
+            return None
+        changed = changed.replace(literal, json.dumps(new, ensure_ascii=False))
+    return changed if json.loads(changed) == with_strings(before, texts) else None
+
+
+def _literals(text: str | None) -> tuple[str, ...]:
+    return () if text is None else (json.dumps(text, ensure_ascii=False), json.dumps(text))
+
+
+def without_strings(block: Mapping[str, Any]) -> Any:
+    """All of a call but the strings in its arguments: what must not change when those give way."""
+    outer, key = _where(block)
+    told = _fields(block[outer]) if outer else block
+    if told is None or key not in told:
+        return dict(block)
+    value = told[key]
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = ""
+    bare = {**told, key: with_strings(value, dict.fromkeys((place for place, _ in strings_of(value)), ""))}
+    return {**block, outer: bare} if outer else bare
+
+
+def _fields(value: Any) -> Mapping[str, Any] | None:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
+
 
 _TOLD_KINDS = frozenset((*NEVER_COMPACT, "evidence", "clarify_verification"))
 
@@ -207,7 +280,7 @@ def list_form(messages: Sequence[Any]) -> Literal["anthropic", "openai"]:
 
 def _is_openai(fields: dict[str, Any]) -> bool:
     return (
-        fields.get("role") in _OPENAI_ROLES
+        text_of(fields, "role") in _OPENAI_ROLES
         or isinstance(fields.get("tool_calls"), list)
         or isinstance(fields.get("function_call"), dict)
         or ("role" not in fields and text_of(fields, "type") in RESPONSES_ITEMS)
@@ -226,7 +299,7 @@ def _types(fields: dict[str, Any]) -> set[str]:
 Put: TypeAlias = Callable[[Any, Piece, Content], Any]
 """A new message with one piece's content changed."""
 
-_FIXED = ("call", "thinking", "host")
+_FIXED = ("thinking", "host")
 
 
 def render_pieces(
@@ -240,19 +313,24 @@ def render_pieces(
         pieces: of `context.messages`, in the order in which the items were made.
 
     Raises:
-        InvalidArgument: the item is a call, a thinking block or a provider's own block (L8).
+        InvalidArgument: the item is a thinking block or a provider's own block, or a call of which more changes than
+            strings in its arguments (L8).
     """
     messages = list(context.messages)
     for item, piece in zip(context.items, pieces, strict=True):
         if item.id not in contents or contents[item.id] == piece.content:
             continue
-        if piece.sort in _FIXED:
+        if piece.sort in _FIXED or (piece.sort == "call" and not _same_call(piece.content, contents[item.id])):
             raise InvalidArgument(
                 f"Item {item.id} is a {item.kind}: its block stays as the host wrote it.",
-                next="Replace tool results, images or plain text only.",
+                next="Replace tool results, images, plain text or strings in the arguments of calls only.",
             )
         messages[piece.place[0]] = put(messages[piece.place[0]], piece, contents[item.id])
     return messages
+
+
+def _same_call(old: Content, new: Content) -> bool:
+    return isinstance(old, dict) and isinstance(new, dict) and without_strings(old) == without_strings(new)
 
 
 def retext(old: Any, new: Content, text_type: str) -> Content:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from ..context.identity import json_key
+from ..models.items import json_key
 from ..models.reports import Defect
 from ..models.text import counted
 from ..ports.host import Form
-from .pieces import RESPONSES_ITEMS, as_fields, text_of
+from .pieces import RESPONSES_ITEMS, as_fields, text_of, without_strings
 
 # Calls and results that do not fit together: how each is named, and where they are in an OpenAI-style list.
 
@@ -191,15 +191,31 @@ def new_problems(before: Sequence[Any], after: Sequence[Any], form: Form) -> lis
 
 def _fixed(fields: dict[str, Any]) -> list[Any]:
     """All of a message but the contents that may change, in order."""
-    kept: list[Any] = [{key: value for key, value in fields.items() if key not in ("content", "output")}]
+    kept: list[Any] = [{key: value for key, value in fields.items() if key not in _BESIDE}]
+    if "role" not in fields:
+        own = text_of(fields, "type") in ("function_call", "custom_tool_call")
+        kept = [without_strings(kept[0])] if own else kept
+    kept += [without_strings(call) for call in _calls(fields)]
     whole_result = text_of(fields, "role") in ("tool", "function")
     for block in () if whole_result else _blocks(fields):
         kind = text_of(block, "type")
         if kind.endswith("tool_result"):
             kept.append({key: value for key, value in block.items() if key != "content"})
+        elif kind == "tool_use":
+            kept.append(without_strings(block))
         else:
             kept.append("" if kind in _CHANGING else block)
     return kept
+
+
+_BESIDE = ("content", "output", "tool_calls", "function_call")
+"""What is looked at by itself."""
+
+
+def _calls(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    calls = fields.get("tool_calls")
+    found = [*cast("list[Any]", calls if isinstance(calls, list) else []), fields.get("function_call")]
+    return [call for call in map(as_fields, found) if call is not None]
 
 
 def _blocks(fields: dict[str, Any]) -> list[dict[str, Any]]:

@@ -132,7 +132,9 @@ class MessagesApi:
         try:
             async with self.open() as line:
                 return await self.ask(line, system, question, schema, most_output=most_output)
-        except Exception as error:  # the SDK may be missing or refuse its own settings
+        except ModuleNotFoundError:
+            return Answer(failure="the package anthropic is not installed")
+        except Exception as error:  # the SDK may refuse its own settings
             return Answer(failure=f"the client failed ({type(error).__name__})")
 
     async def _asked(

@@ -15,8 +15,10 @@ You keep the running summary of an agent's session, which must survive when olde
 summary as it stands and the newest messages of user and agent. {RULE}
 
 Answer with what the messages say and the summary does not have yet. decisions_made: what was settled, with its \
-rationale. technical_context: facts about the system that later work needs. current_state: where the work stands, two \
-sentences at most. blockers: questions that wait for an answer. next_steps: what was announced and not done yet.
+rationale. standing_orders: rules, limits, deadlines and preferences that the user laid down for the rest of the \
+session, in the user's own words. technical_context: facts about the system that later work needs. current_state: \
+where the work stands, two sentences at most. blockers: questions that wait for an answer. next_steps: what was \
+announced and not done yet.
 
 Plain, whole sentences, one a list entry, at most 30 words each. Say only what the messages say. Every number, name, \
 path and code must be a verbatim copy; leave it out where you are not sure. An empty list, or an empty text, where \
@@ -26,7 +28,7 @@ _TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["decisions_made", "technical_context", "current_state", "blockers", "next_steps"],
+    "required": ["decisions_made", "standing_orders", "technical_context", "current_state", "blockers", "next_steps"],
     "properties": {
         "decisions_made": {
             "type": "array",
@@ -37,6 +39,7 @@ SCHEMA: dict[str, Any] = {
                 "properties": {"decision": {"type": "string"}, "rationale": {"type": "string"}},
             },
         },
+        "standing_orders": _TEXTS,
         "technical_context": _TEXTS,
         "current_state": {"type": "string"},
         "blockers": _TEXTS,
@@ -57,6 +60,7 @@ class _Sections(msgspec.Struct):
     current_state: str
     blockers: list[str]
     next_steps: list[str]
+    standing_orders: list[str] = []
 
 
 class AnthropicSummaryAuthor(MarkedQuestions):

@@ -25,10 +25,16 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "clean_handoffs": ("handoff", "clean", "--yes"),
     "experience_status": ("experience", "status"),
     "experience_show": ("experience", "show", "{skill}"),
+    "experience_explain": ("experience", "explain", "{rule}"),
     "rewrite_session": ("rewrite", "{session_id}"),
+    "undo": ("undo", "{session_id}", "--pass {number}"),
     "summary": ("summary", "{session_id}", "--full"),
     "sessions": ("sessions",),
     "verify": ("verify",),
+    "migrate": ("migrate",),
+    "repair": ("repair", "{session_id}"),
+    "repair_now": ("repair", "{session_id}", "--yes"),
+    "record_again": ("compact", "{path}", "--session {session_id}", "--force", "--keep-last", "-1"),
     "doctor": ("doctor",),
 }
 """The words of each step's command; a word whose argument is not given is left out."""

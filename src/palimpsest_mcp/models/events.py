@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from .items import Item
-from .probes import ProbeReport
+from .reports import ProbeReport
 
 EVENT_SCHEMA = 1
 """Version of the event format."""
@@ -145,6 +145,13 @@ class LossTold(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="loss_
     """What the last compaction of the host lost was named to the model: it is said once."""
 
 
+class LossAccepted(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="loss_accepted"):
+    """The user was told what is lost of these batches, and goes on without it: `verify` says so, and no longer calls
+    it damage."""
+
+    batch_ids: tuple[str, ...]
+
+
 class Reserved(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reserved"):
     """Batch numbers taken by a pass (L11); gaps are normal."""
 
@@ -207,6 +214,8 @@ class Reinstated(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="rei
     rev: int = 0
     item_ids: tuple[str, ...]
     batch_ids: tuple[str, ...] = ()
+    stands: tuple[ReplacedBatch, ...] = ()
+    """Digests of a lower level that stand again, where one of a higher level is taken back."""
     assistant_messages: int = 0
     """How many the context held then: protection lasts for some more."""
 
@@ -247,7 +256,17 @@ class PurgedEvent(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="pu
 
 
 Observation: TypeAlias = (
-    Opened | Seen | UsageSeen | Applied | Gone | Fetched | Unshrinkable | Envelope | HostCompacted | LossTold
+    Opened
+    | Seen
+    | UsageSeen
+    | Applied
+    | Gone
+    | Fetched
+    | Unshrinkable
+    | Envelope
+    | HostCompacted
+    | LossTold
+    | LossAccepted
 )
 """Events that need no lock and commute (L1)."""
 

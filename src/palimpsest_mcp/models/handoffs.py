@@ -89,6 +89,10 @@ class Handoff(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The folder that `…/` stands for in paths."""
     sources: tuple[Source, ...] = ()
     """Handoffs that were merged into this one, oldest first."""
+    orders: tuple[str, ...] = ()
+    """What the user laid down, word for word."""
+    errors: tuple[str, ...] = ()
+    """Not resolved, as far as a later result shows."""
     pointers: tuple[str, ...] = ()
     """Where the originals are and how to get them."""
     notes: tuple[Note, ...] = ()
@@ -119,6 +123,7 @@ class ResearchProgress(Handoff, frozen=True, kw_only=True, omit_defaults=True):
     task: str = ""
     understanding: str = ""
     files: tuple[FileNote, ...] = ()
+    decisions: tuple[Choice, ...] = ()
     findings: tuple[Finding, ...] = ()
     constraints: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -141,6 +146,7 @@ class PlanProgress(Handoff, frozen=True, kw_only=True, omit_defaults=True):
 class ImplementationProgress(Handoff, frozen=True, kw_only=True, omit_defaults=True):
     """How far the work is: what the next implementer starts from. Its template has no section for the task."""
 
+    decisions: tuple[Choice, ...] = ()
     completed: tuple[Check, ...] = ()
     in_progress: tuple[Check, ...] = ()
     remaining: tuple[Check, ...] = ()

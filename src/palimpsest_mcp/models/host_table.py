@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from .advice import Advice, Either, step
+from .reports import COMPACTED
 
 
 class HostOverrides(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,15 +36,23 @@ class HostNote(msgspec.Struct, frozen=True, kw_only=True):
 
     how_to_apply: str
     """What makes a compaction real in this host; `{show}` and `{rewrite}` stand for steps on the session."""
+    how_to_undo: str = "The host's history is unchanged. What it shows as digests is whole in: {show}"
+    """What makes a step back real; as `how_to_apply`."""
+    fresh_start: bool = False
+    """Only a new conversation is shorter in it."""
     adapter_does: str = ""
     """What an adapter of ours does inside the host, at or before its own compaction; empty: none acts there."""
 
 
 _FRESH_START = HostNote(
     how_to_apply="The host's history is unchanged: a server cannot edit it. Start a new conversation from the "
-    "compacted view: {show}"
+    "compacted view: {show}",
+    fresh_start=True,
 )
-_LIST = HostNote(how_to_apply="Send the returned message list with your next request, in the place of the old one.")
+_LIST = HostNote(
+    how_to_apply="Send the returned message list with your next request, in the place of the old one.",
+    how_to_undo="The next compact of the list gives its originals back in it, below the trigger too.",
+)
 
 
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,12 +93,15 @@ _ROWS = (
         aliases=("claudecode",),
         note=HostNote(
             how_to_apply="The running session is unchanged. Let the plugin compact in place; or write a shorter "
-            "session beside it and resume that: {rewrite}"
+            "session beside it and resume that: {rewrite}",
+            how_to_undo="The session's own file was never changed: resume it instead of the shorter one.",
         ),
         attached=HostNote(
             how_to_apply="The Palimpsest plugin puts the stored digests in place at the next compaction: say /compact, "
             "or wait for the client's own. Without the plugin's module, write a shorter session and resume that: "
             "{rewrite}",
+            how_to_undo="The Palimpsest plugin puts the originals in place after this turn, in a terminal, or at your "
+            "next /compact.",
             adapter_does="the Palimpsest plugin then puts digests in the place of older results, as it does at "
             "/compact and, in a terminal, at the policy's trigger",
         ),
@@ -140,18 +152,19 @@ def host_note(host: str, *, attached: str = "") -> HostNote:
     return row.attached if row.attached and row.name == attached else row.note
 
 
-def how_to_apply(note: HostNote, handle: str, path: str = "") -> Advice:
+def how_to_apply(note: HostNote, handle: str, path: str = "", *, undo: bool = False) -> Advice:
     """What makes a compaction of this session real, with the steps that it names.
 
     Args:
+        undo: what makes the step back real.
         path: of the session's transcript, where it is known.
     """
     rewrite = Advice("{}", step("rewrite_session", session_id=handle))
     steps = {
-        "{show}": step("show_context", session_id=handle),
+        "{show}": step("show_context", session_id=handle, view=COMPACTED),
         "{rewrite}": Either(
             command=rewrite, tool=rewrite, call=f"rewrite_session({path!r})" if path else "rewrite_session"
         ),
     }
-    parts = re.split(r"(\{\w+\})", note.how_to_apply)
+    parts = re.split(r"(\{\w+\})", note.how_to_undo if undo else note.how_to_apply)
     return Advice("{}".join(parts[::2]), *(steps[name] for name in parts[1::2]))

@@ -92,11 +92,57 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
     repairs: tuple[Repair, ...]
     mended: int = 0
+    """Lines, lists and purges."""
+    accepted: int = 0
+    """Files that were taken as they are: from now on `verify` notices what goes missing in them."""
+    given_up: tuple[str, ...] = ()
+    """What was lost for good, and is not missed any more since the user accepted it."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is beyond repair."""
-        return all(one.possible for one in self.repairs)
+        """Whether nothing is beyond repair, or the user gave it up."""
+        return all(one.possible for one in self.repairs) or (bool(self.given_up) and not self.dry_run)
+
+
+class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy of a store that was made, or checked."""
+
+    path: str
+    files: int
+    size_bytes: int
+
+
+class Migration(msgspec.Struct, frozen=True, kw_only=True):
+    """What brings a store to what this program makes, or did."""
+
+    dry_run: bool
+    version: int
+    """Format of the store, from now on."""
+    changes: tuple[str, ...]
+    """In words; none where there is nothing to do."""
+
+
+class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """One session whose segments were put together."""
+
+    handle: str
+    before: int
+    """Segments of ledger and archive."""
+    after: int
+
+
+class RetentionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a retention removes, or did."""
+
+    dry_run: bool
+    sessions: tuple[PurgedSession, ...]
+    """Oldest first."""
+    kept: tuple[str, ...] = ()
+    """Handles of those it would have taken, with the reason why they stay."""
+    size_bytes: int = 0
+    """Of the store before."""
+    size_after: int = 0
+    """Of the store afterwards; for a dry run what is expected."""
 
 
 # The file by which sessions go from one store to another (`docs/format.md`).

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args
 
 import msgspec
 
@@ -68,6 +69,10 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     """A pointer is wanted, no digest: what it stands for may be forgotten."""
     copies: bool = False
     """Fetched copies of what the archive has: they become pointers (L13)."""
+    repeated: bool = False
+    """Results that a later call says again: pointers that name it."""
+    arguments: bool = False
+    """Calls whose long arguments give way to notes; a pointer, too."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,10 +137,14 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     batch_items: int = 3
     min_item_tokens: int = 200
     """A smaller item is left alone: replacing it would not pay."""
+    keep_files: int = 5
+    """Files in work of which the newest version stays whole while the target can be met without it."""
+    min_argument_tokens: int = 400
+    """So are the arguments of a call that is smaller than this, as a whole."""
     budget_share: float = 0.2
-    """Tokens of a digest, as a share of its batch."""
+    """Tokens of a digest, as a share of its batch; twice as many where the target leaves room."""
     min_budget_share: float = 0.05
-    """How far an explicit target may press the share; a target below that is missed."""
+    """How far a target may press that share, once all that may leave has left; below it a target is missed."""
     max_digest_tokens: int = 2_000
     """Of one digest, all its parts with header and manifest, by the session's own counter (D20)."""
     min_shown: float = 0.5
@@ -167,3 +176,128 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How a pass goes about it, where the call does not say (seed 003)."""
     gates: bool = False
     """Forget/preserve/verbatim gates of seed 004 (anchored, phased)."""
+
+
+# The options of a pass: each is named here once, and every face takes it from here.
+
+Progress: TypeAlias = Callable[[int, int, str], Awaitable[None]]
+"""Called with steps done, steps in all, and what is being done."""
+
+
+DROP, DROP_BLOCK, KEEP, REFUSE = THINKING = ("drop", "drop_block", "keep", "refuse")
+"""Ways to deal with thinking."""
+
+
+class Offer(NamedTuple):
+    """How the faces offer an option; one without an offer is for programs."""
+
+    help: str = ""
+    """Of its flag on the command line; empty where it has none."""
+    flag: str = ""
+    """Where it is not the option's own name."""
+    metavar: str | None = None
+    least: int | None = None
+    """The smallest number that fits."""
+    to_agents: bool = True
+    """Whether the tool takes it as an argument."""
+    said: str = ""
+    """Of the tool's argument, in as few tokens as will do; empty where its name explains it."""
+
+
+class PassOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a pass is asked for."""
+
+    policy: Annotated[
+        str | None,
+        Offer("research (default), anchored, phased, or one from the settings file.", said="research|anchored|phased"),
+    ] = None
+    """None: the one that the session was given before, else the default."""
+    strategy: Annotated[
+        str,
+        Offer(
+            "How: anchored, sliding_window, opaque … Default: the policy's, anchored.",
+            said="anchored|sliding_window|regenerative|opaque|importance|hybrid",
+        ),
+    ] = ""
+    """Empty: the policy's own."""
+    target: Annotated[float | None, Offer("Ratio to come down to, such as 0.4.", said="ratio, e.g. 0.4")] = None
+    """Share of the window to reach, above 0 and below 1; None takes the policy's."""
+    force: Annotated[
+        bool,
+        Offer("Run below the trigger too; without --window the session itself is it.", said="also below the trigger"),
+    ] = False
+    """Run below the trigger too; with no window from anywhere the session's own size is the window."""
+    dry_run: Annotated[bool, Offer("Show the plan and change nothing.")] = False
+    focus: Annotated[
+        str,
+        Offer(
+            "What matters to these words is kept first; `keep every deadlock line` keeps those lines.",
+            said="what to keep first",
+        ),
+    ] = ""
+    """Instructions, as for `/compact`: words of the task count for more; words whose every line is to be kept are found
+    in it, too (`core/compaction/digests.py`)."""
+    window_tokens: Annotated[int | None, Offer("Tokens of the context window.", flag="window", least=1)] = None
+    """The effective window."""
+    used_tokens: Annotated[
+        int | None, Offer("Tokens now in it, as the provider reported them.", flag="used", least=0)
+    ] = None
+    """What the provider reported for this context; None estimates."""
+    keep_last: Annotated[
+        int | None,
+        Offer("Newest tool results to keep whole; -1 keeps all.", metavar="K", said="newest results kept whole"),
+    ] = None
+    """Newest tool results that stay whole, at least 3; -1 keeps all; None takes the policy's."""
+    plan_id: Annotated[str, Offer(said="of a dry_run")] = ""
+    """Of a dry run; the pass is refused when the session changed since."""
+    digests: Annotated[Mapping[str, str] | None, Offer(said="{slot of plan_id: your summary}")] = None
+    """The caller's own summaries by the number of their slot in that plan, `{"1": "…"}`. Each stands, labelled, above
+    what code shows, or a note of the report says why it does not (I4)."""
+    thinking: Annotated[
+        str,
+        Offer(
+            "What newer models would refuse behind a change: drop (default), drop_block, keep, refuse.",
+            metavar="WAY",
+            to_agents=False,
+        ),
+    ] = DROP
+    """What becomes of thinking that the model binds to a history which changes now. `drop`: it leaves the list, which
+    may then be sent as it is. `drop_block`: it stays, and `request_options` has the API leave out what is invalid.
+    `keep`: it stays, and the caller sees to it. `refuse`: no pass runs that would make any of it invalid."""
+    model: Annotated[str, Offer("Model id: decides the tokenizer's factor and the usual window.", to_agents=False)] = ""
+    host: str = ""
+    """Of the client that asks, by its own name."""
+    progress: Progress | None = None
+
+
+def offers() -> Iterator[tuple[str, Any, Any, Offer]]:
+    """Every option that a face offers: its name, its type, its default, and how."""
+    for field in msgspec.structs.fields(PassOptions):
+        for offer in get_args(field.type):
+            if isinstance(offer, Offer):
+                yield field.name, get_args(field.type)[0], field.default, offer
+
+
+class PassKeywords(TypedDict, total=False):
+    """The same as keyword arguments of the library, for any context."""
+
+    policy: str | None
+    strategy: str
+    target: float | None
+    force: bool
+    dry_run: bool
+    focus: str
+    window_tokens: int | None
+    used_tokens: int | None
+    keep_last: int | None
+    thinking: str
+    model: str
+    progress: Progress | None
+
+
+class SessionPassKeywords(PassKeywords, total=False):
+    """And those for a session that is recorded already."""
+
+    plan_id: str
+    digests: Mapping[str, str] | None
+    host: str

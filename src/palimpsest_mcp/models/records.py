@@ -12,6 +12,8 @@ RECORD_SCHEMA = 1
 """Version of the record format. A reader refuses a higher one and keeps reading every lower one."""
 
 Reason: TypeAlias = Literal["token_budget_exceeded", "forced", "at_birth"]
+EXTRACTIVE = "extractive/2"
+"""The digester of this program. Its number counts up with every release that changes the bytes a digest has."""
 KEPT = "kept/1"
 """Digester of a record that was made because a host was about to drop its items: no pass commits it."""
 
@@ -52,6 +54,8 @@ class SpecificCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     """The same by class: holder -> class -> how many."""
     records: dict[str, RecordCount] = {}
     """What else was in the batch, by kind; digests made before `extractive/2` have none."""
+    wanted: dict[str, RecordCount] = {}
+    """By the words whose every line was to be kept: how many of them are shown whole."""
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -191,6 +195,8 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """The content holds images or raw bytes; `text` names them by kind, size and hash (D14)."""
     focus: tuple[str, ...] = ()
     """What it is asked for, names as they are typed and words of the task: a bonus for selection, never a need."""
+    wanted: tuple[str, ...] = ()
+    """Words whose every line is to be kept: a line with all words of one of these comes before anything else."""
 
 
 class Visible(msgspec.Struct, frozen=True):
@@ -223,6 +229,8 @@ class DigestRequest(msgspec.Struct, frozen=True, kw_only=True):
     ceiling_tokens: int
     """Up to this the budget may grow before a specific of the first rank is left out (design §9.1); equal to the budget
     where an explicit target forbids growth."""
+    wanted_tokens: int = 0
+    """Up to this it may grow for lines that are to be kept; 0: it may not."""
     most_tokens: int = 2_000
     """Of the whole digest, whatever budget and ceiling say (D20)."""
     handle: str

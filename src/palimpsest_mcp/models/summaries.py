@@ -50,6 +50,24 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     superseded_by: str = ""
 
 
+class StandingOrder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that the user laid down, in the user's own words."""
+
+    text: str
+    message: int = 0
+    """Which message of the session, from 1; 0: somebody stated it otherwise."""
+
+
+PointKind: TypeAlias = Literal["asked", "finished", "done", "failed", "open", "next"]
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the task's checkpoint, taken from calls and their outcomes."""
+
+    kind: PointKind
+    text: str
+
+
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A blocker or open question; only somebody's word closes it."""
 
@@ -87,8 +105,8 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """What must survive any number of compactions. Everything in it is redacted before it is kept.
 
     Two hands fill it. Stated: `session_intent`, `changes`, decisions, `technical_context`, `current_state`, blockers,
-    `next_steps`, `key_artifacts`. From the ledger, by code: `steps`, todos, what was asked and said last, the activity
-    counts, and quotes where nobody stated anything.
+    `next_steps`, `key_artifacts`. From the ledger, by code: orders, checkpoint, `steps`, todos, what was said last, the
+    activity counts, and quotes where nobody stated anything.
     """
 
     schema: int = SUMMARY_SCHEMA
@@ -102,7 +120,12 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """Range of messages in which something was compressed, counted from 1; 0 for none."""
     last_message: int = 0
 
+    standing_orders: tuple[StandingOrder, ...] = ()
+    """What the user laid down and did not take back."""
     session_intent: str = ""
+    checkpoint: tuple[Point, ...] = ()
+    """Where the newest request stands: what was done, what is finished and must not be done again, what failed and was
+    left, what is open, what comes next. Code writes it anew each time."""
     files_modified: tuple[ChangedFile, ...] = ()
     decisions_made: tuple[Decision, ...] = ()
     technical_context: tuple[str, ...] = ()
@@ -110,7 +133,7 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     todos_done: int = 0
     todos_total: int = 0
     last_asked: str = ""
-    """The newest request of the user, verbatim."""
+    """The newest request of the user, verbatim: of files of an earlier version; the checkpoint has it now."""
     last_said: str = ""
     """How the agent's newest message begins, verbatim."""
     blockers: tuple[Blocker, ...] = ()
@@ -120,6 +143,8 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     key_artifacts: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
 
+    withdrawn_orders: tuple[StandingOrder, ...] = ()
+    """What the user took back or replaced. Found by code and never written down: an old order must not be read."""
     left_out: dict[str, int] = {}
     """Entries that did not fit, by section; the ledger gives them again."""
     files_read: int = 0
@@ -155,6 +180,8 @@ class AnchoredSummary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         data["files_modified"] = {
             self._key(one): [*map(step_words, one.steps), *one.changes] for one in self.files_modified
         }
+        del data["withdrawn_orders"]
+        data["standing_orders"] = [_whole(one) for one in self.standing_orders]
         data["decisions_made"] = [_whole(one) for one in self.decisions_made]
         data["blockers"] = list(self.open_blockers)
         data["closed_blockers"] = [one.text for one in self.blockers if one.closed]
@@ -226,10 +253,12 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The first request."""
     requests: tuple[Said, ...] = ()
     """Of the user; short answers such as "ok" are none, unless there is nothing else."""
-    wishes: tuple[Said, ...] = ()
-    """Sentences of the user that say how it is wanted, or must not be."""
+    replies: tuple[Said, ...] = ()
+    """Short answers of the user to questions of the agent."""
     reports: tuple[Said, ...] = ()
     """Longer messages of the agent."""
+    last_said: Said | None = None
+    """The agent's newest message, unless the user spoke since."""
     questions: tuple[str, ...] = ()
     """Of the agent, that nobody answered."""
     unanswered: bool = False

@@ -7,7 +7,7 @@ function's docstring, its schema comes from the function's arguments, and `docs/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Effect: TypeAlias = Literal["reads", "records", "changes"]
@@ -35,6 +35,9 @@ class ToolSpec:
     """Its text is exact by promise: an original, or what a host takes over by its ids. Its errors are masked."""
     most_characters: int | None = None
     """Claude Code spills a longer answer to a file; without a number its own limit holds."""
+    core: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The arguments that `serve --tools core` lists, and what it says of them; empty: it does not list the tool. One
+    that is listed takes its other arguments, too."""
     hooks_only: bool = False
     """Listed only where a host's hooks call it; it does not count among the tools that a model sees."""
 
@@ -47,6 +50,7 @@ class ToolSpec:
 _SPECS = (
     ToolSpec(
         name="check_context_ratio",
+        core={"session_id": "", "used_tokens": "", "window_tokens": ""},
         effect="reads",
         structured=True,
         fills_session="always",
@@ -54,6 +58,7 @@ _SPECS = (
     ),
     ToolSpec(
         name="record_items",
+        core={"session_id": "", "items": "kind, role, content, tool_name, tool_use_id, args"},
         effect="records",
         structured=True,
         fills_session="always",
@@ -65,11 +70,13 @@ _SPECS = (
         effect="records",
         fills_session="always",
         looks_back=True,
-        command=("show", "{session_id}"),
+        most_characters=200_000,  # the compacted view; it is cut into pages of our own
+        command=("show", "{session_id}", "--view {view}"),
         example='{"session_id": "s7f3k", "pin": ["call_1"]}',
     ),
     ToolSpec(
         name="compact_session",
+        core={"session_id": "", "target": "ratio", "window_tokens": "", "force": "", "focus": ""},
         effect="changes",
         structured=True,
         fills_session="always",
@@ -77,8 +84,8 @@ _SPECS = (
     ),
     ToolSpec(
         name="list_offloaded",
+        core={"session_id": "", "batch_id": ""},
         effect="reads",
-        structured=True,
         fills_session="always",
         looks_back=True,
         command=("list", "{session_id}"),
@@ -86,6 +93,7 @@ _SPECS = (
     ),
     ToolSpec(
         name="search_offloaded",
+        core={"query": "", "session_id": ""},
         effect="reads",
         fills_session="if named",
         looks_back=True,
@@ -94,16 +102,18 @@ _SPECS = (
     ),
     ToolSpec(
         name="restore_batch",
-        effect="reads",
+        core={"session_id": "", "batch_id": "", "item_id": "", "offset": "", "lines": "100-140", "grep": ""},
+        effect="records",
         fills_session="always",
         looks_back=True,
         exact=True,
         most_characters=200_000,  # our pages are already cut
         command=("restore", "{session_id}", "{batch_id}", "--item {item_id}"),
-        example='{"session_id": "s7f3k", "batch_id": "offload_0007", "offset": 0}',
+        example='{"session_id": "s7f3k", "batch_id": "offload_0007", "item_id": "call_1", "grep": "port"}',
     ),
     ToolSpec(
         name="update_summary",
+        core={"session_id": "", "sections": "decisions_made, next_steps"},
         effect="records",
         fills_session="always",
         example='{"session_id": "s7f3k", "sections": {"decisions_made": [{"decision": "Keep the first of two",'
@@ -111,6 +121,7 @@ _SPECS = (
     ),
     ToolSpec(
         name="write_handoff",
+        core={"session_id": "", "task": "", "fields": "in_progress"},
         effect="changes",
         structured=True,
         fills_session="always",
@@ -119,6 +130,7 @@ _SPECS = (
     ),
     ToolSpec(
         name="load_handoff",
+        core={"task": "", "section": ""},
         effect="changes",
         command=("handoff", "load", "--task {task}"),
         example='{"task": "Make the nightly import survive duplicate rows"}',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -72,6 +72,16 @@ class HostTranscript(Protocol):
 # What the hooks of a host need to know at once, before anything is opened.
 
 
+class HandoffNote(NamedTuple):
+    """A handoff as a hook names it."""
+
+    name: str
+    title: str
+    date: str
+    written: str
+    """ISO-8601 with offset."""
+
+
 class HostNotes(Protocol):
     """Small notes about the sessions of a host: a cache and a log, which may be lost. Calls block, shortly.
 
@@ -105,6 +115,10 @@ class HostNotes(Protocol):
 
     def parent_of(self, session_id: str) -> str:
         """Which session it follows; empty for none."""
+        ...
+
+    def handoff_of(self, project: str) -> HandoffNote | None:
+        """The newest handoff that waits for a project; None where there is none."""
         ...
 
     def sweep(self) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Literal, Protocol
 
 import msgspec
 
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.handoffs import Place
-from ..models.maintenance import Forgotten
+from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
 from ..models.reports import StatusNote
 from ..models.summaries import AnchoredSummary
 from .host import HostNotes
 
-# Where anchored summaries are kept; disk and memory pass `palimpsest_mcp.testing.summaries_contract`.
+# Where anchored summaries are kept; disk and memory pass `testing.store_contract`.
 
 
 class StoredSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Summaries(Protocol):
         ...
 
 
-# Where handoffs are kept; disk and memory pass `palimpsest_mcp.testing.handoffs_contract`.
+# Where handoffs are kept; disk and memory pass `testing.store_contract`.
 
 
 class StoredHandoff(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +163,21 @@ class Broken(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes
 
 
+class Flaw(msgspec.Struct, frozen=True, kw_only=True):
+    """Something stored that is not what was written: it is missing, or differs from what is said of it elsewhere."""
+
+    where: str
+    """Path in the store, with `/`."""
+    what: str
+    severity: Literal["note", "damage"]
+    lines: int = 0
+    """How many lines are missing; 0 where nobody can say."""
+    size: int = 0
+    """Bytes that it had."""
+    acceptable: bool = False
+    """Nothing is known to be lost: a repair takes it as it stands."""
+
+
 class Tombstones(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the user had removed from a session: no write brings it back."""
 
@@ -181,6 +196,39 @@ class LedgerPage(msgspec.Struct, frozen=True, kw_only=True):
     cursor: object
     """Opaque; hand it back to read only what came after."""
     damage: tuple[Damage, ...] = ()
+
+
+class Checkpoint(Protocol):
+    """What a session's events add up to at some cursor, and a way to single ones of them. Its methods block."""
+
+    @property
+    def sums(self) -> bytes:
+        """As `keep_checkpoint` got them."""
+        ...
+
+    @property
+    def cursor(self) -> object:
+        """Read on from here."""
+        ...
+
+    @property
+    def turn(self) -> AbstractContextManager[object]:
+        """Held while what is known is changed; one thread may take it several times."""
+        ...
+
+    def events_of(self, key: str) -> Sequence[Event] | None:
+        """The events before the cursor that have a key (`context.opened.keys_of`); None where they cannot be trusted:
+        read everything.
+        """
+        ...
+
+    def everything(self) -> Sequence[Event]:
+        """Every whole event that is there now.
+
+        Raises:
+            StoreUnusable: the ledger cannot be read.
+        """
+        ...
 
 
 class Ledger(Protocol):
@@ -205,6 +253,28 @@ class Ledger(Protocol):
         """Every whole event that is there now, or only those after a cursor. Takes no lock.
 
         An unknown session has no events. A torn last line of a segment is ignored; a bad line elsewhere is damage.
+        """
+        ...
+
+    async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
+        """The newest checkpoint that fits what is there; None where there is none, or anything about it is wrong. A
+        store may do without.
+        """
+        ...
+
+    async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
+        """Keep what the events before a cursor add up to. It is a cache: that it failed is not told.
+
+        Args:
+            events: how many different ones they are; where the ledger has not just as many, nothing is kept.
+        """
+        ...
+
+    async def drop_checkpoint(self, key: SessionKey) -> None:
+        """Take it away: the next one is made of every event.
+
+        Raises:
+            WriteFailed: it is still there.
         """
         ...
 
@@ -263,9 +333,9 @@ class Ledger(Protocol):
         """Lines that cannot be read."""
         ...
 
-    async def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
-        """Put events in the place of broken lines, named by their bytes, flushed and read back. Nothing is deleted:
-        what held the broken lines is kept aside. Returns how many were put.
+    async def mend(self, key: SessionKey, events: Mapping[bytes, Event | None]) -> int:
+        """Put events in the place of broken lines, named by their bytes, flushed and read back; None leaves a line out.
+        Nothing is deleted: what held the broken lines is kept aside. Returns how many were put.
 
         Raises:
             WriteFailed, LockTimeout: what was broken is there as it was.
@@ -314,7 +384,7 @@ class Archive(Protocol):
         """The same with its bytes, and what a file that was cut off ends with."""
         ...
 
-    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord | None]) -> int:
         """As `Ledger.mend`, for records."""
         ...
 
@@ -331,6 +401,15 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     batch_id: str
     item_id: str
     text: str
+    named: str = ""
+    """The words that name it: tool, title, address, arguments."""
+    tool_name: str = ""
+    title: str = ""
+    ts: str = ""
+    lines_stand: bool = True
+    """Whether the text has the original's lines; masking may have taken some."""
+    places_stand: bool = True
+    """Whether it has them character for character."""
     principal: str = ""
     project: str = ""
 
@@ -342,8 +421,19 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
     batch_id: str
     item_id: str
     snippet: str
+    """One line around the best passage."""
     score: float
     """Higher is better; comparable within one answer only."""
+    tool_name: str = ""
+    title: str = ""
+    ts: str = ""
+    close: float = 0.0
+    """How much of what is rare in the query stands together in the best passage, as rarity among passages in nats:
+    about 5 for one rare name; comparable between queries."""
+    line: int | None = None
+    """1-based line of the original, of the rarest word in the best passage; None where masking moved the lines."""
+    offset: int | None = None
+    """Character of the original to read on from; None where masking moved the characters."""
 
 
 class Search(Protocol):
@@ -362,10 +452,12 @@ class Search(Protocol):
         project: str | None = None,
         limit: int = 10,
     ) -> tuple[Match, ...]:
-        """Entries that hold the query's words, CJK text included. Any text is a valid query; quotes make a phrase.
+        """Entries that hold the query's words, CJK text included, best first. Any text is a valid query; quotes make a
+        phrase.
 
-        Entries with all terms come first. Those with some follow where none has all, or where the query is a sentence
-        (four terms and more).
+        English endings do not matter, nor do accents; a joined word (`main_loop`) is found whole and by its parts. A
+        word that nothing has stands for what begins with it. Of fewer than four terms, entries with all of them hide
+        those with some.
 
         `session_ids` None: all sessions of the principal (and of the project, when given).
         """
@@ -391,6 +483,8 @@ class DiskUse(msgspec.Struct, frozen=True, kw_only=True):
     archive: int
     index: int
     total: int
+    folders: Mapping[str, int] = {}
+    """By the name of a session's folder."""
 
 
 class Store(Protocol):
@@ -447,6 +541,45 @@ class Store(Protocol):
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
         """Where something is still kept that holds a text, told by names of places; everything is looked at as it is
         stored, and decoded."""
+        ...
+
+    async def flaws(self) -> tuple[Flaw, ...]:
+        """What is missing, or differs from what was written, over all sessions and everything beside them."""
+        ...
+
+    async def accept(self, key: SessionKey | None = None, *, losses: bool = False) -> int:
+        """Take what stands there now for what was written, where nothing is known to be lost; of one session, or of
+        all. Returns how many files.
+
+        Args:
+            losses: also where something is known to be lost: it is not missed from then on.
+        """
+        ...
+
+    async def pack(self, key: SessionKey) -> tuple[int, int]:
+        """Put small segments of a session together, line for line (L15). The caller holds the pass lock. Returns how
+        many there were, and are.
+
+        Raises:
+            WriteFailed, LockTimeout: some may be as they were.
+        """
+        ...
+
+    async def migrate(self, *, dry_run: bool) -> Migration:
+        """Bring what an older program, or a hand, left to what this one makes.
+
+        Raises:
+            StoreNewer: a newer program wrote it.
+            WriteFailed: what was done stays done.
+        """
+        ...
+
+    async def backup(self, target: str) -> BackupReport:
+        """Copy everything that cannot be made again into a new folder that is a store itself, while others write.
+
+        Raises:
+            OutputRefused, StoreUnusable, WriteFailed: nothing stands at the target.
+        """
         ...
 
     async def note_status(self, key: SessionKey, note: StatusNote) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..digest.proof import PROSE_SHARE
 from ..models.advice import in_form
 from ..models.records import SpecificCounts
-from ..models.reports import BatchReport, Recorded, Report, Usage, in_counts
+from ..models.reports import BatchReport, Recorded, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, plain_line
 
 SMALL_TOKENS = 600
@@ -38,6 +38,10 @@ class Answer(BaseModel):
         fitting = self._within(count, limit)
         data = fitting.data()
         return CallToolResult(content=[TextContent(type="text", text=as_text(data))], structured_content=data)
+
+    def text(self, count: CountTokens, limit: int = PAGE_TOKENS) -> str:
+        """The same as text only, for what would be too long to come twice."""
+        return as_text(self._within(count, limit).data())
 
     def data(self) -> dict[str, Any]:
         """The structured channel: empty fields are left out, 0 and False stay."""
@@ -228,6 +232,8 @@ class CompactAnswer(Answer):
     policy: str
     batches: list[str] = []
     specifics: str = ""
+    lines_kept: str = Field(default="", description="of those that the focus wanted kept")
+    asked_for: str = Field(default="", description="what came first in the digests")
     redacted: dict[str, int] = {}
     meaning: str = Field(default="", description="which list before and after are of")
     stayed: dict[str, int] = Field(default={}, description="tokens by reason; sums to tokens_after")
@@ -239,6 +245,8 @@ class CompactAnswer(Answer):
     slots: list[str] = []
     how_to_apply: str = ""
     restore: str = ""
+    so_far: str = Field(default="", description="saved over the session's life, and what came back")
+    undo: str = Field(default="", description="one step back")
     notes: list[str] = []
 
     @classmethod
@@ -259,6 +267,8 @@ class CompactAnswer(Answer):
             policy=f"{plain_line(report.policy, 60)} ({report.strategy})",
             batches=[_batch_line(batch) for batch in report.batches],
             specifics=_specifics(report.specifics) if report.specifics.total else "",
+            lines_kept=plain_line(in_lines(report.specifics), 300),
+            asked_for=plain_line(in_request(report.asked_for), 300),
             redacted=report.redaction,
             meaning=report.meaning,
             stayed={part.reason: part.tokens for part in report.stayed},
@@ -270,8 +280,15 @@ class CompactAnswer(Answer):
             slots=[_slot_line(number, slot) for number, slot in enumerate(report.slots, 1)],
             how_to_apply=in_form(report.how_to_apply, "tool"),
             restore=f"restore_batch {handle} {report.batches[0].batch_id}" if report.batches else "",
+            so_far=so_far(report.saved) if len(report.batches) < report.saved.batches else "",
+            undo=in_form(report.undo, "tool"),
             notes=[plain_line(note, 300) for note in report.notes],
         )
+
+
+def so_far(saved: Saved) -> str:
+    """What a session's offloading saved, and what came back of it."""
+    return f"{counted(saved.net, 'token')} saved; {saved.came_back}"
 
 
 def _share(value: float | None) -> float | None:

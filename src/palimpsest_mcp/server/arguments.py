@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, cast
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from ..errors import InvalidArgument
-from ..models.pass_options import offers
+from ..models.plans import offers
 from ..models.text import shown
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
@@ -75,6 +75,8 @@ Object: TypeAlias = Annotated[dict[str, Any], AfterValidator(_finite)]
 Lines: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_lines), WithJsonSchema({"type": "string"})]
 """One text a line; a list of texts is taken as well. A list's schema would cost twice the tokens."""
 Texts: TypeAlias = dict[str, str] | None
+NEW = "new"
+SessionOrNew: TypeAlias = Annotated[str, Field(description=f'handle or id; "{NEW}" starts one')]
 _ARGUMENTS: dict[tuple[Any, int | None], Any] = {
     (str, None): Text,
     (str | None, None): Text,
@@ -94,12 +96,18 @@ def with_pass_options(tool: Tool) -> Tool:
     by_name = inspect.Parameter.KEYWORD_ONLY
     own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
-        inspect.Parameter(name, by_name, default=default, annotation=_ARGUMENTS[kind, offer.least])
+        inspect.Parameter(
+            name, by_name, default=default, annotation=_annotated(_ARGUMENTS[kind, offer.least], offer.said)
+        )
         for name, kind, default, offer in offers()
         if offer.to_agents
     ]
     setattr(tool, "__signature__", signature.replace(parameters=[*own, *options]))  # noqa: B010 functions have none
     return tool
+
+
+def _annotated(kind: Any, said: str) -> Any:
+    return Annotated[kind, Field(description=said)] if said else kind
 
 
 # Which files a model may have us read: transcripts of the host, nothing else on the disk.

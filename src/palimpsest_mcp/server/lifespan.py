@@ -6,6 +6,7 @@ import gc
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
 OpenFacade: TypeAlias = "Callable[[], AbstractAsyncContextManager[Palimpsest]]"
 
 
+caller: ContextVar[str] = ContextVar("caller", default="")
+"""The principal whose call this is; empty for the store's owner, who alone calls over stdio."""
+
+
 class OpenOnFirstUse:
-    """Opens the facade when a tool first needs it, so that the server answers its host at once.
+    """Opens a caller's facade when a tool first needs it, so that the server answers its host at once.
 
     A failure to open is the caller's to see, and the next call tries again.
     """
@@ -32,23 +37,24 @@ class OpenOnFirstUse:
         self._one_at_a_time = anyio.Lock()
         self._closing = anyio.Event()
         self._answered = anyio.Event()
-        self._facade: Palimpsest | None = None
+        self._facades: dict[str, Palimpsest] = {}
         self._surface: Surface | None = None
 
     async def facade(self) -> Palimpsest:
-        """The open facade; every call gives the same one."""
+        """The caller's open facade; every call of one principal gives the same one."""
+        whose = caller.get()
         async with self._one_at_a_time:
-            facade = self._facade
+            facade = self._facades.get(whose)
             if facade is None:
-                facade = self._facade = await self._tasks.start(self._hold)
+                facade = self._facades[whose] = await self._tasks.start(self._hold)
             return facade
 
     def surface(self) -> Surface:
         """What masks answers: by the store's key once it is open, before by none that lasts."""
-        if self._facade is None:
-            return storeless()
         if self._surface is None:
-            self._surface = Surface(self._facade.deps.redactor)
+            if not self._facades:
+                return storeless()
+            self._surface = Surface(next(iter(self._facades.values())).deps.redactor)
         return self._surface
 
     def note_answer(self) -> None:
@@ -94,7 +100,14 @@ def warm_up() -> None:
     from ..text.tokens.vocabulary import load_vocabulary
 
     load_vocabulary()
-    importlib.import_module("..core.palimpsest", __package__)
+    for name in (
+        "core.palimpsest",
+        "core.messages",
+        "core.compaction.report",
+        "core.claude_code.events",
+        "digest.prose",
+    ):
+        importlib.import_module(f"..{name}", __package__)
     # What is loaded by now stays for good: the collector need not look at it again, nor calls wait while it does.
     gc.freeze()
 

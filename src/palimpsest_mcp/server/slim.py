@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
 from mcp.server import MCPServer
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.lowlevel.server import Server
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError, UnexpectedToolError
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    Resource,
+    TextContent,
+    Tool,
+)
 from pydantic import ValidationError
 
+from ..core.spans import noted
 from ..core.surface import Surface, storeless
-from ..errors import PalimpsestError, SessionUnknown
+from ..errors import PalimpsestError, SessionUnknown, UnknownName
 from ..models.advice import in_form, tool_call
-from ..models.tools import TOOLS
+from ..models.tools import TOOLS, ToolSpec
 from .answers import as_text
+from .client_log import tell
 from .transport import stdio_transport
 
 # Failures as a model may read them: `{code, message, next}` in a ToolError, and never a stored word.
@@ -85,6 +103,7 @@ def unexpected_failure(tool: str, error: BaseException) -> ToolError:
 
 
 State = TypeVar("State")
+AfterCall: TypeAlias = Callable[[Context[State, Any], ToolSpec, Mapping[str, Any], CallToolResult], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 _SCHEMA_MAPS = ("properties", "$defs")
@@ -102,19 +121,37 @@ class SlimServer(MCPServer[State]):
     """Lists tools without generated titles, null unions and empty defaults; answers every failure as one ToolError."""
 
     _listed: list[Tool] | None = None
+    _arguments: dict[str, list[str]] = {}
+    """What each listed tool takes, by its name: with what `core` does not list."""
+    lists: Mapping[str, tuple[Resource, Callable[[Any], Awaitable[str]]]] = {}
+    """Resources without a name in their address, which the SDK reads without a context: each with what reads it."""
+    more_resources: Callable[[ServerRequestContext[State, Any]], Awaitable[list[Resource]]] | None = None
+    """What is listed beside the resources that are always there."""
+    after_call: AfterCall[State] | None = None
+    """What is done after every call of a tool that went well."""
+    core: bool = False
+    """Whether only the arguments of `ToolSpec.core` are listed."""
     surface_of: Callable[[State], Surface] | None = None
     """What masks an answer, from what the lifespan gave; None: nothing of a store can be in one."""
 
     async def list_tools(self) -> list[Tool]:
         if self._listed is None:
-            self._listed = [_slim_tool(tool) for tool in await super().list_tools()]
+            tools = [_slim_tool(tool) for tool in await super().list_tools()]
+            self._arguments = {tool.name: list(tool.input_schema["properties"]) for tool in tools}
+            self._listed = [_core_tool(tool) for tool in tools] if self.core else tools
         return self._listed
+
+    @property
+    def low_level(self) -> Server[Any]:
+        """What a transport of the SDK takes."""
+        return self._lowlevel_server
 
     async def run_stdio_async(self) -> None:
         """As the SDK's own, but every line is answered, and an interrupt ends it at once."""
-        low = self._lowlevel_server
+        low = self.low_level
         async with stdio_transport() as (received, sent):
-            await low.run(received, sent, low.create_initialization_options())
+            says = NotificationOptions(resources_changed=True)
+            await low.run(received, sent, low.create_initialization_options(says))
 
     def _surface(self, context: Context[State, Any] | None) -> Surface:
         if context is None or self.surface_of is None:
@@ -147,10 +184,16 @@ class SlimServer(MCPServer[State]):
         self, name: str, arguments: dict[str, Any], context: Context[State, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         try:
-            result = await self._call_tool(name, arguments, context)
+            with noted("tool", tool=name if name in TOOLS else "unknown"):
+                result = await self._call_tool(name, arguments, context)
         except ToolError as error:
-            raise masked_error(error, self._surface(context)) from None
-        if TOOLS[name].exact or not isinstance(result, CallToolResult):
+            failed = masked_error(error, self._surface(context))
+            if context is not None:
+                await tell(context, "warning", {"tool": name if name in TOOLS else "", "failed": str(failed)})
+            raise failed from None
+        if context is not None and self.after_call is not None and name in TOOLS and _went_well(result):
+            await self.after_call(context, TOOLS[name], arguments, result)
+        if (name in TOOLS and TOOLS[name].exact) or not isinstance(result, CallToolResult):
             return result
         return masked_result(result, self._surface(context))
 
@@ -163,7 +206,7 @@ class SlimServer(MCPServer[State]):
             raise failure(
                 "invalid_argument", f"There is no tool {_short(surface.text(name))}.", f"Use one of {', '.join(tools)}."
             )
-        known = list(tools[name].input_schema["properties"])
+        known = self._arguments[name]
         if unknown := sorted(set(arguments) - set(known)):
             raise unknown_arguments(name, [_short(surface.text(key)) for key in unknown], known)
         try:
@@ -171,12 +214,69 @@ class SlimServer(MCPServer[State]):
         except MCPError:
             raise
         except UnexpectedToolError as error:
-            raise _from_cause(name, arguments, error, surface) from error
+            raise self._takeable(_from_cause(name, arguments, error, surface)) from error
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
                 raise wrong_arguments(name, cause) from None
             raise (cause if isinstance(cause, ToolError) else error) from None
+
+    def _takeable(self, failed: ToolError) -> ToolError:
+        """The same, where its next step names a tool that is not listed: one for whoever started the server."""
+        said = json.loads(str(failed))
+        unlisted = [name for name in TOOLS if name not in self._arguments and re.search(rf"\b{name}\b", said["next"])]
+        if not unlisted:
+            return failed
+        return failure(
+            said["code"],
+            said["message"],
+            f"Ask the user to start the server with all tools, for {' and '.join(unlisted)}. Then: {said['next']}",
+        )
+
+    async def _handle_list_resources(
+        self, ctx: ServerRequestContext[State, Any], params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        listed = await super()._handle_list_resources(ctx, params)
+        more = await self.more_resources(ctx) if self.more_resources is not None else []
+        return ListResourcesResult(resources=[*listed.resources, *(one for one, _ in self.lists.values()), *more])
+
+    async def read_resource(
+        self, uri: Any, context: Context[State, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        surface = self._surface(context)
+        try:
+            if context is not None and (known := self.lists.get(str(uri))) is not None:
+                found = [ReadResourceContents(content=await known[1](context), mime_type=known[0].mime_type)]
+            else:
+                found = await super().read_resource(uri, context)
+        except PalimpsestError as error:
+            raise _unread(error, surface) from None
+        except ResourceNotFoundError:
+            raise ResourceNotFoundError(surface.text(f"There is no resource {_short(str(uri))}.")) from None
+        except ResourceError as error:
+            raise _unread(error, surface) from None
+        if isinstance(found, InputRequiredResult):
+            return found
+        surface = self._surface(context)  # the store was perhaps opened by it
+        return [
+            replace(one, content=surface.text(one.content)) if isinstance(one.content, str) else one for one in found
+        ]
+
+
+def _went_well(result: CallToolResult | InputRequiredResult) -> TypeGuard[CallToolResult]:
+    return isinstance(result, CallToolResult) and not result.is_error
+
+
+def _unread(error: BaseException, surface: Surface) -> ResourceError:
+    """What a client is told of a resource that could not be read: our own errors as they are, others by their kind."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, PalimpsestError):
+        cause = cause.__cause__
+    if cause is None:
+        _log.error("resource: unexpected %s", type(error.__cause__ or error).__name__)
+        return ResourceError(str(unexpected_failure("reading it", error.__cause__ or error)))
+    said = str(masked_error(known_failure(cause), surface))
+    return ResourceNotFoundError(said) if isinstance(cause, UnknownName) else ResourceError(said)
 
 
 def _from_cause(tool: str, arguments: dict[str, Any], error: UnexpectedToolError, surface: Surface) -> ToolError:
@@ -202,6 +302,17 @@ def _slim_tool(tool: Tool) -> Tool:
     if tool.output_schema:
         slim["output_schema"] = _slim(tool.output_schema)
     return tool.model_copy(update=slim)
+
+
+def _core_tool(tool: Tool) -> Tool:
+    if tool.name not in TOOLS or TOOLS[tool.name].hooks_only:
+        return tool
+    properties: dict[str, Any] = {}
+    for name, words in TOOLS[tool.name].core.items():
+        schema = tool.input_schema["properties"][name]
+        bare = {key: value for key, value in schema.items() if key != "description"}
+        properties[name] = {"description": words, **bare} if words else bare
+    return tool.model_copy(update={"input_schema": {**tool.input_schema, "properties": properties}})
 
 
 def _slim(node: Any, *, names: bool = False) -> Any:

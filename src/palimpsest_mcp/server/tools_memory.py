@@ -5,7 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import Annotated
 
-from mcp.server.mcpserver import Context
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Context, Elicit, Resolve
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,9 +18,15 @@ from ..models.text import counted, plain, plain_line
 from .answers import as_text
 from .arguments import Flag, Lines, Object, Text
 from .lifespan import OpenOnFirstUse
-from .paging import fence_mark, fenced
+from .pages import fence_mark, fenced
+from .tools_context import compacted_page
 
 Call = Context[OpenOnFirstUse]
+_SECTIONS = "decisions_made, blockers, next_steps, current_state, session_intent ...: text, list or objects"
+_FIELDS = "what only you know: in_progress, decisions, key_context ..."
+_EVENT = (
+    "outcome (success|failure|partial), session_id, winning_pattern, failure_mode, good_query, user_feedback, notes"
+)
 _MOST_KINDS = 20
 _MOST_NAME = 200
 
@@ -62,16 +69,22 @@ class HandoffAnswer(BaseModel):
 
 
 async def write_handoff(
-    ctx: Call, session_id: str, task: str, phase: Text = "", fields: Object | None = None
+    ctx: Call,
+    session_id: str,
+    task: str,
+    phase: Annotated[Text, Field(description="research|plan|implementation|fork|fork_back")] = "",
+    fields: Annotated[Object | None, Field(description=_FIELDS)] = None,
 ) -> Annotated[CallToolResult, HandoffAnswer]:
-    """Save what the next phase needs. phase: research|plan|implementation|fork|fork_back."""
+    """Save what the next phase or chat needs."""
     facade = await ctx.request_context.lifespan_context.facade()
     written = await facade.write_handoff(session_id, task, phase=phase, fields=fields)
     return HandoffAnswer.of(ctx.request_context.lifespan_context.surface().view(written)).result(written.text)
 
 
-async def load_handoff(ctx: Call, task: Text = "", project: Text = "", section: Text = "") -> str:
-    """Key context to continue from."""
+async def load_handoff(
+    ctx: Call, task: Text = "", project: Text = "", section: Annotated[Text, Field(description="one more, or all")] = ""
+) -> str:
+    """Start from the newest handoff, or that of a task."""
     facade = await ctx.request_context.lifespan_context.facade()
     return told(
         ctx.request_context.lifespan_context.surface().view(
@@ -114,13 +127,38 @@ async def handoff_prompt(
     )
 
 
+async def start_phase_prompt(
+    ctx: Call,
+    phase: Annotated[str, Field(description="research, plan or implementation")] = "",
+    task: Annotated[str, Field(description="task or handoff; empty: the newest of this project")] = "",
+) -> str:
+    """Start the next phase of a task from the handoff of the one before."""
+    try:
+        facade = await ctx.request_context.lifespan_context.facade()
+        loaded = await facade.load_handoff(task)
+    except PalimpsestError as error:
+        return f"There is no handoff to start from: {error.message} {in_form(error.next, 'tool')}"
+    return (
+        f"Start the {plain_line(phase, 40) or 'next'} phase of the task below. Its handoff is all that is known of "
+        "the phases before: read sections that it names by load_handoff with section, and files only when they are "
+        "needed. Say first what this phase has to bring and when it is done; state decisions by update_summary as "
+        "they fall, and end with write_handoff.\n\n"
+        f"{told(loaded)}"
+    )
+
+
 async def resume_prompt(
     ctx: Call,
     task: Annotated[str, Field(description="task or handoff; empty: the newest of this project")] = "",
     project: Annotated[str, Field(description="another project")] = "",
+    session_id: Annotated[str, Field(description="session id or handle: its whole compacted context instead")] = "",
 ) -> str:
-    """Continue from a handoff: its key context and where the rest is, not the history."""
+    """Continue from a handoff, or from a session's whole compacted context."""
     try:
+        if session_id:
+            facade = await ctx.request_context.lifespan_context.facade()
+            found = compacted_page(await facade.session(session_id), await facade.compacted_view(session_id))
+            return f"Continue this work where it stands; say first in two sentences where that is.\n\n{found}"
         facade = await ctx.request_context.lifespan_context.facade()
         loaded = await facade.load_handoff(task, project=project)
     except PalimpsestError as error:
@@ -138,12 +176,12 @@ async def resume_prompt(
 async def update_summary(
     ctx: Call,
     session_id: str,
-    sections: Object,
+    sections: Annotated[Object, Field(description=_SECTIONS)],
     intent_changed: Flag = False,
-    close_blockers: Lines = (),
-    supersede: Lines = (),
+    close_blockers: Annotated[Lines, Field(description="settled ones, one a line")] = (),
+    supersede: Annotated[Lines, Field(description="decisions that fell, one a line")] = (),
 ) -> str:
-    """Merge decisions, next_steps ... into the summary."""
+    """Merge what you know into the session's summary."""
     facade = await ctx.request_context.lifespan_context.facade()
     updated = await facade.update_summary(
         session_id,
@@ -197,18 +235,51 @@ class ExperienceAnswer(BaseModel):
         return CallToolResult(content=[TextContent(type="text", text=as_text(data))], structured_content=data)
 
 
-async def record_experience(ctx: Call, skill: str, event: Object) -> Annotated[CallToolResult, ExperienceAnswer]:
-    """Log how a skill's use went: outcome (success, failure, partial), session_id, winning_pattern, failure_mode,
-    good_query, user_feedback, notes."""
+async def record_experience(
+    ctx: Call, skill: str, event: Annotated[Object, Field(description=_EVENT)]
+) -> Annotated[CallToolResult, ExperienceAnswer]:
+    """Log how a skill's use went."""
     facade = await ctx.request_context.lifespan_context.facade()
     return ExperienceAnswer.of(
         ctx.request_context.lifespan_context.surface().view(await facade.record_experience(skill, event))
     ).result()
 
 
-async def compact_experience(ctx: Call, skill: str, dry_run: Flag = False) -> str:
-    """Turn a skill's log into rules in its experience.md. dry_run: diff only."""
+class Removal(BaseModel):
+    """What a person is asked before rules leave."""
+
+    remove: bool = Field(description="Remove these rules")
+
+
+async def _asked(ctx: Call, skill: str, dry_run: Flag = False) -> Removal | Elicit[Removal]:
+    """A question, where rules would leave and the client can put one to its user; else yes."""
+    can = ctx.client_capabilities.elicitation if ctx.client_capabilities is not None else None
+    if dry_run or can is None:
+        return Removal(remove=True)
     facade = await ctx.request_context.lifespan_context.facade()
+    try:
+        removed = (await facade.compact_experience(skill, dry_run=True)).removed
+    except PalimpsestError:  # the call itself says so
+        return Removal(remove=True)
+    if not removed:
+        return Removal(remove=True)
+    text = ctx.request_context.lifespan_context.surface().text
+    rows = [f"- {plain_line(text(rule), 200)}" for rule in removed[:_MOST_ROWS]]
+    rows += [f"and {len(removed) - _MOST_ROWS} more"] if len(removed) > _MOST_ROWS else []
+    head = f"{counted(len(removed), 'rule')} of the skill {plain_line(text(skill), 80)} would be removed:"
+    return Elicit("\n".join([head, *rows]), Removal)
+
+
+async def compact_experience(
+    ctx: Call, skill: str, asked: Annotated[ElicitationResult[Removal], Resolve(_asked)], dry_run: Flag = False
+) -> str:
+    """Turn a skill's log into rules in its experience.md."""
+    facade = await ctx.request_context.lifespan_context.facade()
+    if not (asked.action == "accept" and asked.data.remove):
+        planned = ctx.request_context.lifespan_context.surface().view(
+            await facade.compact_experience(skill, dry_run=True)
+        )
+        return f"Nothing was changed: the user did not agree that rules are removed.\n{_told(planned)}"
     return _told(
         ctx.request_context.lifespan_context.surface().view(await facade.compact_experience(skill, dry_run=dry_run))
     )
@@ -225,6 +296,9 @@ def _told(done: Compaction) -> str:
         rows: tuple[str, ...] = getattr(done, name)
         lines += [f"{name}: {plain_line(row, 200)}" for row in rows[:_MOST_ROWS]]
         lines += [f"{name}: {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
+    lines += [f"waiting: {plain_line(one.text, 120)} ({one.why})" for one in done.waiting[:_MOST_ROWS]]
+    more = done.waiting_total - len(done.waiting[:_MOST_ROWS])
+    lines += [f"waiting: {more} more"] if more else []
     lines += [f"not shown: {counted(done.not_shown, 'rule')}"] if done.not_shown else []
     lines += [f"rotated: {done.rotated}"] if done.rotated else []
     texts = [plain(text) for text in (done.diff if done.status == "planned" else "", done.text)]

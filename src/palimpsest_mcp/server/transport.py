@@ -71,7 +71,7 @@ def _read_again(line: str) -> SessionMessage | Refusal | None:
         return _refusal(_id_in(line), PARSE_ERROR, "The message is nested too deeply to be read.")
     except ValueError as error:
         where = f" ({error.msg}, at character {error.pos})" if isinstance(error, json.JSONDecodeError) else ""
-        return _refusal(_id_in(line), PARSE_ERROR, f"The line is no JSON{where}. Send one message a line.")
+        return _refusal(_id_in(line), PARSE_ERROR, f"The message is no JSON{where}.")
     if (refused := _refused(value)) is not None or _needs_no_answer(value):
         return refused
     try:
@@ -83,7 +83,7 @@ def _read_again(line: str) -> SessionMessage | Refusal | None:
 def _refused(value: Any) -> Refusal | None:
     """Why something that is JSON is no request; None where it is one, or needs no answer."""
     if isinstance(value, list):
-        return _refusal(None, INVALID_REQUEST, "Batches are not supported. Send one message a line.")
+        return _refusal(None, INVALID_REQUEST, "Batches are not supported. Send one message at a time.")
     if not isinstance(value, dict):
         return _refusal(None, INVALID_REQUEST, "A message is a JSON object.")
     fields = cast("dict[str, Any]", value)

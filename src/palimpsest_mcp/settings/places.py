@@ -55,7 +55,7 @@ def is_automatic(home: Path, *, environ: Mapping[str, str] | None = None) -> boo
 
     try:
         told_there = tomllib.loads(data.decode("utf-8")).get("auto", True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return told_there is not False and str(told_there).lower() not in _NO
 

@@ -3,23 +3,319 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Annotated, Any, Literal, Self, TypeAlias, cast
 
 import msgspec
-from pydantic import PrivateAttr, ValidationError
-from pydantic_settings import EnvSettingsSource
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ..context.presets import unknown_policy
-from ..errors import InvalidSettings
+from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
+from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small
-from .places import CONFIG_VARIABLE, HOME_VARIABLE, home_folder, settings_file
-from .policies import FIELD_PREFIX, Policies, PolicyTable, build_policies, read_table, read_variables
-from .values import SettingValues
+from ..text.specifics.registry import CLASSES
+from .places import CONFIG_VARIABLE, HOME_VARIABLE, default_home, home_folder, settings_file
+
+# Every setting with its type, range and default; pydantic checks what comes from outside.
+
+
+def _json_or_split(separator: str) -> BeforeValidator:
+    """A variable is text: a JSON value, or plain entries with a separator."""
+
+    def split(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value.lstrip().startswith(("[", "{")):
+            return json.loads(value)
+        return [entry.strip() for entry in value.split(separator) if entry.strip()]
+
+    return BeforeValidator(split)
+
+
+def _words(error: Exception) -> str:
+    """re2 gives its messages as bytes."""
+    first = error.args[0] if error.args else b""
+    return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+
+
+Paths: TypeAlias = Annotated[tuple[Path, ...], NoDecode, _json_or_split(os.pathsep)]
+Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, _json_or_split(",")]
+
+
+class SpecificClass(BaseModel):
+    """A user's own class of specifics."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")
+    pattern: str = Field(min_length=1, max_length=1_000)
+    """RE2 syntax: no look-around, no back-references."""
+    weight: float = Field(default=3.0, ge=0.5, le=6)
+    """Against the built-in classes: an integer weighs 0.5, an id 4, an error code 6."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_new(cls, name: str) -> str:
+        if any(one.name == name for one in CLASSES):
+            raise ValueError("a built-in class has this name")
+        return name
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        # Imported here: few users have classes of their own, and every command reads the settings.
+        import re2
+
+        library: Any = re2  # it ships no types
+        options = library.Options()
+        options.log_errors = False
+        try:
+            library.compile(pattern, options)
+        except library.error as error:
+            raise ValueError(f"not a pattern in RE2 syntax: {_words(error)}") from error
+        return pattern
+
+
+def _each_once(classes: tuple[SpecificClass, ...]) -> tuple[SpecificClass, ...]:
+    names = [one.name for one in classes]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ValueError(f"the class {twice} is there twice")
+    return classes
+
+
+class SettingValues(BaseSettings):
+    """What can be set, checked. `load_settings` reads the sources; this only holds what they gave."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PALIMPSEST_", env_ignore_empty=True, extra="forbid", frozen=True, validate_default=False
+    )
+
+    home: Path = Field(default_factory=default_home)
+    """The store's folder."""
+    policy: str = "research"
+    """Name of the policy in use unless a call names another."""
+    auto: bool = True
+    """Off stops everything automatic: hooks, `record_items(auto=true)`, in-place compaction."""
+    recall: bool = False
+    """At a new request, name what left the context and may be needed for it, in at most 300 tokens."""
+    model: str = ""
+    """Model id where a session does not say; decides the token factor, window and prices."""
+    window_tokens: PositiveInt | None = None
+    """The model's whole window; the host's reserve is taken off."""
+    effective_window_tokens: PositiveInt | None = None
+    """What is left of it; the ratio divides by this."""
+    host: str = ""
+    """Name of the host where it does not say, such as `claude-code`."""
+    at_birth: bool = True
+    """In Claude Code, replace results that the client itself would cut before they enter the context."""
+    at_birth_tokens: PositiveInt | None = None
+    """Replace results of more tokens than this at birth, too."""
+    redaction_rule_files: Paths = ()
+    """TOML files with more redaction rules."""
+    redaction_allow: Names = ()
+    """Texts that are never masked."""
+    redaction_pii: bool = True
+    """Also mask personal data: e-mail addresses, phone and card numbers, bank accounts, national ids."""
+    redact_archive: bool = False
+    """Store originals masked too; then restore gives the masked text."""
+    specifics: Annotated[tuple[SpecificClass, ...], NoDecode, _json_or_split(","), AfterValidator(_each_once)] = ()
+    """More classes of what must survive."""
+    digester: Literal["extractive", "anthropic"] = "extractive"
+    """`anthropic`: a model puts results into words above what code shows; without its answer, `extractive`."""
+    probe_judge: Literal["none", "anthropic"] = "none"
+    """`anthropic`: a model gives a second opinion on probes; the verdict stays code's."""
+    anthropic_model: str = ""
+    """Model that writes; empty: the fast tier of the model table."""
+    anthropic_base_url: str = ""
+    """Of the Messages API; empty: `ANTHROPIC_BASE_URL`, else the provider's own."""
+    anthropic_api_key: SecretStr = SecretStr("")
+    """Empty: `ANTHROPIC_API_KEY`, else `ANTHROPIC_AUTH_TOKEN`."""
+    anthropic_time_limit_s: float = Field(default=20.0, gt=0, le=600)
+    """For the summaries of one batch, retries included."""
+    anthropic_pass_limit_s: float = Field(default=45.0, gt=0, le=3_600)
+    """For all summaries of one pass."""
+    anthropic_parallel: int = Field(default=4, ge=1, le=64)
+    """Batches asked about at a time."""
+    kind_by_tool: dict[str, str] = {}
+    """Tool name -> kind of its results, added to every policy's own."""
+    skills_roots: Paths = ()
+    """Folders with skills, for experience; none: `.claude/skills` and `.autosearch/skills`, here and in the home."""
+    min_wilson: float = Field(default=0.40, ge=0, le=1)
+    """Least lower bound of success (Wilson, 95 %) of a rule that is promoted; 0 leaves the seed's counts alone."""
+    min_relevance: float = Field(default=0.5, ge=0, le=1)
+    """An event whose relevant/yield is below this part of its query's median does not count as a success."""
+    rule_wording: Literal["auto", "off"] = "auto"
+    """`auto`: with a key in `ANTHROPIC_API_KEY` and a large log, a model groups and words new rules."""
+    max_store_mb: int = Field(default=0, ge=0)
+    """Most that the store may take on disk, in MB; a write that would go above it is refused. 0: no limit."""
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load_settings` hands in: it merges the sources itself, to know where each value came from."""
+        return (init_settings,)
+
+    @model_validator(mode="after")
+    def _effective_within_window(self) -> SettingValues:
+        whole, effective = self.window_tokens, self.effective_window_tokens
+        if whole is not None and effective is not None and effective > whole:
+            raise ValueError(f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})")
+        return self
+
+
+# The policies that the settings define: presets with changes from the settings file and the environment.
+
+FIELD_PREFIX = "PALIMPSEST_POLICY__"
+_CHOICE = "default"
+
+
+class PolicyTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The `policy` key of a settings file, taken apart."""
+
+    chosen: str = ""
+    """Name of the policy in use; empty where the file does not choose."""
+    changes: dict[str, Any] = {}
+    """Values that stand in `[policy]` itself, as the seed's own block does: for the policy that the file chooses."""
+    named: dict[str, dict[str, Any]] = {}
+    """Tables `[policy.<name>]`."""
+
+
+class Policies(msgspec.Struct, frozen=True, kw_only=True):
+    """All policies by name, checked."""
+
+    by_name: dict[str, Policy]
+    notes: tuple[str, ...]
+    origins: dict[str, dict[str, str]]
+    """Policy name -> field -> where its value came from, for the fields that are not the preset's."""
+    bases: dict[str, str]
+    """Policy name -> preset it is built on."""
+
+
+def read_table(value: Any) -> PolicyTable:
+    """Take the file's `policy` apart: a name, the seed's block, named tables, or the last two together.
+
+    Raises:
+        InvalidPolicy: it is something else.
+    """
+    if isinstance(value, str):
+        return PolicyTable(chosen=value)
+    if not isinstance(value, dict):
+        raise _shape("policy must be a name or a table")
+    table = dict(cast("dict[str, Any]", value))
+    chosen = table.pop(_CHOICE, "") or table.pop("name", "")
+    if not isinstance(chosen, str):
+        raise _shape(f"policy.{_CHOICE} must be the name of a policy")
+    changes = {key: table[key] for key in table if key in FIELDS}
+    named = {key: inner for key, inner in table.items() if key not in FIELDS}
+    for key, inner in named.items():
+        if not isinstance(inner, dict):
+            # Not a table, so it was meant as a field; building says which one it may have been.
+            build_policy(PRESETS[DEFAULT], {key: inner})
+    return PolicyTable(chosen=chosen, changes=changes, named=cast("dict[str, dict[str, Any]]", named))
+
+
+def read_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Values of `PALIMPSEST_POLICY__<FIELD>`, by field; an empty one is not given."""
+    return {
+        name[len(FIELD_PREFIX) :].lower(): value
+        for name, value in environ.items()
+        if name.startswith(FIELD_PREFIX) and value
+    }
+
+
+def build_policies(
+    table: PolicyTable, chosen: str, variables: Mapping[str, str], kind_by_tool: Mapping[str, str], *, file: str
+) -> Policies:
+    """Build every policy: preset, then the file's changes, and for the policy in use the variables.
+
+    Variables change no other policy: a trigger that suits one may contradict another's target.
+
+    Args:
+        chosen: name of the policy in use.
+        file: where the table came from, for origins and errors.
+
+    Raises:
+        InvalidPolicy: a field or value is wrong, or the policy in use is not defined.
+    """
+    names = list(dict.fromkeys([*PRESETS, *table.named]))
+    if chosen not in names:
+        raise unknown_policy(chosen, dict.fromkeys(names, PRESETS[DEFAULT]))
+    built: dict[str, Policy] = {}
+    bases: dict[str, str] = {}
+    origins: dict[str, dict[str, str]] = {}
+    notes: list[str] = []
+    for name in names:
+        changes = dict(table.named.get(name, {}))
+        bases[name] = _base(name, changes)
+        if name == (table.chosen or DEFAULT):
+            changes |= table.changes
+        own: Mapping[str, str] = variables if name == chosen else {}
+        from_file = _build(PRESETS[bases[name]], changes, name, file)
+        result = _build(from_file.policy, _decoded(own), name, "environment", from_text=True)
+        tools = result.policy.kind_by_tool | dict(kind_by_tool)
+        built[name] = msgspec.structs.replace(result.policy, kind_by_tool=tools)
+        notes += [f"policy {name}: {note}" for note in (*from_file.notes, *result.notes)]
+        origins[name] = dict.fromkeys(changes, file) | {
+            field: f"environment {FIELD_PREFIX}{field.upper()}" for field in own
+        }
+    return Policies(by_name=built, notes=tuple(dict.fromkeys(notes)), origins=origins, bases=bases)
+
+
+def _base(name: str, changes: dict[str, Any]) -> str:
+    base = changes.pop("base", name if name in PRESETS else DEFAULT)
+    if base not in PRESETS:
+        raise unknown_policy(str(base), PRESETS)
+    return base
+
+
+def _build(base: Policy, changes: Mapping[str, Any], name: str, where: str, *, from_text: bool = False) -> Checked:
+    try:
+        return build_policy(base, changes, name=name, from_text=from_text)
+    except PalimpsestError as error:
+        raise InvalidPolicy(f"{where}: {error.message}", next=error.next) from error
+
+
+def _decoded(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Lists and tables are JSON in a variable, everything else is its text."""
+    values: dict[str, Any] = dict(variables)
+    for field, text in variables.items():
+        if text.lstrip().startswith(("[", "{")):
+            try:
+                values[field] = json.loads(text)
+            except ValueError as error:
+                raise _shape(f"{FIELD_PREFIX}{field.upper()} is not valid JSON") from error
+    return values
+
+
+def _shape(message: str) -> InvalidPolicy:
+    return InvalidPolicy(
+        f"{message}.", next='Write policy = "research", or a [policy] table with the policy\'s fields.'
+    )
+
 
 # Collects values from argument, environment and settings file, and remembers where each came from (rule I12).
 
@@ -109,6 +405,8 @@ def _read(file: Path) -> dict[str, Any]:
             f"{file} cannot be read: {error.strerror}.",
             next="It must be a regular file of at most 1 MB that you may read.",
         ) from error
+    except RecursionError:
+        raise InvalidSettings(f"{file} is nested too deeply.", next="Write its tables and lists flat.") from None
     except ValueError as error:  # TOML's own errors and those of UTF-8
         raise InvalidSettings(f"{file} is not valid TOML: {error}.", next="Correct the place that it names.") from error
     _known(values, str(file))

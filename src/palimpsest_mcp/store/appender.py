@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import threading
 from collections import OrderedDict
@@ -10,8 +11,9 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from ..ports.text import Clock, RandomHex
+from .disk import sweep, write_all
 from .home import Home, segment_name
-from .whole_files import write_all
+from .witness import Witness
 
 ROLL_BYTES = 16 << 20
 """A segment of this size gets no further lines."""
@@ -33,6 +35,12 @@ class Segment:
         self.size = 0
         """Bytes of every append that succeeded."""
         self.lines = 0
+        self.sum = hashlib.sha256()
+        """Of these bytes."""
+        self.safe: tuple[int, str] = (0, self.sum.hexdigest())
+        """How many of them were flushed, and their hash."""
+        self.witnessed = 0
+        """How many of them have a witness."""
         self.named = False
         """Whether its name in the folder is flushed."""
 
@@ -75,6 +83,7 @@ class Appender:
             yield segment
         finally:
             if self._segment is segment:  # else it is closed, and its number may be another file's
+                self._bear_witness(segment)
                 try:
                     self._disk.let_go(segment.fd)
                 except OSError:
@@ -101,10 +110,11 @@ class Appender:
             The offset they start at.
 
         Raises:
-            OSError: they do not count as written.
+            OSError, WriteFailed: they do not count as written.
         """
         segment = self._segment
         assert segment is not None, "only in a turn"
+        self._home.refuse_overfull(len(data))
         try:
             write_all(self._disk, segment.fd, data)
             if durable:
@@ -115,7 +125,9 @@ class Appender:
         start = segment.size
         segment.size += len(data)
         segment.lines += lines
+        segment.sum.update(data)
         if durable:
+            segment.safe = (segment.size, segment.sum.hexdigest())
             self._home.flushed[segment.path] = segment.size
         return start
 
@@ -139,6 +151,15 @@ class Appender:
             self._close(self._segment)
             self._segment = None
 
+    def _bear_witness(self, segment: Segment) -> None:
+        """After the append, and while a purge cannot take the segment away."""
+        if segment.size == segment.witnessed:
+            return
+        safe, safe_sha256 = segment.safe
+        sha256 = safe_sha256 if safe == segment.size else segment.sum.hexdigest()
+        self._home.witnesses.put(segment.path, Witness(segment.size, segment.lines, safe, sha256, safe_sha256))
+        segment.witnessed = segment.size
+
     def _flush(self, segment: Segment) -> None:
         self._disk.flush(segment.fd)
         if not segment.named:
@@ -157,6 +178,8 @@ class Appender:
 
     def _open(self) -> Segment:
         self._home.make(self._folder)
+        for folder in (self._folder, os.path.dirname(self._folder)):
+            sweep(self._disk, folder)
         pid = self._disk.pid()
         writer = f"{pid}-{self._random_hex(8)}"
         path = os.path.join(self._folder, segment_name(self._clock(), writer))

@@ -20,12 +20,11 @@ from ..models.records import RECORD_SCHEMA, OffloadRecord
 from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Appender, Shelf
+from .disk import read_from, unreadable, write_failed
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Line, Places, Reader, SegmentFolder, encode, encode_all, is_whole
-from .sessions import refuse_foreign, refuse_other_key
-from .tombstones import TombstoneFile
-from .whole_files import read_from, unreadable, write_failed
+from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
 
 # Where each batch's record stands, kept up to date from new bytes only.
 
@@ -216,7 +215,7 @@ class SessionArchive:
         ]
         return lines + tails
 
-    def mend(self, records: Mapping[bytes, OffloadRecord]) -> int:
+    def mend(self, records: Mapping[bytes, OffloadRecord | None]) -> int:
         """Put records in the place of broken lines; the files that held these are kept aside.
 
         Raises:
@@ -224,8 +223,10 @@ class SessionArchive:
         """
 
         def change(raw: bytes, whole: bool) -> bytes | None:
-            record = records.get(raw)
-            return raw if record is None else encode(record)[:-1]
+            if raw not in records:
+                return raw
+            record = records[raw]
+            return None if record is None else encode(record)[:-1]
 
         return self._rewrite(change, tail=True, aside=True)
 
@@ -320,8 +321,8 @@ class ArchiveFiles:
     def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return tuple(self._archive(key).broken()) if self._stands(key) else ()
 
-    def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
-        refuse_foreign(key, records.values())
+    def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord | None]) -> int:
+        refuse_foreign(key, filter(None, records.values()))
         return self._archive(key).mend(records) if records and self._stands(key) else 0
 
     def forget(self, key: SessionKey, gone: Forgotten) -> int:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
-import sys
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from .platforms import Flush, Replace, flush_for, replace_for
+from ..errors import StoreUnusable, WriteFailed
 
 if TYPE_CHECKING:
     import asyncio
 
+
 Release: TypeAlias = Callable[[], None]
-LOCK_POLL_S = 0.002
 
 
 class Found(NamedTuple):
@@ -27,6 +27,8 @@ class Found(NamedTuple):
     identity: tuple[int, int]
     """Device and inode: equal for one file under two names, new for a new file under an old name."""
     mode: int
+    modified: float = 0.0
+    """Seconds since 1970."""
 
 
 class Disk(Protocol):
@@ -36,12 +38,30 @@ class Disk(Protocol):
         """The process: a fork has another one."""
         ...
 
+    def is_alive(self, pid: int) -> bool:
+        """Whether a process may still be running."""
+        ...
+
+    def tighten(self, path: str) -> None:
+        """Leave a file or folder to its owner only."""
+        ...
+
+    def remove_folder(self, path: str) -> None:
+        """Remove an empty folder."""
+        ...
+
     def real(self, path: str) -> str:
         """A path that a user named, with every link in it followed; nothing need stand there."""
         ...
 
     def database(self, path: str) -> str:
         """What SQLite is to open for the database at a path."""
+        ...
+
+    def guard(self, root: str) -> None:
+        """From now on no link below this folder is followed, in the last step or in any before it: where somebody swaps
+        a folder for a link, also between two calls, what is asked for below it is not found, and nothing can be made
+        there. Windows looks at the last step only."""
         ...
 
     def look(self, path: str) -> Found | None:
@@ -74,6 +94,10 @@ class Disk(Protocol):
 
     def write(self, fd: int, data: memoryview) -> int:
         """Append bytes; returns how many were taken, which may be fewer."""
+        ...
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Put bytes at the beginning of a file in one write, unflushed; the file is made where there is none."""
         ...
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
@@ -120,146 +144,6 @@ class Disk(Protocol):
         ...
 
 
-_TAKE, _FREE = 2 | 4, 8
-"""`LOCK_EX | LOCK_NB` and `LOCK_UN` of flock, the same on every POSIX system."""
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-_EXTEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-
-
-class RealDisk:
-    """The operating system's own files."""
-
-    def __init__(self, *, flush: Flush | None = None, replace: Replace | None = None) -> None:
-        self._flush = flush or flush_for(sys.platform)
-        self._replace = replace or replace_for(sys.platform)
-
-    def pid(self) -> int:
-        return os.getpid()
-
-    def real(self, path: str) -> str:
-        return os.path.realpath(path)
-
-    def database(self, path: str) -> str:
-        return path
-
-    def look(self, path: str) -> Found | None:
-        try:
-            return _found(os.lstat(path))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-
-    def scan(self, folder: str) -> list[tuple[str, Found]]:
-        found: list[tuple[str, Found]] = []
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    try:
-                        found.append((entry.name, _found(entry.stat(follow_symlinks=False))))
-                    except FileNotFoundError:
-                        continue  # gone since its name was read
-        except FileNotFoundError:
-            return []
-        return sorted(found)
-
-    def mkdir(self, path: str) -> None:
-        os.mkdir(path, 0o700)
-
-    def create(self, path: str) -> int:
-        return os.open(path, _CREATE | _ALWAYS, 0o600)
-
-    def extend(self, path: str) -> int:
-        fd = os.open(path, _EXTEND | _ALWAYS)
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            os.close(fd)
-            raise OSError(errno.EINVAL, "not a plain file with one name")
-        return fd
-
-    def open(self, path: str) -> int:
-        return os.open(path, _READ | _ALWAYS)
-
-    def found(self, fd: int) -> Found:
-        return _found(os.fstat(fd))
-
-    def write(self, fd: int, data: memoryview) -> int:
-        return os.write(fd, data)
-
-    if sys.platform == "win32":
-
-        def read(self, fd: int, size: int, offset: int) -> bytes:
-            os.lseek(fd, offset, os.SEEK_SET)
-            return os.read(fd, size)
-    else:
-
-        def read(self, fd: int, size: int, offset: int) -> bytes:
-            return os.pread(fd, size, offset)
-
-    def truncate(self, fd: int, size: int) -> None:
-        os.ftruncate(fd, size)
-
-    def flush(self, fd: int) -> None:
-        self._flush.file(fd)
-
-    def flush_others(self, path: str) -> None:
-        self._flush.others_file(path)
-
-    def flush_folder(self, path: str) -> None:
-        self._flush.folder(path)
-
-    def close(self, fd: int) -> None:
-        os.close(fd)
-
-    def replace(self, source: str, target: str) -> None:
-        self._replace(source, target)
-
-    def remove(self, path: str) -> None:
-        os.unlink(path)
-
-    def lock(self, path: str, timeout_s: float) -> Release | None:
-        from filelock import FileLock, Timeout  # it costs 40 ms, and a hook locks nothing
-
-        # A lock object of its own for every hold: its own descriptor is what keeps threads of one process apart.
-        lock = FileLock(path, mode=0o600, thread_local=False)
-        try:
-            lock.acquire(timeout=timeout_s, poll_interval=LOCK_POLL_S)
-        except Timeout:
-            return None
-        return lambda: lock.release(force=True)
-
-    def hold(self, fd: int, timeout_s: float) -> bool:
-        deadline = time.monotonic() + timeout_s
-        while not _flock(fd, _TAKE):
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(LOCK_POLL_S)
-        return True
-
-    def let_go(self, fd: int) -> None:
-        _flock(fd, _FREE)
-
-
-def _flock(fd: int, operation: int) -> bool:
-    """Whether it could be had at once. Windows needs none: a file that is open there can be neither removed nor
-    renamed, so whoever wants to take it away is refused instead."""
-    if sys.platform == "win32":
-        return True
-    import fcntl  # not there on Windows
-
-    try:
-        fcntl.flock(fd, operation)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _found(status: os.stat_result) -> Found:
-    mode = status.st_mode
-    kind = "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
-    return Found(kind, status.st_size, (status.st_dev, status.st_ino), stat.S_IMODE(mode))
-
-
 # One hop to a thread and back, for a whole operation of many steps.
 
 
@@ -286,3 +170,161 @@ def _take_outcome(done: asyncio.Future[Any]) -> None:
     """Nobody waits any more: look at the outcome, so that it is not reported as forgotten."""
     if not done.cancelled():
         done.exception()
+
+
+# Small files that are read and replaced as a whole: `VERSION`, `secret`, `session.json`.
+
+
+def read_from(disk: Disk, path: str, offset: int = 0) -> bytes:
+    """The bytes of a plain file from an offset to its end.
+
+    Raises:
+        OSError: it cannot be read; a link, folder or pipe is `EINVAL`.
+    """
+    fd = disk.open(path)
+    try:
+        found = disk.found(fd)
+        if found.kind != "file":
+            raise OSError(errno.EINVAL, "not a plain file")
+        return read_span(disk, fd, offset, found.size - offset)
+    finally:
+        disk.close(fd)
+
+
+def read_span(disk: Disk, fd: int, offset: int, size: int) -> bytes:
+    """Up to `size` bytes from an offset; fewer only where the file ends."""
+    chunks: list[bytes] = []
+    while size > 0 and (chunk := disk.read(fd, size, offset)):
+        chunks.append(chunk)
+        offset += len(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+def write_all(disk: Disk, fd: int, data: bytes) -> None:
+    """Write every byte, however few the system takes at a time."""
+    rest = memoryview(data)
+    while rest:
+        taken = disk.write(fd, rest)
+        if taken <= 0:
+            raise OSError(errno.EIO, "the system took nothing")
+        rest = rest[taken:]
+
+
+def replace_whole(
+    disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str], *, durable: bool = True
+) -> None:
+    """Put new content in the place of a file: readers see the old or the new one, and once this returns the new one is
+    on disk. A crash may leave a `.tmp` file beside it, which nobody reads.
+
+    Args:
+        durable: False for what can be made again: nothing is flushed, and when the machine crashes the file may be
+            lost or garbled.
+    """
+    spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
+    try:
+        _write(disk, spare, data, durable=durable)
+        disk.replace(spare, path)
+    except OSError:
+        remove_if_there(disk, spare)
+        raise
+    if durable:
+        disk.flush_folder(os.path.dirname(path))
+
+
+def put_compared(disk: Disk, path: str, data: bytes, random_hex: Callable[[int], str], what: str) -> None:
+    """The same for what nobody could make again: what the disk gives back is compared before it has its name.
+
+    Args:
+        what: names it in the error, such as `the summary`.
+
+    Raises:
+        WriteFailed, OSError: what stood there still does; only its name's flush may have failed.
+    """
+    spare = f"{path}.{disk.pid()}-{random_hex(4)}.tmp"
+    try:
+        _write(disk, spare, data)
+        if read_from(disk, spare) != data:
+            raise WriteFailed(
+                f"The disk gave {what} back with other bytes.", next="Check the disk, then try again: nothing changed."
+            )
+        disk.replace(spare, path)
+    except (OSError, WriteFailed):
+        remove_if_there(disk, spare)
+        raise
+    disk.flush_folder(os.path.dirname(path))
+
+
+def _write(disk: Disk, path: str, data: bytes, *, durable: bool = True) -> None:
+    fd = disk.create(path)
+    try:
+        write_all(disk, fd, data)
+        if durable:
+            disk.flush(fd)
+    finally:
+        disk.close(fd)
+
+
+def remove_if_there(disk: Disk, path: str) -> None:
+    """Remove a file that nobody needs, if it can be done."""
+    try:
+        disk.remove(path)
+    except OSError:
+        return  # the first failure is what the caller must hear of
+
+
+SPARE_KEPT_S = 3_600.0
+"""A spare file that is older belongs to nobody, if its process is dead too."""
+_SPARE = re.compile(r".+\.(\d+)-[0-9a-f]+\.tmp")
+
+
+def sweep(disk: Disk, folder: str) -> None:
+    """Remove what processes that died in the middle of a replacement left in a folder, if it can be done."""
+    with suppress(OSError):
+        for name, found in disk.scan(folder):
+            spare = _SPARE.fullmatch(name)
+            if spare is None or found.kind != "file" or time.time() - found.modified < SPARE_KEPT_S:
+                continue
+            if not disk.is_alive(int(spare[1])):
+                remove_if_there(disk, os.path.join(folder, name))
+
+
+# What the system's errors mean for a caller, in words. Only errno goes in: never stored text.
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+_TOO_MANY = frozenset({errno.EMFILE, errno.ENFILE})
+
+
+def write_failed(error: OSError, what: str) -> WriteFailed:
+    """A failed write or flush. `what` names what was to be written, such as `the ledger`."""
+    if error.errno in _FULL:
+        return WriteFailed(
+            f"The disk is full, so {what} was not written.", next="Free some space, then run the same again."
+        )
+    if error.errno in _FORBIDDEN:
+        return WriteFailed(
+            f"The store does not allow writing ({error_name(error)}), so {what} was not written.",
+            next="Make the store's folder writable, or name another with --home or PALIMPSEST_HOME.",
+        )
+    if error.errno in _TOO_MANY:
+        return WriteFailed(
+            f"Too many files are open, so {what} was not written.", next="Raise the limit (ulimit -n), then try again."
+        )
+    return WriteFailed(
+        f"Writing {what} failed ({error_name(error)}).", next="Check the disk with the system's tools, then try again."
+    )
+
+
+def unreadable(error: OSError, what: str) -> StoreUnusable:
+    """A failed read of something that must be known before going on."""
+    return StoreUnusable(
+        f"Reading {what} failed ({error_name(error)}).",
+        next="Check the disk and the permissions of the store's folder, then try again.",
+    )
+
+
+def error_name(error: OSError) -> str:
+    """Such as `EACCES`; the kind of error where the system names none."""
+    return errno.errorcode.get(error.errno or 0, type(error).__name__)

@@ -12,21 +12,24 @@ from pathlib import Path
 
 from ..errors import RecordDamaged
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
-from ..models.maintenance import Forgotten
+from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
 from ..models.reports import StatusNote
-from ..ports.store import Broken, Damage, DiskUse, LedgerPage, Tombstones
+from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles
-from .disk import Disk, RealDisk, hop
+from .backup import Backup
+from .disk import Disk, hop, unreadable, write_failed
+from .flaws import Comparison
 from .handoffs import DiskHandoffs, HandoffFiles
-from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret
+from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
 from .host_files import HostFiles, StatusFiles
 from .ledger import LedgerFiles
+from .migrate import migrate
+from .real_disk import RealDisk
 from .rewrite import forget_beside, forget_notes, traces
 from .search import INDEX_NAME, FtsIndex, IndexSearch
 from .summaries import DiskSummaries, SummaryFiles
-from .whole_files import unreadable, write_failed
 
 
 class DiskLedger:
@@ -46,6 +49,15 @@ class DiskLedger:
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         return self._files.read_nothing_new(key, after) or await hop(self._files.read, key, after)
+
+    async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
+        return await hop(self._files.checkpoint, key)
+
+    async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
+        await hop(self._files.keep_checkpoint, key, cursor, sums, events)
+
+    async def drop_checkpoint(self, key: SessionKey) -> None:
+        await hop(self._files.drop_checkpoint, key)
 
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         await hop(self._files.observe, key, events, durable=durable)
@@ -69,7 +81,7 @@ class DiskLedger:
     async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return await hop(self._files.broken, key)
 
-    async def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
+    async def mend(self, key: SessionKey, events: Mapping[bytes, Event | None]) -> int:
         return await hop(self._files.mend, key, events)
 
     @asynccontextmanager
@@ -109,7 +121,7 @@ class DiskArchive:
     async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
         return await hop(self._files.broken, key)
 
-    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord]) -> int:
+    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord | None]) -> int:
         return await hop(self._files.mend, key, records)
 
     async def forget(self, key: SessionKey, gone: Forgotten) -> int:
@@ -127,6 +139,7 @@ class DiskStore:
         random_hex: makes writers' names and the store's secret.
         lock_timeout_s: how long a decision waits for another one.
         temp: where forks' handoffs stand; None: the system's folder for temporary files.
+        most_bytes: that the store may take on disk; 0 for no limit.
     """
 
     def __init__(
@@ -138,15 +151,17 @@ class DiskStore:
         random_hex: RandomHex = secrets.token_hex,
         lock_timeout_s: float = 10.0,
         temp: Path | None = None,
+        most_bytes: int = 0,
     ) -> None:
-        self._home = Home(home, disk or RealDisk(), random_hex)
+        self._home = Home(home, disk or RealDisk(), random_hex, most_bytes=most_bytes)
         self._secret = Secret(self._home, random_hex)
         self._ledger = LedgerFiles(self._home, clock=clock, random_hex=random_hex, lock_timeout_s=lock_timeout_s)
         self._archive = ArchiveFiles(self._home, clock=clock, random_hex=random_hex)
         self._status = StatusFiles(self._home)
         self.ledger = DiskLedger(self._ledger)
         self.archive = DiskArchive(self._archive)
-        self.search = IndexSearch(FtsIndex(self._home, self._store_id))
+        self._index = FtsIndex(self._home, self._store_id)
+        self.search = IndexSearch(self._index)
         self._summaries = SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
         self.summaries = DiskSummaries(self._summaries)
         forks = _system_temp if temp is None else lambda: self._home.disk.real(str(temp))
@@ -190,6 +205,21 @@ class DiskStore:
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
         return await hop(self._traces, holds)
 
+    async def flaws(self) -> tuple[Flaw, ...]:
+        return await hop(self._flaws)
+
+    async def accept(self, key: SessionKey | None = None, *, losses: bool = False) -> int:
+        return await hop(self._accept, key, losses)
+
+    async def pack(self, key: SessionKey) -> tuple[int, int]:
+        return await hop(self._ledger.pack, key)
+
+    async def migrate(self, *, dry_run: bool) -> Migration:
+        return await hop(self._migrate, dry_run)
+
+    async def backup(self, target: str) -> BackupReport:
+        return await hop(self._backup, target)
+
     async def disk_use(self) -> DiskUse:
         return await hop(self._measure)
 
@@ -222,6 +252,36 @@ class DiskStore:
         except OSError as error:
             raise unreadable(error, "the store") from error
 
+    def _flaws(self) -> tuple[Flaw, ...]:
+        self._home.check()
+        try:
+            found = Comparison(self._home).flaws()
+            if self._secret.if_made() and (what := self._index.flaw()):
+                found.append(Flaw(where=INDEX_NAME, what=what, severity="note"))
+        except OSError as error:
+            raise unreadable(error, "the store's folder") from error
+        return tuple(found)
+
+    def _backup(self, target: str) -> BackupReport:
+        try:
+            return Backup(self._home).write(os.path.abspath(target))
+        except OSError as error:
+            raise write_failed(error, "the backup") from error
+
+    def _migrate(self, dry_run: bool) -> Migration:
+        try:
+            return migrate(self._home, dry_run=dry_run)
+        except OSError as error:
+            raise write_failed(error, "the store's new form") from error
+
+    def _accept(self, key: SessionKey | None, losses: bool) -> int:
+        self._home.check()
+        under = "" if key is None else f"{SESSIONS}/{folder_name(key)}/"
+        try:
+            return Comparison(self._home).accept(under, losses=losses)
+        except OSError as error:
+            raise write_failed(error, "what is said of the store's files") from error
+
     def _store_id(self) -> str:
         return hashlib.sha256(b"index of " + self._secret.get()).hexdigest()[:32]
 
@@ -234,23 +294,14 @@ class DiskStore:
             ]
             files = self._home.disk.scan(root)
             return DiskUse(
-                ledger=sum(self._size(os.path.join(folder, LEDGER)) for folder in folders),
-                archive=sum(self._size(os.path.join(folder, ARCHIVE)) for folder in folders),
+                ledger=sum(self._home.size_of(os.path.join(folder, LEDGER)) for folder in folders),
+                archive=sum(self._home.size_of(os.path.join(folder, ARCHIVE)) for folder in folders),
                 index=sum(found.size for name, found in files if name.startswith(INDEX_NAME)),
-                total=self._size(root),
+                total=self._home.size_of(root),
+                folders={os.path.basename(folder): self._home.size_of(folder) for folder in folders},
             )
         except OSError as error:
             raise unreadable(error, "the store's folder") from error
-
-    def _size(self, folder: str) -> int:
-        """Bytes of all files under a folder."""
-        found = self._home.disk.look(folder)
-        if found is None or found.kind != "folder":
-            return 0
-        entries = self._home.disk.scan(folder)
-        return sum(
-            self._size(os.path.join(folder, name)) if entry.kind == "folder" else entry.size for name, entry in entries
-        )
 
 
 def _system_temp() -> str:

@@ -17,10 +17,9 @@ from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..models.maintenance import Forgotten
 from ..ports.store import StoredHandoff
-from .disk import hop
+from .disk import error_name, hop, put_compared, read_from, unreadable, write_all, write_failed
 from .home import Home, key_hash
 from .rewrite import forget_in, traces
-from .whole_files import error_name, put_compared, read_from, unreadable, write_all, write_failed
 
 # Names of handoff files.
 
@@ -272,11 +271,13 @@ class HandoffFiles:
         """
         path = self._path(place, name, principal)
         put_compared(self._disk, path, data, self._random_hex, "the handoff")
+        self._home.witnesses.put_whole(path, data)
         sha256 = hashlib.sha256(data).hexdigest()
         return StoredHandoff(name=name, place=place, path=path, text=decoded(data), sha256=sha256)
 
     def _remove(self, one: StoredHandoff, principal: str) -> None:
         path = self._path(one.place, one.name, principal)
+        self._home.witnesses.strike(path)
         self._disk.remove(path)
         self._disk.flush_folder(os.path.dirname(path))
 
@@ -293,6 +294,7 @@ class HandoffFiles:
         finally:
             self._disk.close(fd)
         self._disk.flush_folder(os.path.dirname(path))
+        self._home.witnesses.put_again(path)
 
     @contextmanager
     def _locked(self, principal: str) -> Generator[None]:

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import InvalidArgument, LockTimeout, StoreNewer, StoreUnusable
+from ..errors import InvalidArgument, LockTimeout, StoreNewer, StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..ports.text import RandomHex
-from .disk import Disk, Found
-from .whole_files import read_from, replace_whole, unreadable, write_failed
+from .disk import Disk, Found, read_from, replace_whole, unreadable, write_failed
+from .witness import WITNESSES, Witnesses
 
 FORMAT_VERSION = 1
 """What this program writes. It reads every lower one and refuses a higher one."""
@@ -24,7 +24,9 @@ FORMAT_VERSION = 1
 SESSIONS, LEDGER, ARCHIVE = "session", "ledger", "offloaded"
 VERSION, SECRET = "VERSION", "secret"
 SECRET_BYTES = 32
-_OTHERS_WRITE = 0o002
+SMALL_BYTES = 16 << 10
+"""What is no larger is written whatever the store holds."""
+_OTHERS, _OTHERS_WRITE = 0o077, 0o002
 _BEFORE_A_STORE = {"config.toml", "memory", "skills", "claude-code", "statusline.json", "lost+found", ".DS_Store"}
 """What may stand in a home before the store is made: what users put there, notes of a hook, what systems put there."""
 _SPARE = ("VERSION.", "secret.")
@@ -37,10 +39,15 @@ class Home:
     Args:
         root: need not exist; it is made with the first write.
         random_hex: names spare files.
+        most_bytes: that the store may take on disk; 0 for no limit.
     """
 
-    def __init__(self, root: Path, disk: Disk, random_hex: Callable[[int], str]) -> None:
+    def __init__(self, root: Path, disk: Disk, random_hex: Callable[[int], str], *, most_bytes: int = 0) -> None:
+        self._most_bytes = most_bytes
+        self._used = -1
+        """Bytes of the store as this process knows them; -1 unknown."""
         self.root = disk.real(str(root))
+        disk.guard(self.root)
         self.disk = disk
         self._random_hex = random_hex
         self._lock = threading.RLock()
@@ -48,6 +55,7 @@ class Home:
         self._unflushed: set[str] = set()
         """Made by us, but their names are not safe yet."""
         self._checked = False
+        self.witnesses = Witnesses(disk, self.root)
         self.flushed: dict[str, int] = {}
         """Segments that this process wrote -> how many bytes of them it has flushed."""
 
@@ -117,13 +125,46 @@ class Home:
             self._made.clear()
             self._checked = False
 
-    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        """Put a whole small file in its place; flushed, unless it can be made again.
+    def replace(self, path: str, data: bytes, *, durable: bool = True, witness: bool = True) -> None:
+        """Put a whole small file in its place; flushed, and with a witness, unless it can be made again.
 
         Raises:
             OSError: the old one, if any, is still there.
         """
         replace_whole(self.disk, path, data, self._random_hex, durable=durable)
+        if durable and witness:
+            self.witnesses.put_whole(path, data)
+
+    def size_of(self, folder: str) -> int:
+        """Bytes of all files under a folder."""
+        found = self.disk.look(folder)
+        if found is None or found.kind != "folder":
+            return 0
+        entries = self.disk.scan(folder)
+        return sum(
+            self.size_of(os.path.join(folder, name)) if entry.kind == "folder" else entry.size
+            for name, entry in entries
+        )
+
+    def refuse_overfull(self, more: int) -> None:
+        """Whether so many bytes still fit below the limit that the user set. What is small always fits: tombstones and
+        decisions, by which a full store gets room again. What other processes write is seen once the limit is near.
+
+        Raises:
+            WriteFailed: they do not.
+            OSError: the store cannot be measured.
+        """
+        if not self._most_bytes or more <= SMALL_BYTES:
+            return
+        if self._used < 0 or self._used + more > self._most_bytes:
+            self._used = self.size_of(self.root)
+        if self._used + more > self._most_bytes:
+            raise WriteFailed(
+                f"The store has {self._used:,} of the {self._most_bytes:,} bytes that max_store_mb allows, and this "
+                f"would add {more:,}; nothing was written.",
+                next="Raise PALIMPSEST_MAX_STORE_MB, or make room: `palimpsest-mcp purge --older-than DAYS`.",
+            )
+        self._used += more
 
     @contextmanager
     def locked(self, path: str, timeout_s: float, busy: Exception) -> Generator[None]:
@@ -149,6 +190,10 @@ class Home:
         self.check()
         self._make_upward(self.root)
         if self.disk.look(self._version_path) is None:
+            found = self.disk.look(self.root)
+            if found is not None and os.name == "posix" and found.mode & _OTHERS:
+                with suppress(OSError):  # it is there already and not ours: `doctor` says so
+                    self.disk.tighten(self.root)
             self.replace(self._version_path, b"%d\n" % FORMAT_VERSION)
 
     def _make_upward(self, folder: str) -> None:
@@ -210,7 +255,7 @@ def is_of_something_else(disk: Disk, root: str) -> bool:
     if disk.look(version) is not None:
         return False
     here = dict(disk.scan(root))
-    session, secret = here.get(SESSIONS), here.get(SECRET)
+    session, secret = here.get(SESSIONS) or here.get(WITNESSES), here.get(SECRET)
     if (session and session.kind == "folder") or (secret and secret.size == SECRET_BYTES):
         return False
     others = any(name not in _BEFORE_A_STORE and not name.startswith(_SPARE) for name in here)
@@ -295,7 +340,8 @@ class Secret:
                 if found := self._read():
                     return found
                 made = bytes.fromhex(self._random_hex(SECRET_BYTES))
-                self._home.replace(self._path, made)
+                lost = self._home.witnesses.stands(self._path)
+                self._home.replace(self._path, made, witness=not lost)  # `verify` goes on to miss the first one
                 return made
         except OSError as error:
             raise write_failed(error, "the store's secret") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -15,15 +16,24 @@ from typing import Any, cast
 from ..errors import StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..models.reports import StatusNote
-from .disk import Disk, RealDisk
+from ..models.text import plain_inline, plain_line
+from ..ports.host import HandoffNote
+from .disk import Disk, read_from, remove_if_there, replace_whole, write_all
 from .home import Home, folder_name, is_of_something_else
-from .whole_files import read_from, remove_if_there, replace_whole, write_all
+from .real_disk import RealDisk
 
 FOLDER = "claude-code"
 START_NAME = "start.json"
 TROUBLE_NAME = "troubles.jsonl"
 _TROUBLE_BYTES = 64 << 10
 _KEPT_TROUBLES = 50
+MEMORY = "memory"
+"""Where handoffs stand; `handoffs` is too heavy for a hook."""
+_HANDOFFS = 200
+"""Newest files of which the head is read."""
+_HEAD_BYTES = 2_048
+_HEAD = re.compile(r"- (Date|Written|Project): (.*)$", re.MULTILINE)
+_TITLE = re.compile(r"# [A-Z][A-Za-z -]+: (.*)$", re.MULTILINE)
 _LINKS_KEPT_S = 30 * 86_400
 
 
@@ -38,6 +48,7 @@ class HostFiles:
     def __init__(self, root: Path | str, disk: Disk | None = None) -> None:
         self._disk = disk or RealDisk()
         self._root = self._disk.real(str(root))
+        self._disk.guard(self._root)
         self._folder = os.path.join(self._root, FOLDER)
 
     def keep_start(self, session_id: str, start: Mapping[str, Any]) -> None:
@@ -65,6 +76,20 @@ class HostFiles:
     def parent_of(self, session_id: str) -> str:
         return str(self._read(self._path("parent", session_id)).get("parent", ""))
 
+    def handoff_of(self, project: str) -> HandoffNote | None:
+        """By the heads of the newest files; their names begin with their day."""
+        folder = os.path.join(self._root, MEMORY)
+        with suppress(OSError):
+            names = sorted((name for name, _ in self._disk.scan(folder) if name.endswith(".md")), reverse=True)
+            found: list[HandoffNote] = []
+            for name in names[:_HANDOFFS]:
+                if found and not name.startswith(found[0].date):
+                    break
+                with suppress(OSError):
+                    found += self._handoff(os.path.join(folder, name), name.removesuffix(".md"), project)
+            return max(found, key=lambda one: one.written, default=None)
+        return None
+
     def sweep(self) -> None:
         with suppress(OSError):
             for name, _ in self._disk.scan(self._folder):
@@ -87,6 +112,21 @@ class HostFiles:
             return []
         found = [_object(line) for line in data.decode("utf-8", "replace").split("\n")[-_KEPT_TROUBLES - 1 :] if line]
         return [one for one in found if one]
+
+    def _handoff(self, path: str, name: str, project: str) -> list[HandoffNote]:
+        fd = self._disk.open(path)
+        try:
+            if self._disk.found(fd).kind != "file":
+                return []
+            text = self._disk.read(fd, _HEAD_BYTES, 0).decode("utf-8-sig", "replace").split("\n## ")[0]
+        finally:
+            self._disk.close(fd)
+        title = _TITLE.search(text)
+        said = {key: plain_inline(value) for key, value in _HEAD.findall(text)}
+        if title is None or said.get("Project") != project:
+            return []
+        day, written = said.get("Date", ""), said.get("Written", "")
+        return [HandoffNote(name, plain_line(plain_inline(title[1]), 120), plain_line(day, 20), written)]
 
     def _session_folder(self, session_id: str) -> str:
         return os.path.join(self._root, "session", folder_name(SessionKey(session_id)))

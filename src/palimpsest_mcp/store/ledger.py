@@ -16,12 +16,11 @@ from ..models.maintenance import Forgotten
 from ..ports.store import Broken, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Shelf
-from .disk import Release
+from .checkpoint import OpenedLedger
+from .disk import Release, unreadable, write_failed
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
-from .session_log import SessionLog
-from .sessions import Sessions, oldest_first, refuse_other_key
-from .whole_files import unreadable, write_failed
+from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -112,6 +111,26 @@ class LedgerFiles:
         events, places, damage = log.read(cursor.places)
         return LedgerPage(events=tuple(events), cursor=Cursor(log.folder, places), damage=tuple(damage))
 
+    def checkpoint(self, key: SessionKey) -> OpenedLedger | None:
+        self._home.check()
+        log = self._log(key)
+        known = log.open_checkpoint() if self._home.stands(log.folder) else None
+        if known is None:
+            return None
+        return OpenedLedger(log.checkpoints, known, Cursor(log.folder, known.places), lambda: log.whole(known.places))
+
+    def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
+        log = self._log(key)
+        places = _cursor_of(cursor, log).places
+        if self._home.stands(log.folder):
+            log.checkpoints.keep(places, sums, events)
+
+    def drop_checkpoint(self, key: SessionKey) -> None:
+        try:
+            self._log(key).checkpoints.drop()
+        except OSError as error:
+            raise write_failed(error, "what a checkpoint's folder holds") from error
+
     def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         self._home.check()
         log = self._log(key)
@@ -155,7 +174,15 @@ class LedgerFiles:
         log = self._log(key)
         return tuple(log.broken()) if self._home.stands(log.folder) else ()
 
-    def mend(self, key: SessionKey, events: Mapping[bytes, Event]) -> int:
+    def pack(self, key: SessionKey) -> tuple[int, int]:
+        self._home.check()
+        log = self._log(key)
+        if not self._home.stands(log.folder):
+            return 0, 0
+        with self._commit_lock(log):
+            return log.pack()
+
+    def mend(self, key: SessionKey, events: Mapping[bytes, Event | None]) -> int:
         self._home.check()
         log = self._log(key)
         if not events or not self._home.stands(log.folder):

@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
+from ..errors import StoreUnusable
+from ..models.maintenance import BackupReport
 from ..ports.text import RandomHex
 from .disk import Found, Release
 from .disk_store import DiskStore
@@ -53,11 +55,24 @@ class MemoryDisk:
     def pid(self) -> int:
         return os.getpid()
 
+    def is_alive(self, pid: int) -> bool:
+        return pid == self.pid()
+
+    def tighten(self, path: str) -> None:
+        self._existing(path)
+
+    def remove_folder(self, path: str) -> None:
+        with self._call("remove"):
+            self._taken(path)
+
     def real(self, path: str) -> str:
         return path
 
     def database(self, path: str) -> str:
         return ":memory:"
+
+    def guard(self, root: str) -> None:
+        return  # there are no links
 
     def look(self, path: str) -> Found | None:
         with self._call("look"):
@@ -97,6 +112,11 @@ class MemoryDisk:
         with self._call("write"):
             self._open[fd].data += data
             return len(data)
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        with self._call("overwrite"):
+            node = self._node(path) or self._add(path, Node("file"))
+            node.data[: len(data)] = data
 
     def read(self, fd: int, size: int, offset: int) -> bytes:
         with self._call("read"):
@@ -216,3 +236,6 @@ class MemoryStore(DiskStore):
     @property
     def location(self) -> str:
         return "memory"
+
+    async def backup(self, target: str) -> BackupReport:
+        raise StoreUnusable("There is no store to back up.", next="Name its folder with --home.")

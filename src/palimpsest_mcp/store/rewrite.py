@@ -12,10 +12,9 @@ from typing import Any, TypeAlias, cast
 from ..context.tombstones import masked_value
 from ..errors import LockTimeout, WriteFailed
 from ..models.maintenance import Forgotten
-from .disk import Disk, Found
+from .disk import Disk, Found, put_compared, read_from, read_span
 from .home import ARCHIVE, LEDGER, SEGMENT_SUFFIX, Home
 from .segments import is_whole
-from .whole_files import put_compared, read_from, read_span
 
 Change: TypeAlias = Callable[[bytes, bool], bytes | None]
 """A line without its newline, and whether its checksum fits -> what stands in its place; None: nothing."""
@@ -70,13 +69,15 @@ def _rewrite(home: Home, folder: str, name: str, found: Found, change: Change, *
             return 0
         if new:
             home.make(folder)
-            put_compared(disk, _free(disk, folder, name), new, home.random_hex, "a segment")
+            new_path = free_name(disk, folder, name)
+            put_compared(disk, new_path, new, home.random_hex, "a segment")
+            home.witnesses.put_whole(new_path, new)
         try:
-            _take_away(disk, path, aside=aside)
+            take_away(home, path, aside=aside)
         except PermissionError:  # Windows: not while we have it open ourselves
             disk.close(fd)
             fd = None
-            _take_away_elsewhere(disk, path, aside=aside)
+            _take_away_elsewhere(home, path, aside=aside)
         return changed
     finally:
         if fd is not None:
@@ -98,7 +99,7 @@ def _changed(data: bytes, change: Change, *, tail: bool) -> tuple[bytes, int]:
     return b"".join(kept) + (rest if tail else b""), changed
 
 
-def _free(disk: Disk, folder: str, name: str) -> str:
+def free_name(disk: Disk, folder: str, name: str) -> str:
     """A name that sorts where the old one did, behind it: of two records of one batch the later counts."""
     parts = _NAME.fullmatch(name)
     assert parts is not None
@@ -110,7 +111,9 @@ def _free(disk: Disk, folder: str, name: str) -> str:
             return path
 
 
-def _take_away(disk: Disk, path: str, *, aside: bool) -> None:
+def take_away(home: Home, path: str, *, aside: bool) -> None:
+    disk = home.disk
+    home.witnesses.strike(path)
     if not aside:
         disk.remove(path)
         return
@@ -121,9 +124,9 @@ def _take_away(disk: Disk, path: str, *, aside: bool) -> None:
     disk.replace(path, kept)
 
 
-def _take_away_elsewhere(disk: Disk, path: str, *, aside: bool) -> None:
+def _take_away_elsewhere(home: Home, path: str, *, aside: bool) -> None:
     try:
-        _take_away(disk, path, aside=aside)
+        take_away(home, path, aside=aside)
     except PermissionError as error:
         raise WriteFailed(
             "Another program has a file of this session open, so it could not be taken away.",
@@ -160,10 +163,13 @@ def forget_in(home: Home, path: str, gone: Forgotten, *, cache: bool = False) ->
     if not gone.whole and masked == text:
         return False
     if gone.whole or cache:
+        home.witnesses.strike(path)
         home.disk.remove(path)
         home.disk.flush_folder(os.path.dirname(path))
     else:
-        put_compared(home.disk, path, masked.encode("utf-8", "surrogateescape"), home.random_hex, "a file")
+        data = masked.encode("utf-8", "surrogateescape")
+        put_compared(home.disk, path, data, home.random_hex, "a file")
+        home.witnesses.put_whole(path, data)
     return True
 
 

@@ -12,14 +12,14 @@ import msgspec
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
-from ..ports.store import Archive, Broken, Damage, DiskUse, Ledger, LedgerPage, Store, Tombstones
+from ..ports.store import Archive, Broken, Damage, DiskUse, Flaw, Ledger, LedgerPage, Store, Tombstones
 from ..ports.text import RandomHex
 from .archive import ArchiveFiles, batch_order
 from .disk_store import DiskArchive, DiskLedger
 from .home import folder_name
 from .ledger import LedgerFiles
 from .memory import MemoryStore
-from .sessions import oldest_first
+from .session_log import oldest_first
 
 
 class ScratchLedger(DiskLedger):
@@ -153,6 +153,9 @@ class ScratchStore(MemoryStore):
 
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
         return (*await self._below.traces(holds), *await super().traces(holds))
+
+    async def flaws(self) -> tuple[Flaw, ...]:
+        return await self._below.flaws()
 
     async def disk_use(self) -> DiskUse:
         return await self._below.disk_use()

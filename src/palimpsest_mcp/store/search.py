@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 
 from ..errors import StoreError
 from ..ports.store import Entry, Match
-from .disk import hop
+from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
+from .disk import hop, write_failed
 from .home import Home
-from .search_text import SENTENCE, LinearSearch, Term, cjk, parse, snippet, steps, words
-from .whole_files import write_failed
+from .search_text import cjk, parts, words
 
 # The search index: SQLite FTS5 in `index.sqlite3`. A cache: what is wrong with it is moved aside and made anew.
 
 
-SCHEMA = 1
+SCHEMA = 2
 """Grows with every change of tables, and of what `search_text` makes of a text: old entries must be made anew."""
 INDEX_NAME = "index.sqlite3"
 BUSY_TIMEOUT_S = 2.0
@@ -33,16 +33,30 @@ _TABLES = """
 CREATE TABLE about (store TEXT NOT NULL);
 CREATE TABLE entries (
     id INTEGER PRIMARY KEY, principal NOT NULL, session_id NOT NULL, batch_id NOT NULL, item_id NOT NULL,
-    project NOT NULL, text TEXT NOT NULL, UNIQUE (principal, session_id, batch_id, item_id));
-CREATE VIRTUAL TABLE found USING fts5(words, cjk, content='', tokenize="unicode61 remove_diacritics 2 tokenchars '_'");
+    project NOT NULL, text TEXT NOT NULL, named TEXT NOT NULL, tool_name TEXT NOT NULL, title TEXT NOT NULL,
+    ts TEXT NOT NULL, stands INTEGER NOT NULL, UNIQUE (principal, session_id, batch_id, item_id));
+CREATE VIRTUAL TABLE found USING fts5(
+    names, words, parts, cjk, content='', tokenize="porter unicode61 remove_diacritics 2 tokenchars '_'");
 """
-_FIND = """
-SELECT session_id, batch_id, item_id, text, -bm25(found) AS score FROM found JOIN entries ON entries.id = found.rowid
-WHERE found MATCH :match AND principal = :principal
+_SCOPE = """principal = :principal
   AND (:sessions IS NULL OR hex(session_id) IN (SELECT value FROM json_each(:sessions)))
   AND (:project IS NULL OR project = :project)
-ORDER BY score DESC, batch_id, item_id LIMIT :limit
 """
+_FIND = f"""
+SELECT session_id, batch_id, item_id, text, named, tool_name, title, ts, stands
+FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+ORDER BY bm25(found, 2.0, 1.0, 0.5, 1.0), batch_id, item_id LIMIT :likely
+"""
+_COUNT = f"""
+SELECT count(*) FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+"""
+_TOTAL = f"SELECT count(*) FROM entries WHERE {_SCOPE}"
+_LIKELY = 50
+"""So many of the likeliest are read to be ranked, or as many as are asked for."""
+_READ_CHARACTERS = 1_000_000
+"""And so much text of them, so that an answer takes a tenth of a second."""
+_RAREST = 24
+"""So many words of a long query decide."""
 
 
 class IndexDown(Exception):
@@ -78,17 +92,17 @@ class FtsIndex:
     def find(
         self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
     ) -> tuple[Match, ...]:
-        """Entries with all terms; then, as `steps` says, those with any. Raises IndexDown."""
-        terms = parse(query)
-        if not terms or limit <= 0:
+        """The likeliest by the index, ranked by their texts. Raises IndexDown."""
+        asked = read(query)
+        if not asked.terms or limit <= 0:
             return ()
         scope: dict[str, Any] = {
             "principal": _sql(principal),
             "sessions": None if session_ids is None else json.dumps([_hex(name) for name in session_ids]),
             "project": None if project is None else _sql(project),
-            "limit": min(limit, 1 << 30),
+            "likely": min(max(limit, _LIKELY), 1 << 30),
         }
-        return self._run(lambda db: _find(db, terms, scope))
+        return self._run(lambda db: _find(db, asked, scope, limit))
 
     def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         """Raises IndexDown."""
@@ -111,6 +125,7 @@ class FtsIndex:
             self._drop()
             try:
                 with self._locked(OSError(errno.EAGAIN, "another process is making it anew")):
+                    self._home.witnesses.strike(self._path)
                     for path in (self._path, self._path + "-wal", self._path + "-shm"):
                         if disk.look(path) is not None:
                             disk.remove(path)
@@ -118,6 +133,24 @@ class FtsIndex:
                         disk.flush_folder(self._home.root)
             except OSError as error:
                 raise write_failed(error, "the search index") from error
+
+    def flaw(self) -> str:
+        """What is wrong with the file, in words; empty where nothing is, or nobody can say now. Writes nothing."""
+        found = self._home.disk.look(self._path)
+        if found is None or not found.size:
+            return ""
+        try:
+            db = sqlite3.connect(self._home.disk.database(self._path), timeout=self._busy_timeout_s)
+            try:
+                ours = _version(db) == SCHEMA and db.execute("SELECT store FROM about").fetchone() == (
+                    self._store_id(),
+                )
+                whole = ours and db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+            finally:
+                db.close()
+        except sqlite3.Error as error:
+            whole = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _GARBLED
+        return "" if whole else "is garbled, or another store's: the next search makes it anew"
 
     def close(self) -> None:
         with self._lock:
@@ -165,6 +198,7 @@ class FtsIndex:
         if found is None:
             with suppress(FileExistsError):  # another process may be quicker
                 disk.close(disk.create(self._path))  # SQLite would let the umask decide who may read it
+            self._home.witnesses.put_name(self._path)
             found = disk.look(self._path)
         if found is None or found.kind != "file":
             raise _Garbled
@@ -260,12 +294,28 @@ def _add(db: sqlite3.Connection, entries: Sequence[Entry]) -> None:
             names = [_sql(name) for name in (entry.principal, entry.session_id, entry.batch_id, entry.item_id)]
             where = "principal = ? AND session_id = ? AND batch_id = ? AND item_id = ?"
             _remove(db, where, names)
-            text = entry.text.encode("utf-8", "replace").decode()
+            text, named, tool, title = map(_whole, (entry.text, entry.named, entry.tool_name, entry.title))
             row = db.execute(
-                "INSERT INTO entries (principal, session_id, batch_id, item_id, project, text) VALUES (?,?,?,?,?,?)",
-                (*names, _sql(entry.project), text),
+                "INSERT INTO entries (principal, session_id, batch_id, item_id, project, text, named, tool_name, title,"
+                " ts, stands) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    *(*names, _sql(entry.project), text, named, tool, title, entry.ts),
+                    entry.lines_stand + 2 * entry.places_stand,
+                ),
             )
-            db.execute("INSERT INTO found (rowid, words, cjk) VALUES (?,?,?)", (row.lastrowid, words(text), cjk(text)))
+            db.execute(
+                "INSERT INTO found (rowid, names, words, parts, cjk) VALUES (?,?,?,?,?)",
+                (row.lastrowid, *_columns(text, named)),
+            )
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _columns(text: str, named: str) -> tuple[str, str, str, str]:
+    both = f"{named}\n{text}"
+    return words(named), words(text), parts(both), cjk(both)
 
 
 def _forget(db: sqlite3.Connection, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
@@ -281,38 +331,79 @@ def _forget(db: sqlite3.Connection, principal: str, session_id: str, batch_ids: 
 
 def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) -> None:
     """FTS5 keeps no texts of its own here, so it must be told again which words the entry had."""
-    for row, text in db.execute(f"SELECT id, text FROM entries WHERE {where}", names).fetchall():
+    for row, text, named in db.execute(f"SELECT id, text, named FROM entries WHERE {where}", names).fetchall():
         db.execute(
-            "INSERT INTO found (found, rowid, words, cjk) VALUES ('delete',?,?,?)", (row, words(text), cjk(text))
+            "INSERT INTO found (found, rowid, names, words, parts, cjk) VALUES ('delete',?,?,?,?,?)",
+            (row, *_columns(text, named)),
         )
         db.execute("DELETE FROM entries WHERE id = ?", (row,))
 
 
-def _find(db: sqlite3.Connection, terms: Sequence[Term], scope: dict[str, Any]) -> tuple[Match, ...]:
-    found: dict[tuple[Any, ...], Match] = {}
-    for wanted, every in steps(terms):
-        match = (" AND " if every else " OR ").join(map(_expression, wanted))
-        for row in db.execute(_FIND, {**scope, "match": match}).fetchall():
-            found.setdefault(row[:3], _match(row, terms))
-        if len(found) >= scope["limit"] or (found and len(terms) < SENTENCE):
+def _find(db: sqlite3.Connection, asked: Query, scope: dict[str, Any], limit: int) -> tuple[Match, ...]:
+    total = db.execute(_TOTAL, scope).fetchone()[0]
+    having: list[int] = []
+    needs: list[Need] = []
+    for need in asked.needs:
+        count = _count(db, need, scope)
+        if not count and may_begin(need.term):
+            need = need._replace(prefix=True)
+            count = _count(db, need, scope)
+        having.append(count)
+        needs.append(need)
+    telling = _telling(asked, having)
+    having, needs = [having[n] for n in telling], [needs[n] for n in telling]
+    wanted = [f"({_expression(one)})" for one in needs[: len(asked.terms)]] if asked.every and needs else []
+    if not needs:
+        return ()
+    rows = _rows(db, " AND ".join(wanted), scope) if wanted else []
+    rows = rows or _rows(db, " OR ".join(f"({_expression(one)})" for one in needs), scope)
+    likely, read_characters = list[Entry](), 0
+    for row in rows:
+        read_characters += len(row[3])
+        if likely and read_characters > _READ_CHARACTERS:
             break
-    return tuple(found.values())[: scope["limit"]]
+        likely.append(_entry(row, scope["principal"]))
+    answers = ranked([Text(one.named, one.text) for one in likely], needs, having=having, total=total)
+    return best(zip(likely, answers, strict=True), asked, limit)
 
 
-def _expression(term: Term) -> str:
-    """A term in FTS5's syntax. Words hold letters, digits and `_` only, so nothing in the quotes needs escaping."""
-    prefix = "*" if term.cjk and len(term.words[0]) == 1 else ""
-    return f'{"cjk" if term.cjk else "words"} : "{" ".join(term.words)}"{prefix}'
+def _telling(asked: Query, having: Sequence[int]) -> list[int]:
+    """Numbers of the needs that are looked for: of a long query the rarest that are there at all."""
+    if asked.every:
+        return list(range(len(having)))
+    there = sorted((count, number) for number, count in enumerate(having) if count)
+    return sorted(number for _, number in there[:_RAREST])
 
 
-def _match(row: tuple[Any, ...], terms: Sequence[Term]) -> Match:
-    session_id, batch_id, item_id, text, score = row
-    return Match(
+def _count(db: sqlite3.Connection, need: Need, scope: dict[str, Any]) -> int:
+    return db.execute(_COUNT, {**scope, "match": _expression(need)}).fetchone()[0]
+
+
+def _rows(db: sqlite3.Connection, match: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return db.execute(_FIND, {**scope, "match": match}).fetchall()
+
+
+def _expression(need: Need) -> str:
+    """A need in FTS5's syntax. Words hold letters, digits and `_` only, so nothing in the quotes needs escaping."""
+    term = need.term
+    prefix = "*" if need.prefix or (term.cjk and len(term.words[0]) == 1) else ""
+    return f'{"cjk" if term.cjk else "{names words parts}"} : "{" ".join(term.words)}"{prefix}'
+
+
+def _entry(row: tuple[Any, ...], principal: str | bytes) -> Entry:
+    session_id, batch_id, item_id, text, named, tool_name, title, ts, stands = row
+    return Entry(
+        principal=_text(principal),
         session_id=_text(session_id),
         batch_id=_text(batch_id),
         item_id=_text(item_id),
-        snippet=snippet(text, terms),
-        score=score,
+        text=text,
+        named=named,
+        tool_name=tool_name,
+        title=title,
+        ts=ts,
+        lines_stand=bool(stands & 1),
+        places_stand=bool(stands & 2),
     )
 
 

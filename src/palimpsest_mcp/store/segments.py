@@ -17,9 +17,8 @@ from ..errors import WriteFailed
 from ..models.events import SessionInfo
 from ..models.records import OffloadRecord
 from ..ports.store import Damage
-from .disk import Disk, Found
+from .disk import Disk, Found, read_from, read_span
 from .home import SEGMENT_SUFFIX
-from .whole_files import read_from, read_span
 
 # One line of a segment: a JSON object whose last member is a checksum of the bytes before it (`docs/format.md`).
 

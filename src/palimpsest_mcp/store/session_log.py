@@ -2,30 +2,249 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import TypeVar
 
 import msgspec
 
 from ..context.tombstones import event_without
-from ..errors import RevConflict
-from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, SessionKey
+from ..errors import InvalidArgument, RevConflict, StoreUnusable, WriteFailed
+from ..models.events import EVENT_SCHEMA, Decision, Event, Observation, Opened, Seen, SessionInfo, SessionKey
 from ..models.maintenance import Forgotten
-from ..ports.store import Broken, Damage
+from ..models.records import OffloadRecord
+from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import Appender
-from .home import ARCHIVE, LEDGER, Home
+from .checkpoint import Checkpoints, Known
+from .disk import read_from, unreadable, write_failed
+from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
+from .pack import pack
 from .rewrite import Change, rewrite, spoilt
-from .segments import Line, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more
-from .sessions import not_empty
-from .tombstones import TombstoneFile
-from .whole_files import unreadable, write_failed
+from .segments import Line, Place, Places, Reader, SegmentFolder, encode, encode_all, is_more, is_whole
+
+# `session/<folder>/purged.jsonl`: what nobody may write again, and whether a purge of it is still under way.
+
+TOMBSTONE_NAME = "purged.jsonl"
+_LINES: Reader[Tombstones] = Reader(Tombstones)
+
+
+class TombstoneFile:
+    """One line, replaced as a whole. Most sessions have none: then it costs one look."""
+
+    def __init__(self, home: Home, folder: str) -> None:
+        self._home = home
+        self._folder = folder
+        self._path = os.path.join(folder, TOMBSTONE_NAME)
+        self._lock = threading.Lock()
+        self._known: tuple[object, Tombstones] = (None, Tombstones())
+
+    def read(self) -> Tombstones:
+        """What it says now.
+
+        Raises:
+            StoreUnusable: it is there and cannot be read: then nobody knows what may be written.
+        """
+        with self._lock:
+            try:
+                found = self._home.disk.look(self._path)
+                mark = None if found is None else (found.identity, found.size)
+                if mark != self._known[0]:
+                    self._known = (mark, self._read())
+                elif mark is None:
+                    self._known = (None, Tombstones())
+            except OSError as error:
+                raise unreadable(error, "the list of what was purged") from error
+            return self._known[1]
+
+    def forgotten(self) -> Forgotten:
+        """What no writer may write."""
+        keys = self.read().keys
+        return Forgotten(keys=frozenset(keys)) if keys else _NOTHING
+
+    def put(self, keys: Collection[str], *, under_way: bool, whole: bool) -> None:
+        """Add keys, and say whether a purge is under way; flushed.
+
+        Raises:
+            WriteFailed: what it said before still stands.
+        """
+        said = Tombstones(keys=tuple(sorted({*self.read().keys, *keys})), under_way=under_way, whole=whole)
+        try:
+            self._home.make(self._folder)
+            self._home.replace(self._path, encode(said))
+        except OSError as error:
+            raise write_failed(error, "the list of what was purged") from error
+
+    def _read(self) -> Tombstones:
+        line = read_from(self._home.disk, self._path).rstrip(b"\n")
+        try:
+            if is_whole(line):
+                return _LINES.decode(line)
+        except ValueError:
+            pass
+        raise StoreUnusable(
+            f"{TOMBSTONE_NAME} of a session is damaged: nobody knows what was purged, so nothing is written to it.",
+            next="Restore that file from a backup, or remove it: what was purged may then be recorded again.",
+        )
+
+
+_NOTHING = Forgotten()
+
+
+# Who a session is: the first ledger line says it, `session.json` is a cache of that.
+
+CACHE_NAME = "session.json"
+
+
+class _Names(msgspec.Struct):
+    session_id: str
+
+
+class Sessions:
+    """Reads and writes `session.json`, and does without it where it is missing or garbled."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._infos: Reader[SessionInfo] = Reader(SessionInfo)
+        self._events: Reader[Event] = Reader(Event)
+        self._names: Reader[_Names] = Reader(_Names)
+
+    def cached(self, folder: str) -> SessionInfo | None:
+        """What `session.json` says; None when it is missing, garbled or of another session.
+
+        Raises:
+            StoreUnusable: something stands in the folder's place.
+        """
+        try:
+            if not self._home.stands(folder):
+                return None
+            line = read_from(self._home.disk, os.path.join(folder, CACHE_NAME)).rstrip(b"\n")
+            info = self._infos.decode(line) if is_whole(line) else None
+        except (OSError, ValueError):
+            return None
+        return info if info is not None and _stands_in(info, folder) else None
+
+    def cache(self, folder: str, info: SessionInfo) -> None:
+        """Write `session.json`. It can be done without, so it is not flushed, and a failure is nobody's."""
+        try:
+            path, line = os.path.join(folder, CACHE_NAME), encode(info)
+            self._home.replace(path, line, durable=False)
+            self._home.witnesses.put_whole(path, line)
+        except (OSError, WriteFailed):
+            return
+
+    def opened(self, folder: str) -> SessionInfo | None:
+        """What the ledger's `opened` line says; None without a good one.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        info = first_opened(self._decoded(self._lines(folder, LEDGER)))
+        return info if info is not None and _stands_in(info, folder) else None
+
+    def spare(self, folder: str, key: SessionKey | None) -> SessionInfo | None:
+        """The little that can be said without an `opened` line; None when nothing was ever written.
+
+        Args:
+            key: the session asked for; None where only the folder is known, then a record or a `replaced` line tells.
+
+        Raises:
+            OSError: the folders cannot be read.
+        """
+        lines = [*self._lines(folder, LEDGER), *self._lines(folder, ARCHIVE)]
+        if not lines:
+            return None
+        key = key or self._named(folder, lines)
+        return None if key is None else spare_info(key)
+
+    def _lines(self, folder: str, kind: str) -> list[Line]:
+        news = SegmentFolder(self._home.disk, os.path.join(folder, kind), kind).news({}, skip_unreadable=True)
+        return [line for _, line in news.lines if line.whole]
+
+    def _decoded(self, lines: Iterable[Line]) -> Iterable[Event]:
+        for line in lines:
+            if line.raw.startswith(b'{"k":"opened"'):
+                try:
+                    yield self._events.decode(line.raw)
+                except ValueError:
+                    continue
+
+    def _named(self, folder: str, lines: Iterable[Line]) -> SessionKey | None:
+        """The key by which a record or `replaced` line names this folder; else the folder's own name, if that tells."""
+        for line in lines:
+            try:
+                key = SessionKey(self._names.decode(line.raw).session_id)
+            except ValueError:
+                continue
+            if folder_name(key) == os.path.basename(folder):
+                return key
+        plain = SessionKey(os.path.basename(folder))
+        return plain if folder_name(plain) == os.path.basename(folder) else None
+
+
+def first_opened(events: Iterable[Event]) -> SessionInfo | None:
+    """The info of the earliest `opened` event."""
+    opened = [event for event in events if isinstance(event, Opened)]
+    return min(opened, key=lambda event: (event.clock, event.w, event.n)).info if opened else None
+
+
+def spare_info(key: SessionKey) -> SessionInfo:
+    """All that is known of a session that was written to but never created, or whose first line is lost."""
+    return SessionInfo(session_id=key.session_id, principal=key.principal, handle=spare_handle(key))
+
+
+def oldest_first(infos: Iterable[SessionInfo]) -> tuple[SessionInfo, ...]:
+    """By time of creation, then by id; sessions without a readable time come first."""
+
+    def age(info: SessionInfo) -> tuple[float, str]:
+        try:
+            return datetime.fromisoformat(info.created).timestamp(), info.session_id
+        except (ValueError, OverflowError):
+            return float("-inf"), info.session_id
+
+    return tuple(sorted(infos, key=age))
+
+
+def not_empty(rev: int) -> RevConflict:
+    """Raised where events of another store would stand beside a session's own."""
+    return RevConflict(f"The session has events, up to revision {rev}.", next="Import into another store.", rev=rev)
+
+
+def refuse_other_key(key: SessionKey, session_id: str, principal: str) -> None:
+    """Raises InvalidArgument where what is to be stored names another session than the key."""
+    if (session_id, principal) != (key.session_id, key.principal):
+        raise InvalidArgument("What is to be stored names another session.", next="Use the key of that session.")
+
+
+def refuse_foreign(key: SessionKey, records: Iterable[OffloadRecord]) -> None:
+    """The same for records."""
+    for record in records:
+        refuse_other_key(key, record.session_id, key.principal)
+
+
+def _stands_in(info: SessionInfo, folder: str) -> bool:
+    return folder_name(SessionKey(info.session_id, info.principal)) == os.path.basename(folder)
+
 
 E = TypeVar("E", bound=Event)
 
 _EVENTS: Reader[Event] = Reader(Event)
+
+
+def _share(event: Event, texts: dict[str, str]) -> None:
+    """Names that many events have are one object: a third of what a short item takes in memory is such names."""
+    for name in ("w", "ts"):
+        value = getattr(event, name)
+        msgspec.structs.force_setattr(event, name, texts.setdefault(value, value))
+    if isinstance(event, Seen):
+        item = event.item
+        for name in ("kind", "role", "tool_name"):
+            value = getattr(item, name)
+            msgspec.structs.force_setattr(item, name, texts.setdefault(value, value))
 
 
 def _is_event(line: Line) -> bool:
@@ -58,6 +277,7 @@ class SessionLog:
         self._archived: Places = {}
         """How far the archive is known to be flushed."""
         self._segments = SegmentFolder(home.disk, self._ledger, f"{os.path.basename(self.folder)}/{LEDGER}")
+        self.checkpoints = Checkpoints(home, self.folder, self._ledger, self._segments)
         self.appender = Appender(home, self._ledger, clock, random_hex, roll_bytes=roll_bytes)
         self.tombstones = TombstoneFile(home, self.folder)
         self.writing = threading.Lock()
@@ -83,6 +303,16 @@ class SessionLog:
         except OSError as error:
             raise unreadable(error, "the ledger") from error
 
+    def open_checkpoint(self) -> Known | None:
+        """What is known without reading the ledger; None: read it."""
+        known = self.checkpoints.open()
+        if known is not None and not self._read_once and not self._places:
+            with self.writing:
+                self._places = known.places
+                self._rev = max(self._rev, known.rev)  # its segment was flushed before the checkpoint was written
+            self._count(known.clock)
+        return known
+
     def read(self, places: Places) -> tuple[list[Event], dict[str, Place], list[Damage]]:
         """Whole events since `places`, where reading ended, and what could not be read.
 
@@ -94,19 +324,47 @@ class SessionLog:
         except OSError as error:
             raise unreadable(error, "the ledger") from error
         events: list[Event] = []
-        for segment, line in news.lines:
+        texts: dict[str, str] = {}
+        news.lines.reverse()
+        while news.lines:  # bytes go as events come: a long session would stand in memory twice
+            segment, line = news.lines.pop()
             try:
                 if not line.whole:
                     raise ValueError("its checksum does not fit")
                 event = _EVENTS.decode(line.raw)
                 if event.v > EVENT_SCHEMA:
                     raise ValueError("a newer program wrote it")
+                _share(event, texts)
                 events.append(event)
             except ValueError as error:
                 what = f"not an event: {error}"
                 news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
         self._count(max((event.clock for event in events), default=0))
         return events, news.places, news.damage
+
+    def whole(self, known: Places) -> list[Event]:
+        """Every event, for who goes on from places that he did not read up to: nobody would read again what is missing.
+
+        Args:
+            known: segments that were read once.
+
+        Raises:
+            StoreUnusable: the folder, or one of these segments, cannot be read. Then the checkpoint goes: who comes
+                next reads what there is, and the rest as soon as the disk gives it back.
+        """
+        events, places, _ = self.read({})
+        paths = [os.path.join(self._ledger, name) for name in known if name not in places]
+        try:
+            missed = [path for path in paths if self._home.disk.look(path) is not None]  # else it was written anew
+        except OSError as error:
+            raise unreadable(error, "the ledger") from error
+        if missed:
+            with self.writing:
+                self._places, self._read_once = {}, False
+            with suppress(OSError):
+                self.checkpoints.drop()
+            raise unreadable(OSError(errno.EIO, "not given back"), "the ledger")
+        return events
 
     def observe(self, events: Sequence[Observation], *, durable: bool) -> None:
         """Append observations, all or none.
@@ -218,17 +476,34 @@ class SessionLog:
             if not _is_event(line)
         ]
 
-    def mend(self, events: Mapping[bytes, Event]) -> int:
+    def pack(self) -> tuple[int, int]:
+        """Put small segments of ledger and archive together. The caller holds the commit lock. Returns how many there
+        were, and are.
+
+        Raises:
+            WriteFailed: some may be as they were.
+        """
+        try:
+            self.checkpoints.drop()
+            counts = [pack(self._home, folder) for folder in (self._ledger, self._archive_path)]
+        except OSError as error:
+            raise write_failed(error, "the segments") from error
+        return sum(before for before, _ in counts), sum(after for _, after in counts)
+
+    def mend(self, events: Mapping[bytes, Event | None]) -> int:
         """Put events in the place of broken lines; the files that held these are kept aside."""
 
         def change(raw: bytes, whole: bool) -> bytes | None:
-            event = None if whole else events.get(raw)
-            return raw if event is None else encode(event, more=is_more(raw))[:-1]
+            if raw not in events or _is_event(Line(0, raw, whole)):
+                return raw
+            event = events[raw]
+            return None if event is None else encode(event, more=is_more(raw))[:-1]
 
         return self._rewrite(change, tail=True, aside=True)
 
     def _rewrite(self, change: Change, *, tail: bool, aside: bool = False) -> int:
         try:
+            self.checkpoints.drop()
             with self.writing:
                 self.appender.close()
             return rewrite(self._home, self._ledger, change, tail=tail, aside=aside)

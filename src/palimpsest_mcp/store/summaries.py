@@ -9,16 +9,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from ..errors import InvalidArgument, LockTimeout, StoreUnusable, SummaryChanged, WriteFailed
-from ..memory.summary.markdown import NotASummary, from_markdown, to_markdown
+from ..memory.summary.sections import NotASummary, from_markdown, to_markdown
 from ..models.events import SessionKey
 from ..models.maintenance import Forgotten
 from ..models.summaries import AnchoredSummary
 from ..ports.store import StoredSummary
-from .disk import hop
+from .disk import hop, put_compared, read_from, unreadable, write_failed
 from .home import Home
 from .ledger import LedgerFiles
 from .rewrite import forget_in
-from .whole_files import put_compared, read_from, unreadable, write_failed
 
 # A summary as the bytes that are kept.
 
@@ -159,6 +158,7 @@ class SummaryFiles:
 
     def _put(self, path: str, data: bytes) -> None:
         put_compared(self._home.disk, path, data, self._random_hex, "the summary")
+        self._home.witnesses.put_whole(path, data)
 
     @contextmanager
     def _locked(self, folder: str) -> Generator[None]:

@@ -106,7 +106,7 @@ def record(
     )
 
 
-def entry(text: str, item_id: str = "i1", *, session: str = "s1", batch: str = "offload_0001", **more: str) -> Entry:
+def entry(text: str, item_id: str = "i1", *, session: str = "s1", batch: str = "offload_0001", **more: Any) -> Entry:
     """Something to be found."""
     return Entry(session_id=session, batch_id=batch, item_id=item_id, text=text, **more)
 

@@ -75,7 +75,9 @@ class SearchContract(OneStore):
             await store.search.add([entry("Connection REFUSED by host", "a"), entry("all is well", "b")])
             assert await found_by(store, "refused") == ["a"]
             assert await found_by(store, "WELL all") == ["b"]
-            assert await found_by(store, "refus") == []
+            assert await found_by(store, "refuse") == await found_by(store, "refusing") == ["a"]
+            assert await found_by(store, "connec") == ["a"], "what nothing has whole stands for what it begins"
+            assert await found_by(store, "co") == []
 
     async def test_entries_with_all_words_hide_those_with_some(self) -> None:
         async with self.fresh() as store:
@@ -90,6 +92,7 @@ class SearchContract(OneStore):
             assert await found_by(store, "why the apple fell off") == ["a"]
             found = await store.search.find("the red apple tree", limit=100)
             assert [match.item_id for match in found] == ["a", "b"]
+            assert await found_by(store, "what is there about the page-count") == ["c"]
             assert await found_by(store, "unknown words about page-count") == ["c"]
             assert len(await store.search.find("the red apple tree", limit=1)) == 1
 
@@ -104,7 +107,25 @@ class SearchContract(OneStore):
             await store.search.add([entry("edit src/app/main_loop.py:42", "a"), entry("main loop, app, src", "b")])
             assert await found_by(store, "src/app/main_loop.py:42") == ["a"]
             assert await found_by(store, "main_loop") == ["a"]
-            assert await found_by(store, "loop") == ["b"]
+            assert await found_by(store, "loop") == ["a", "b"], "a joined word is found by its parts too"
+            await store.search.add([entry("1,234 calls of getUserName in v2.14.1", "c")])
+            for query in ("1234", "1,234", "user name", "getUserName", "v2.14.1"):
+                assert await found_by(store, query) == ["c"], query
+
+    async def test_a_hit_says_what_it_is_and_where(self) -> None:
+        async with self.fresh() as store:
+            about = {
+                "tool_name": "Bash",
+                "title": "make test",
+                "ts": "2026-11-20T10:00:00+00:00",
+            }
+            await store.search.add([entry("first\nsecond needle\n", "a", named="Bash make test", **about)])
+            (match,) = await store.search.find("needle")
+            assert (match.tool_name, match.title, match.ts[:10]) == ("Bash", "make test", "2026-11-20")
+            assert (match.line, match.offset) == (2, 6)
+            assert await found_by(store, "make") == ["a"]
+            (named,) = await store.search.find("bash")
+            assert (named.line, named.offset) == (1, 0)
 
     async def test_chinese_japanese_and_korean_text_is_found_inside_its_runs(self) -> None:
         async with self.fresh() as store:

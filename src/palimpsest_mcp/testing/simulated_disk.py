@@ -18,7 +18,7 @@ from ..store.memory import MemoryDisk, Node
 BLOCK = 64
 """Bytes that stay or vanish together; small, so that short lines tear too."""
 CHANGES = frozenset(
-    {"create", "write", "truncate", "flush", "flush_others", "flush_folder", "mkdir", "replace", "remove"}
+    {"create", "write", "overwrite", "truncate", "flush", "flush_others", "flush_folder", "mkdir", "replace", "remove"}
 )
 """Calls after which a crash finds another disk than before."""
 
@@ -121,6 +121,7 @@ def _copy(node: Node, copies: dict[int, Node]) -> Node:
     if (copy := copies.get(node.number)) is not None:
         return copy
     copy = copies[node.number] = Node(node.kind)
+    copy.number = node.number
     copy.data, copy.safe, copy.doubtful = bytearray(node.data), node.safe, node.doubtful
     copy.names = {name: _copy(child, copies) for name, child in node.names.items()}
     copy.safe_names = {name: _copy(child, copies) for name, child in node.safe_names.items()}
@@ -130,7 +131,7 @@ def _copy(node: Node, copies: dict[int, Node]) -> Node:
 def _settled(node: Node, data: bytes, names: dict[str, Node]) -> Node:
     new = Node(node.kind)
     new.data, new.safe = bytearray(data), data
-    new.names, new.safe_names = names, dict(names)
+    new.names, new.safe_names, new.number = names, dict(names), node.number
     return new
 
 

@@ -99,7 +99,7 @@ class FakeClient:
         """What the module gets at `session.compact`."""
         return json.loads(await self.hook("session.compact", trigger=trigger, messages=self.rows, **more))
 
-    def apply(self, results: dict[str, str]) -> None:
+    def apply(self, results: dict[str, str], inputs: dict[str, Any] | None = None) -> None:
         """What the module does with the answer: a boundary, and every row built anew."""
         self.write(type="system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "postTokens": 9_000})
         self.last = None
@@ -109,7 +109,8 @@ class FakeClient:
         rows, self.rows = self.rows, []
         for row in rows:
             if row["role"] == "assistant":
-                self.answer(row["text"], *((u["tool_use_id"], u["tool"], u["input"]) for u in row["toolUses"]))
+                uses = [(u["tool_use_id"], u["tool"], u["input"]) for u in row["toolUses"]]
+                self.answer(row["text"], *((name, tool, (inputs or {}).get(name, own)) for name, tool, own in uses))
             elif row["toolResults"]:
                 for one in row["toolResults"]:
                     self.result(one["tool_use_id"], one["text"])

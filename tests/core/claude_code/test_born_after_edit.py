@@ -21,7 +21,7 @@ LONG = "\n".join(log_of(n) for n in range(20))
 @pytest.fixture
 async def born(tmp_path: Path) -> AsyncGenerator[FakeClient]:
     """A client whose server replaces long results at birth."""
-    settings = Settings.load(home=tmp_path / "home", at_birth=True)
+    settings = Settings.load(home=tmp_path / "home")
     async with Palimpsest.open(settings=settings, attached="claude-code") as opened:
         yield FakeClient(opened, tmp_path / "projects" / "-work-project", "main-session")
 
@@ -45,11 +45,10 @@ async def test_a_file_edited_a_moment_ago_stays_whole_before_the_transcript_has_
 ) -> None:
     born.say("Change the notes.")
     await born.hook(
-        "PostToolUse",
+        "PreToolUse",
         tool_name="Edit",
         tool_use_id="toolu_1",
         tool_input=json.dumps({"file_path": "/work/project/notes.txt", "old_string": "a", "new_string": "b"}),
-        tool_response=json.dumps({"filePath": "/work/project/notes.txt"}),
         agent_id=agent,
     )
     assert "restore_batch" not in await read(born, "toolu_2", "/work/project/notes.txt")

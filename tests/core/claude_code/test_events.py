@@ -22,7 +22,7 @@ from .conftest import Open, log_of, long_session
 
 pytestmark = pytest.mark.anyio
 EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch"),
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
     *("PreCompact", "PostCompact", "Stop", "SubagentStart", "SubagentStop", "SessionEnd"),
     *("turn.complete", "session.compact", "Unheard"),
 )
@@ -33,12 +33,20 @@ async def test_a_zone_is_named_once(p: Palimpsest, client: Open) -> None:
     c = client()
     await long_session(c, 3, used=100_000)
     assert await c.context_of("UserPromptSubmit", prompt="on") == ""
-    await c.bash("toolu_full", "ls", "x", used=700_000)
-    said = await c.context_of("PostToolBatch")
+    said = json.loads(await c.bash("toolu_full", "ls", "x", used=700_000))["hookSpecificOutput"]["additionalContext"]
     assert "zone compact" in said and len(said) < 400
-    assert await c.context_of("PostToolBatch") == "" and await c.context_of("UserPromptSubmit", prompt="on") == ""
-    await c.bash("toolu_fuller", "ls", "x", used=900_000)
-    assert "zone critical" in await c.context_of("PostToolBatch")
+    assert await c.bash("toolu_more", "ls", "x", used=710_000) == ""
+    assert await c.context_of("UserPromptSubmit", prompt="on") == ""
+    assert "zone critical" in await c.bash("toolu_fuller", "ls", "x", used=900_000)
+
+
+async def test_a_zone_is_named_before_an_edit_too_which_has_no_hook_after_it(p: Palimpsest, client: Open) -> None:
+    c = client()
+    await long_session(c, 3, used=100_000)
+    c.answer("", ("toolu_edit", "Edit", {"file_path": "/p/a.py"}), used=700_000)
+    edit = {"tool_name": "Edit", "tool_use_id": "toolu_edit", "tool_input": {"file_path": "/p/a.py", "new_string": "x"}}
+    assert "zone compact" in await c.context_of("PreToolUse", **edit)
+    assert await c.hook("PreToolUse", **edit) == ""
 
 
 async def test_a_new_session_starts_without_a_word(p: Palimpsest, client: Open) -> None:

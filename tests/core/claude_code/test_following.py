@@ -52,7 +52,7 @@ async def test_reading_again_from_the_start_writes_nothing(p: Palimpsest, client
     before = len(await events_of(p))
     await c.hook("Stop")
     async with Palimpsest.open(tmp_path / "home", attached="claude-code") as other:
-        for event in ("Stop", "UserPromptSubmit", "PostToolBatch"):
+        for event in ("Stop", "UserPromptSubmit", "PostToolUseFailure"):
             await other.host_event(event, {"session_id": c.session_id, "transcript_path": str(c.path)})
     new = (await events_of(p))[before:]
     assert [type(event).__name__ for event in new if isinstance(event, (Seen, Gone))] == []
@@ -63,7 +63,7 @@ async def test_a_lost_result_of_the_hook_is_read_from_the_transcript(p: Palimpse
     c.say("Look.")
     c.answer("", ("toolu_1", "Bash", {"command": "ls"}))
     c.result("toolu_1", "a.py")
-    await c.hook("PostToolBatch")
+    await c.hook("PostToolUseFailure")
     assert "toolu_1" in [item.item_id for item in (await p.show_context("main-session")).items]
 
 
@@ -74,7 +74,7 @@ async def test_a_result_that_was_here_before_the_row_of_its_call_stays_behind_it
     done = {"tool_name": "Bash", "tool_input": {}, "tool_response": {"stdout": "quick", "stderr": ""}}
     await c.hook("PostToolUse", tool_use_id="toolu_quick", **done)
     c.answer("", ("toolu_quick", "Bash", {"command": "true"}))
-    await c.hook("PostToolBatch")
+    await c.hook("PostToolUseFailure")
     names = [item.item_id for item in (await p.show_context("main-session")).items]
     assert names[-3:] == ["toolu_001", "call:toolu_quick", "toolu_quick"]
     c.result("toolu_quick", "quick")

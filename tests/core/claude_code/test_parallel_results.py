@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections import Counter
 from dataclasses import replace
@@ -96,25 +97,32 @@ async def post_tool_use(c: FakeClient, name: str) -> None:
     await c.hook("PostToolUse", tool_name="Bash", tool_use_id=name, tool_input={}, tool_response=f"{name}\n" * 50)
 
 
-async def test_each_of_parallel_results_may_be_replaced_at_birth(tmp_path: Path) -> None:
-    """A sibling that is at work leaves those alone that still wait."""
-    settings = Settings.load(home=tmp_path / "at-birth", at_birth=True)
+async def test_sixteen_parallel_results_are_all_replaced_at_birth(tmp_path: Path) -> None:
+    """A digest takes longer than a hook waits for its turn: fifteen of sixteen went through as they were."""
+    settings = Settings.load(home=tmp_path / "at-birth", at_birth_tokens=500)
+    lines = range(150)
+    texts = {f"toolu_{k}": "\n".join(f"t{k} row {n} wrote /srv/{k}/part-{n}.bin" for n in lines) for k in range(16)}
     async with Palimpsest.open(settings=settings, attached="claude-code") as p:
-        batches = Batches(p, "s", wait_s=PATIENT_S)
-        born: list[str] = []
+        born: dict[str, str] = {}
 
         async def take(name: str) -> None:
-            text = "\n".join(f"{name} row {n} wrote /srv/{name}/part-{n}.bin" for n in range(1_500))
-            response = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
-            fields = {**batches.call(name).fields, "tool_response": response}
-            found = await batches.results.take(HookCall(event="PostToolUse", fields=fields))
-            born.extend([found.item_id] if found else [])
+            response = {"stdout": texts[name], "stderr": "", "interrupted": False, "isImage": False}
+            given = {"tool_name": "Bash", "tool_use_id": name, "tool_input": {"command": name}}
+            answer = await p.host_event("PostToolUse", {"session_id": "s", **given, "tool_response": response})
+            born[name] = json.loads(answer)["hookSpecificOutput"]["updatedToolOutput"]["stdout"]
 
-        names = [f"toolu_{n}" for n in range(4)]
         async with anyio.create_task_group() as tasks:
-            for name in names:
+            for name in texts:
                 tasks.start_soon(take, name)
-        assert sorted(born) == names
+        batches = await p.list_offloaded("s")
+        assert sorted(name for batch in batches for name in batch.item_ids) == sorted(texts)
+        for batch in batches:
+            (name,) = batch.item_ids
+            assert (batch.reason, batch.state) == ("at_birth", "replaced")
+            assert f" {batch.batch_id}" in born[name].splitlines()[0]
+            assert (await p.restore("s", batch.batch_id)).text == texts[name]
+        assert HostFiles(p.settings.home).troubles() == []
+        assert (await p.verify()).ok
 
 
 async def test_a_result_whose_hook_was_called_off_while_it_waited_is_recorded_before_a_compaction(

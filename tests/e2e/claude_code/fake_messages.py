@@ -1,11 +1,14 @@
 """A Messages API on loopback that plays a script to the real client, and keeps what it was sent.
 
 It answers streamed and plain requests and token counts. Requests that no rule matches take the next turn of the script,
-whoever sends them. What the real API refuses, `faults` finds: calls without results, results without calls.
+whoever sends them. What the real API refuses, `faults` finds: calls without results, results without calls. Where
+`binds_thinking` is set it checks thinking as models from Claude Fable 5.1 on do: a block is signed with all that stood
+before it, and refused where that is not what stands before it now.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -114,6 +117,7 @@ class FakeMessages:
     """The first that matches answers, and takes no turn."""
     requests: list[Request] = field(default_factory=list[Request])
     url: str = ""
+    binds_thinking: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: int = 0
 
@@ -200,6 +204,64 @@ def faults(request: Request) -> list[str]:
     return found
 
 
+# The check of thinking, as it is documented (platform.claude.com, "Prefix checks on thinking blocks"): `system`,
+# `tools` and every message before a block are its prefix, thinking among them; marks of the cache are not.
+
+BOUND = "bound:"
+
+
+def signature(body: dict[str, Any], messages: Sequence[dict[str, Any]], blocks: Sequence[Block] = ()) -> str:
+    """What a model signs a thinking block with.
+
+    Args:
+        messages: all before the answer; `blocks`: of the answer, before the block.
+    """
+    before: list[tuple[str, Block]] = [
+        (message["role"], block) for message in messages for block in blocks_of(message["content"])
+    ]
+    before += [("assistant", block) for block in blocks]
+    prefix = [body.get("system"), body.get("tools"), before]
+    return BOUND + hashlib.sha256(json.dumps(_unmarked(prefix), sort_keys=True).encode()).hexdigest()
+
+
+def signed(body: dict[str, Any], blocks: Sequence[Block]) -> list[Block]:
+    """An answer to a request, its thinking bound to what the model read."""
+    done: list[Block] = []
+    for block in blocks:
+        if block["type"] == "thinking":
+            block = {**block, "signature": signature(body, body["messages"], done)}
+        done.append(block)
+    return done
+
+
+def refused_thinking(body: dict[str, Any]) -> list[str]:
+    """Paths of thinking blocks that are bound to another conversation."""
+    found: list[str] = []
+    for row, message in enumerate(body["messages"]):
+        blocks = blocks_of(message["content"])
+        for at, block in enumerate(blocks):
+            own = block.get("signature", "")
+            if own.startswith(BOUND) and own != signature(body, body["messages"][:row], blocks[:at]):
+                found.append(f"messages.{row}.content.{at}")
+    return found
+
+
+def drops_block(body: dict[str, Any]) -> bool:
+    """Whether the request asks for invalid thinking to be left out."""
+    thinking = cast("dict[str, Any]", body.get("thinking") or {})
+    binding = cast("dict[str, Any]", thinking.get("block_binding") or {})
+    return binding.get("prefix_mismatch_behavior") == "drop_block"
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {key: _unmarked(inner) for key, inner in fields.items() if key != "cache_control"}
+    if isinstance(value, (list, tuple)):
+        return [_unmarked(inner) for inner in cast("list[Any]", value)]
+    return value
+
+
 def all_faults(requests: Iterable[Request]) -> list[str]:
     return [f"request {one.number}: {fault}" for one in requests for fault in faults(one)]
 
@@ -228,6 +290,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send({"type": "error", "error": {"type": "not_found_error", "message": path}}, 404)
         reply = self.api.answer(path, self.headers.get("x-claude-code-session-id", ""), body)
         blocks = [self._whole(block) for block in reply.blocks]
+        if self.api.binds_thinking:
+            if (refused := refused_thinking(body)) and not drops_block(body):
+                said = f"{refused[0]}: Invalid `signature` in `thinking` block. The block is bound to a different one."
+                return self._send({"type": "error", "error": {"type": "invalid_request_error", "message": said}}, 400)
+            blocks = signed(body, blocks)
         asks = any(block["type"] == "tool_use" for block in blocks)
         used = len(json.dumps(body, ensure_ascii=False)) // CHARS_A_TOKEN if reply.used is None else reply.used
         read = max(0, used - 100)

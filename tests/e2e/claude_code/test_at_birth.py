@@ -21,8 +21,7 @@ PRINT = "import sys; sys.path.insert(0, {folder!r})\nimport texts_server\nprint(
 
 @pytest.fixture
 def born(client: Client) -> Client:
-    """A user who has switched it on, and a server of somebody else's."""
-    client.environment["PALIMPSEST_AT_BIRTH"] = "true"
+    """A user with a server of somebody else's."""
     server = {"type": "stdio", "command": sys.executable, "args": [str(Path(__file__).with_name("texts_server.py"))]}
     (client.folder / "servers.json").write_text(json.dumps({"mcpServers": {"texts": server}}), "utf-8")
     (client.project / "app.log").write_text(text(LONG) + "\n", "utf-8")
@@ -99,7 +98,7 @@ def test_a_restored_original_is_the_exact_text(born: Client) -> None:
 
 
 def test_short_results_errors_binaries_and_files_to_edit_enter_as_they_are(born: Client) -> None:
-    """Without the switch every result enters as here: the client's own cuts are its own."""
+    """Switched off, every result enters as here: the client's own cuts are its own."""
     edit: dict[str, Any] = {"old_string": "req-00000", "new_string": "req-first"}
     run, results = play(
         born,
@@ -122,8 +121,8 @@ def test_short_results_errors_binaries_and_files_to_edit_enter_as_they_are(born:
     assert originals(born, run) == []
 
 
-def test_nothing_is_replaced_unless_the_user_switched_it_on(born: Client) -> None:
-    del born.environment["PALIMPSEST_AT_BIRTH"]
+def test_nothing_is_replaced_where_the_user_switched_it_off(born: Client) -> None:
+    born.environment["PALIMPSEST_AT_BIRTH"] = "false"
     run, (shown,) = play(born, call("mcp__texts__lines", characters=LONG))
     assert "<persisted-output>" in shown
     assert originals(born, run) == []

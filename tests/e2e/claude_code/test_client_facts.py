@@ -60,7 +60,7 @@ def evidence(users: Callable[[str], Client]) -> Evidence:
         "SessionStart startup": hook_output("SessionStart", additionalContext="AT START"),
         "SessionStart compact": hook_output("SessionStart", additionalContext="AFTER COMPACTION " + "x" * LONG),
         "UserPromptSubmit": hook_output("UserPromptSubmit", additionalContext="WITH THE PROMPT"),
-        "PostToolBatch": hook_output("PostToolBatch", additionalContext="AFTER THE BATCH"),
+        "PostToolUse Bash": hook_output("PostToolUse", additionalContext="BESIDE THE RESULT"),
         f"PreToolUse {OUR_TOOLS}__restore_batch": hook_output(
             "PreToolUse", updatedInput={"session_id": "FILLED IN", "batch_id": "offload_0001"}
         ),
@@ -103,7 +103,6 @@ def knows_the_session(e: Evidence) -> bool:
         "SessionStart",
         "UserPromptSubmit",
         "PostToolUse",
-        "PostToolBatch",
         "session.compact",
         "PostCompact",
         "Stop",
@@ -175,7 +174,7 @@ FACTS: dict[str, Callable[[Evidence], bool]] = {
     "a matcher keeps a hook away from our own hook tool": never_hooks_itself,
     "SessionStart's command hook adds to the first request": lambda e: "AT START" in e.first.requests[0].text,
     "UserPromptSubmit adds to its request": lambda e: "WITH THE PROMPT" in e.first.requests[0].text,
-    "PostToolBatch adds to the next request": lambda e: "AFTER THE BATCH" in e.first.requests[1].text,
+    "PostToolUse adds to the next request": lambda e: "BESIDE THE RESULT" in e.first.requests[1].text,
     "{} from a hook adds nothing": lambda e: "hook success" not in e.first.requests[-1].text,
     "PreToolUse changes the arguments of our tools": lambda e: any(
         "FILLED IN / offload_0001" in one.text for one in e.first.requests

@@ -82,7 +82,7 @@ def test_the_archive_has_the_exact_bytes_of_everything_that_left(day: Day) -> No
 
 
 def test_what_the_summary_lost_is_named_to_the_model(day: Day) -> None:
-    """By the next UserPromptSubmit or PostToolBatch; the fake summary holds no specific at all."""
+    """By the next UserPromptSubmit or PostToolUse; the fake summary holds no specific at all."""
     last = day.run.requests[-1]
     new = last.text[len(day.after.text) - HOOK_CONTEXT_CHARS :]
     assert re.search(r"(?i)lost|does not hold|no longer", new) and "restore_batch" in new

@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
-from palimpsest_mcp.memory.handoff.forms import CHANGES, CHECKS, CHOICES, FILES, FINDINGS, TEXTS
 from palimpsest_mcp.memory.handoff.markdown import NotAHandoff, from_markdown, to_markdown
-from palimpsest_mcp.memory.handoff.templates import TEMPLATES, Template
+from palimpsest_mcp.memory.handoff.templates import (
+    CHANGES,
+    CHECKS,
+    CHOICES,
+    FILES,
+    FINDINGS,
+    TEMPLATES,
+    TEXTS,
+    Template,
+)
 from palimpsest_mcp.models.handoffs import (
     Check,
     Choice,

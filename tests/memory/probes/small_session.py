@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.probes.answers import Original
 from palimpsest_mcp.models.items import Item, content_text
-from palimpsest_mcp.models.probes import ProbeType
+from palimpsest_mcp.models.reports import ProbeType
 
 LISTING = "total 3\n/srv/etl/parts/2026-11-03.csv\n/srv/etl/parts/2026-11-04.csv\n/srv/etl/parts/README.txt\n"
 FAILED_RUN = (
@@ -34,6 +34,8 @@ STEPS: list[tuple[str, str, dict[str, Any], str]] = [
         ]},
         "ok",
     ),
+    ("check_1", "Bash", {"command": "ruff check etl"}, "All checks passed!\n"),
+    ("who_1", "Bash", {"command": "./who.sh"}, "ticket: HL-9041\n"),
     ("last_1", "Bash", {"command": "pytest -q tests/test_new.py"}, "collected 21 items\n21 passed in 3.77s\n"),
 ]  # fmt: skip
 
@@ -49,6 +51,9 @@ EXPECTED: Mapping[ProbeType, tuple[str, ...]] = {
     "progress": ("Skip rows with a known id",),
     "next_steps": ("Load two parts of one night",),
     "recall": ("/srv/etl/parts/2026-11-03.csv",),
+    "outcome": ("All checks passed!",),
+    "owner": ("HL-9041", "ticket"),
+    "standing_order": ("Never drop a table of the night import.",),
 }
 """Type -> one probe that must be among those of the type."""
 
@@ -56,7 +61,11 @@ EXPECTED: Mapping[ProbeType, tuple[str, ...]] = {
 def messages() -> list[dict[str, Any]]:
     """The session as a host gives it."""
     said: list[dict[str, Any]] = [
-        {"role": "user", "content": "Make the import in etl/load.py survive double rows, see ETL-204."}
+        {
+            "role": "user",
+            "content": "Make the import in etl/load.py survive double rows, see ETL-204.\n"
+            "Never drop a table of the night import.",
+        }
     ]
     for name, tool, args, printed in STEPS:
         said.append({"role": "assistant", "content": [{"type": "tool_use", "id": name, "name": tool, "input": args}]})

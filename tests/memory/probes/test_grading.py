@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.memory.probes.answers import Probe, Stays, stands_whole
+from palimpsest_mcp.memory.probes.answers import Original, Probe, Stays, stands_whole
 from palimpsest_mcp.memory.probes.grade import Asked, Graded, ask, concerned, grade, report, untrusted
 from palimpsest_mcp.models.items import Item
-from palimpsest_mcp.models.probes import MAX_FAILED, ProbeReport, ProbeType
+from palimpsest_mcp.models.reports import MAX_FAILED, ProbeReport, ProbeType
 
 from .small_session import originals, whole
 
@@ -38,10 +38,9 @@ def plain(graded: Graded, batch_of: dict[str, str] | None = None) -> ProbeReport
         (7, 3, "passed with a warning"),  # 70 % exactly is no red flag yet
         (69, 31, "failed"),
         (0, 10, "failed"),
-        (0, 9, "failed"),  # none of nine is no pass, with no warning
-        (6, 3, "failed"),
-        (7, 2, "passed with a warning"),
-        (0, 1, "failed"),
+        (0, 9, "not enough to judge"),
+        (9, 0, "not enough to judge"),  # all of nine is no pass either
+        (0, 1, "not enough to judge"),
     ],
 )
 def test_the_verdict_by_the_share_that_passed(right: int, wrong: int, state: str) -> None:
@@ -63,13 +62,78 @@ def test_without_a_probe_nothing_is_validated() -> None:
     assert told.line == "not validated" and told.score is None and told.notes == ()
 
 
-def test_few_probes_are_flagged_but_stop_nothing() -> None:
+def test_few_probes_are_not_judged_and_stop_nothing() -> None:
     graded = asked(1, 2)
-    assert graded.state == "failed" and not graded.red and graded.weak
-    assert plain(graded).notes[0] == (
-        "red flag: under 70% of the probes passed, of only 3: too few to hold a batch back for"
-    )
+    assert graded.state == "not enough to judge" and not graded.red and graded.weak
+    assert plain(graded).notes == ("3 probes could be asked of what left: not enough to judge",)
     assert not untrusted(graded, batches(3))
+
+
+def test_what_is_kept_as_it_was_is_not_asked_for() -> None:
+    """A call that stays names its file, whatever the digests say: such a question passes with every digest emptied."""
+    given = originals()
+    results = {one.item.id for one in given if one.item.role == "tool"}
+    kept = {one.item.id: one.text for one in given if one.item.id not in results}
+    found = ask(given, Stays(kept))
+    assert {one.item_id for one in found.probes} <= results
+    assert any(one.item_id not in results for one in ask(given).probes), "without the control they are"
+    assert not any(Stays(kept).answers(one) for one in found.probes)
+
+
+def many(count: int = 12) -> list[Original]:
+    """Results that leave, each of which alone holds its ticket, below a request that stays."""
+    items = [
+        Item(id=f"r{n}", kind="tool_result", role="tool", position=(n + 1, 0), content="", sha256=f"{n}")
+        for n in range(count)
+    ]
+    leaving = [
+        Original(item=item, text=f"ticket: NIGHT-70{n:02d} is open", leaves=True) for n, item in enumerate(items)
+    ]
+    asks = Item(id="u", kind="original_query", role="user", position=(0, 0), content="Sort them.", sha256="u")
+    return [Original(item=asks, text="Sort the tickets."), *leaving]
+
+
+def test_a_gutted_digest_turns_the_verdict_red() -> None:
+    """Nothing but the digests can answer, so digests that say nothing cannot pass."""
+    given = many()
+    found = ask(given, Stays({"u": given[0].text}))
+    whole_ones = grade(found, Stays({one.item.id: one.text for one in given}))
+    gutted = grade(found, Stays({"u": given[0].text} | {one.item.id: "[1 result]" for one in given[1:]}))
+    assert whole_ones.state == "passed" and whole_ones.emptied == 0 and whole_ones.score == 1
+    assert gutted.state == "failed" and gutted.score == 0 and gutted.red
+    assert plain(whole_ones).line == "passed: 24 of 24 (0 with the digests emptied)"
+
+
+def test_what_the_control_answers_is_taken_off_both_sides() -> None:
+    graded = grade(
+        Asked(probes=tuple(_probes(20)), distractors=(), emptied=10),
+        Stays({f"i{n}": f"value-{n}" for n in range(15)}),
+    )
+    assert graded.score == (15 - 10) / (20 - 10) and graded.state == "failed"
+    assert plain(graded).line == "failed: 15 of 20 (10 with the digests emptied; recall 15 of 20)"
+
+
+def _probes(count: int) -> list[Probe]:
+    return [Probe(type="recall", question="?", expected=(f"value-{n}",), item_id=f"i{n}") for n in range(count)]
+
+
+def test_an_original_that_cannot_be_read_counts_as_a_miss() -> None:
+    given = many()
+    lost = [given[-1].item]
+    found = ask(given[:-1], Stays({"u": given[0].text}), lost)
+    graded = grade(found, Stays({one.item.id: one.text for one in given}))
+    assert [one.item_id for one in graded.failed] == [lost[0].id] and graded.passed == graded.total - 1
+    assert any("1 original cannot be read" in note for note in plain(graded).notes)
+
+
+def test_whose_a_value_is_must_stand_in_its_line() -> None:
+    given = many()
+    found = ask(given, Stays({}))
+    owners = [one for one in found.probes if one.type == "owner"]
+    assert [one.expected for one in owners][:1] == [("NIGHT-7000", "ticket")]
+    assert Stays({"r0": "ticket=NIGHT-7000"}).answers(owners[0])
+    assert Stays({"r0": "row.ticket=NIGHT-7000"}).answers(owners[0])
+    assert not Stays({"r0": "ticket=NIGHT-7001\nNIGHT-7000"}).answers(owners[0])
 
 
 def test_under_80_percent_of_what_is_not_critical_is_noted() -> None:
@@ -77,10 +141,11 @@ def test_under_80_percent_of_what_is_not_critical_is_noted() -> None:
     assert plain(asked(80, 20)).notes == ()
 
 
-def test_distractors_stand_in_no_original_and_one_is_there_for_every_type() -> None:
+def test_distractors_stand_in_no_original_and_one_is_there_for_every_type_that_asks_for_a_value() -> None:
     given = originals()
     found = ask(given)
-    assert {one.type for one in found.distractors} == {one.type for one in found.probes}
+    whole_lines = {"outcome", "owner", "standing_order"}
+    assert {one.type for one in found.distractors} == {one.type for one in found.probes} - whole_lines
     for one in found.distractors:
         assert not any(stands_whole(original.text, one.expected[0]) for original in given)
 
@@ -124,7 +189,11 @@ def test_the_report_masks_what_it_names_puts_critical_ones_first_and_counts_them
     assert len(told.failed) == MAX_FAILED and told.failed[0].critical and told.failed[0].batch_id == "offload_0002"
     assert not any("secret" in value for one in told.failed for value in one.expected)
     assert told.by_type["error"].total == 30 and told.by_type["error"].critical_failed == 1
-    assert told.total == 30 and told.passed == 0 and told.line.startswith("failed: 0 of 30 (error 0 of 30)")
+    assert (
+        told.total == 30
+        and told.passed == 0
+        and told.line.startswith("failed: 0 of 30 (0 with the digests emptied; error 0 of 30)")
+    )
 
 
 def test_what_host_and_passes_left_is_one_context() -> None:
@@ -133,4 +202,4 @@ def test_what_host_and_passes_left_is_one_context() -> None:
     one = Probe(type="file_changes", question="?", expected=("src/a.py",), item_id=item.id, critical=True)
     found = Asked(probes=(one,), distractors=())
     assert grade(found, Stays({"i0": "gone"})).state == "failed"
-    assert grade(found, Stays({"i0": "gone", "summary": "- `src/a.py`: edited"})).state == "passed"
+    assert grade(found, Stays({"i0": "gone", "summary": "- `src/a.py`: edited"})).failed == ()

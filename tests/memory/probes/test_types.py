@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest_mcp.memory.probes.answers import CRITICAL, TYPES, Original, Stays
 from palimpsest_mcp.memory.probes.grade import ask, grade
-from palimpsest_mcp.models.probes import ProbeType
+from palimpsest_mcp.models.reports import ProbeType
 
 from .small_session import EXPECTED, messages, originals, whole, without
 
@@ -49,8 +49,9 @@ def test_a_value_in_another_case_is_another_value(kind: ProbeType) -> None:
     assert (kind, expected) in {(one.type, one.expected) for one in grade(ask(given), Stays(passages)).failed}
 
 
-def test_the_critical_types_are_those_of_the_original() -> None:
-    assert {"file_path", "file_changes", "decision", "error", "progress", "next_steps", "intent"} == CRITICAL
+def test_the_critical_types_are_those_of_the_original_and_what_the_user_laid_down() -> None:
+    of_the_original = {"file_path", "file_changes", "decision", "error", "progress", "next_steps", "intent"}
+    assert {*of_the_original, "standing_order"} == CRITICAL
     probes = ask(originals()).probes
     assert {one.type for one in probes if one.critical} == CRITICAL
     assert not any(one.critical for one in probes if one.type in ("rationale", "resolution", "blocker", "recall"))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.memory.summary.errors_met import GONE
 from palimpsest_mcp.memory.summary.fit import BUDGET_TOKENS, fit
-from palimpsest_mcp.memory.summary.markdown import from_markdown, to_markdown
+from palimpsest_mcp.memory.summary.sections import from_markdown, to_markdown
 from palimpsest_mcp.models.summaries import AnchoredSummary, ChangedFile, Decision, ErrorMet, Step, Todo
 
 

@@ -48,7 +48,7 @@ def test_changed_files_are_those_of_edits_that_worked_and_every_file_of_a_patch(
     assert found.changed == ("d.py", "a.py", "b.py")
 
 
-def test_short_answers_are_no_requests_and_wishes_are_told_from_questions() -> None:
+def test_short_answers_are_no_requests_and_stand_by_themselves() -> None:
     found = facts(
         user("Please move the importer to Postgres. It must not touch the log table."),
         agent("Shall I keep the old one?"),
@@ -58,10 +58,7 @@ def test_short_answers_are_no_requests_and_wishes_are_told_from_questions() -> N
         agent("Looking."),
     )
     assert [one.message for one in found.requests] == [1, 5] and found.first == found.requests[0]
-    assert [one.text for one in found.wishes] == [
-        "It must not touch the log table.",
-        "we want it to stay below two seconds.",
-    ]
+    assert [(one.message, one.text) for one in found.replies] == [(3, "ok")]
     assert [one.message for one in found.reports] == [4] and not found.unanswered and found.questions == ()
 
 

@@ -7,9 +7,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.errors import StoreNewer
-from palimpsest_mcp.memory.summary.markdown import NotASummary, from_markdown, to_markdown
-from palimpsest_mcp.memory.summary.sections import LAYOUT, PARTS
-from palimpsest_mcp.models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet, Note, Step, Todo
+from palimpsest_mcp.memory.summary.sections import LAYOUT, PARTS, NotASummary, from_markdown, to_markdown
+from palimpsest_mcp.models.summaries import (
+    AnchoredSummary,
+    Blocker,
+    ChangedFile,
+    Decision,
+    ErrorMet,
+    Note,
+    Point,
+    StandingOrder,
+    Step,
+    Todo,
+)
 
 PIECES = (
     "## Session Intent",
@@ -48,6 +58,8 @@ PIECES = (
     "… and 4 more",
     "- Last asked: x",
     "- Todos: 1 of 2 done",
+    "Message 3: ",
+    "Open: x",
     "C:\\new\\src\\a.py",
     "日本語",
     "\u2028",
@@ -87,7 +99,17 @@ decisions = st.one_of(
     st.builds(Decision, decision=texts, rationale=texts),
     st.builds(Decision, decision=texts, rationale=texts, superseded=st.just(True), superseded_by=texts),
 )
-lists = st.sampled_from(["files_modified", "decisions_made", "blockers", "errors_encountered", "key_artifacts"])
+lists = st.sampled_from(
+    [
+        "standing_orders",
+        "checkpoint",
+        "files_modified",
+        "decisions_made",
+        "blockers",
+        "errors_encountered",
+        "key_artifacts",
+    ]
+)
 notes = st.builds(Note, heading=texts | st.sampled_from(["Blockers", "Metadata", " Metadata"]), text=texts)
 
 
@@ -95,6 +117,8 @@ def many(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     return st.lists(strategy, max_size=3).map(tuple)
 
 
+orders = st.builds(StandingOrder, text=texts, message=counts)
+points = st.builds(Point, kind=st.sampled_from(["asked", "finished", "done", "failed", "open", "next"]), text=texts)
 summaries = st.builds(
     AnchoredSummary,
     session=texts,
@@ -102,7 +126,9 @@ summaries = st.builds(
     timestamp=texts,
     first_message=counts,
     last_message=counts,
+    standing_orders=many(orders),
     session_intent=texts,
+    checkpoint=many(points),
     files_modified=many(files),
     decisions_made=many(decisions),
     technical_context=many(texts),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.text.redaction.names import secret_name, words_of
+from palimpsest_mcp.text.redaction.literals import secret_name, words_of
 
 
 @pytest.mark.parametrize(

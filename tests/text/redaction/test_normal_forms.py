@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from key_material import BASE32, Forge
 
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor, open_redactor
-from palimpsest_mcp.text.redaction.views import views
+from palimpsest_mcp.text.redaction.scan import views
 
 REDACTOR = open_redactor(b"k" * 32)
 KEYS: dict[str, Callable[[Forge], str]] = {

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.text.redaction.views import views
+from palimpsest_mcp.text.redaction.scan import views
 
 FRAGMENTS = [
     "\\n",

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from palimpsest_mcp.text.specifics.classes import CLASSES
-from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.specifics.registry import CLASSES, DefaultRegistry
 
 REGISTRY = DefaultRegistry()
 

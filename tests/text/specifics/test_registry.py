@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.models.items import Span
 from palimpsest_mcp.ports.text import Registry
 from palimpsest_mcp.text.specifics import lexer
-from palimpsest_mcp.text.specifics.classes import CLASSES
-from palimpsest_mcp.text.specifics.registry import DefaultRegistry
+from palimpsest_mcp.text.specifics.registry import CLASSES, DefaultRegistry
 
 REGISTRY = DefaultRegistry()
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest_mcp.text.specifics.classes import UserClass
-from palimpsest_mcp.text.specifics.registry import BadUserClass, DefaultRegistry
+from palimpsest_mcp.text.specifics.registry import BadUserClass, DefaultRegistry, UserClass
 
 
 def registry(**pattern: str) -> DefaultRegistry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,13 +19,13 @@ from palimpsest_mcp.text.tokens.count import (
     open_counter,
     pieces,
 )
-from palimpsest_mcp.text.tokens.vocabulary import load_vocabulary
+from palimpsest_mcp.text.tokens.vocabulary import by_tiktoken, load_vocabulary
 
 
 def raw() -> O200kCounter:
-    encoding = load_vocabulary().encoding
-    assert encoding is not None
-    return O200kCounter(encoding, entries=4)
+    encode = load_vocabulary().encode
+    assert encode is not None
+    return O200kCounter(encode, entries=4)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,7 @@ def test_special_tokens_are_plain_text_and_lone_surrogates_are_counted() -> None
 def test_ordinary_long_text_counts_the_same_in_pieces() -> None:
     line = "2026-11-20T10:00:00Z INFO worker[17] took 12.5 ms for /api/v1/items?id=42 (200)\n"
     text = line * 4_000
-    encoding = load_vocabulary().encoding
-    assert encoding is not None
+    encoding, _ = by_tiktoken()
     assert len(text) > 3 * CHUNK_CHARS
     assert open_counter("gpt-5").count(text) == len(encoding.encode_ordinary(text))
 
@@ -104,24 +103,21 @@ SIGNS = st.sampled_from([*"ab1 \n\n\n\r\t/).]'é\u3000\u2028\x1c\u0301", "\n/", 
 
 @given(st.lists(SIGNS, max_size=60).map("".join))
 def test_a_text_has_as_many_tokens_as_its_pieces_together(text: str) -> None:
-    encoding = load_vocabulary().encoding
-    assert encoding is not None
+    encoding, _ = by_tiktoken()
     apart = list(pieces(text))
     assert "".join(apart) == text
     assert sum(len(encoding.encode_ordinary(piece)) for piece in apart) == len(encoding.encode_ordinary(text))
 
 
 def test_of_a_second_draft_only_the_lines_that_are_new_are_encoded() -> None:
-    encoding = load_vocabulary().encoding
-    assert encoding is not None
+    encoding, _ = by_tiktoken()
     encoded: list[str] = []
 
-    class Watched:
-        def encode_ordinary(self, text: str) -> list[int]:
-            encoded.append(text)
-            return encoding.encode_ordinary(text)
+    def watched(text: str) -> list[int]:
+        encoded.append(text)
+        return encoding.encode_ordinary(text)
 
-    counter = O200kCounter(cast("Any", Watched()))
+    counter = O200kCounter(watched)
     lines = ["[palimpsest offload_0001: 2 results]", *(f"line {n} took {n * 7} ms in total" for n in range(20))]
     for draft in (lines, [*lines[:9], "another one", *lines[9:]]):
         encoded.clear()

@@ -9,21 +9,19 @@ import msgspec
 
 from ...context.view import View
 from ...hosts.claude_code.hooks import HookCall
-from ...models.events import HostCompacted, LostBatch
-from ...models.items import Item, Specific, content_sha256
-from ...models.plans import ContextItem
-from ...models.probes import ProbeReport
-from ..compaction.keep import Keeper, Kept
+from ...models.events import HostCompacted, LostBatch, SessionInfo
+from ...models.items import Specific
+from ...models.reports import ProbeReport
+from ..compaction.commit import Keeper, Kept
 from ..compaction.probes import Prober
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .before_compaction import title_of, weightiest
-from .conversations import Conversation, Conversations
+from .conversations import Conversations
 
 _TURN_S = 20.0
 _EXAMPLES = 12
 _NAMED = 12
-_SUMMARY_ID = "host-summary"
 
 
 class AfterCompaction:
@@ -42,11 +40,13 @@ class AfterCompaction:
         if one is None or not summary:
             return
         async with self._conversations.turn(one, wait_s=_TURN_S):
-            await self._conversations.write(one, [await self._compared(one, summary, call.text("trigger"))])
+            _, shown = await self._sessions.view(one.info, self._deps.counter_for(self._deps.model))
+            compared = await self.compared(one.info, shown, summary, call.text("trigger"))
+            await self._conversations.write(one, [compared])
 
-    async def _compared(self, one: Conversation, summary: str, trigger: str) -> HostCompacted:
-        _, shown = await self._sessions.view(one.info, self._deps.counter_for(self._deps.model))
-        kept = await self._keeper.records(one.info, {entry.item.id for entry in shown.items})
+    async def compared(self, info: SessionInfo, shown: View, summary: str, trigger: str) -> HostCompacted:
+        """What a summary lost of what the context held before it, all of which is archived."""
+        kept = await self._keeper.records(info, {entry.item.id for entry in shown.items})
         masked = self._deps.redactor.redact(summary).text
         held = await asyncio.to_thread(self._keeper.specifics_of, masked)
         found = await asyncio.to_thread(self._lost, kept, held, summary)
@@ -78,13 +78,5 @@ class AfterCompaction:
     async def _probed(self, shown: View, masked: str) -> ProbeReport:
         """The probes of everything that was in the context, asked of the summary alone."""
         gone = [msgspec.structs.replace(entry, state="gone") for entry in shown.items]
-        said = Item(
-            id=_SUMMARY_ID,
-            kind="message",
-            role="user",
-            position=(shown.last_row + 1, 0),
-            content=masked,
-            sha256=content_sha256(masked),
-        )
-        probing = Prober(self._deps, [*gone, ContextItem(item=said, tokens=0)])
+        probing = Prober(self._deps, gone, summary=masked)
         return probing.told(await probing.ask({}))

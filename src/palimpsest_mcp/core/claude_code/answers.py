@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from ...hosts.claude_code.hooks import HookCall
+from ...hosts.pieces import text_of
 from ...models.text import counted
 from ...ports.host import HostNotes
+from ...settings.places import project_root
 
 MOST_CHARACTERS = 9_900
 """Of an injected context, in UTF-16 units; the client puts more than 10,000 into a file and shows 2 KB of it."""
@@ -18,10 +20,12 @@ def hook_answer(event: str, **fields: Any) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, **fields}}, ensure_ascii=True)
 
 
-def context_answer(event: str, *texts: str) -> str:
-    """Text to be injected into the model's context; empty where there is none."""
-    said = "\n\n".join(filter(None, texts))
-    return hook_answer(event, additionalContext=within(said, MOST_CHARACTERS)) if said else ""
+def context_answer(event: str, *texts: str, **fields: Any) -> str:
+    """Text to be injected into the model's context, beside other fields of the output; empty where there is nothing."""
+    said = within("\n\n".join(filter(None, texts)), MOST_CHARACTERS)
+    if said:
+        fields["additionalContext"] = said
+    return hook_answer(event, **fields) if fields else ""
 
 
 def length(text: str) -> int:
@@ -68,18 +72,37 @@ def start(call: HookCall, notes: HostNotes, *, before: str = "") -> str:
             notes.link(session_id, parent)
     found = notes.start_of(session_id) or _start_of_parent(parent or notes.parent_of(session_id), notes)
     handle, batches = found.get("handle"), found.get("batches")
+    waiting = _handoff(call, notes) if source != "compact" else ""
     if not isinstance(handle, str) or not isinstance(batches, int):
-        return ""
+        return context_answer("SessionStart", waiting)
+    lost = text_of(found, "lost")
     if source == "compact":
-        text = found.get("after_compaction")
-        return context_answer("SessionStart", text) if isinstance(text, str) else ""
-    if not batches:
-        return ""
-    return context_answer(
-        "SessionStart",
+        return context_answer("SessionStart", lost, text_of(found, "after_compaction"))
+    orders = text_of(found, "orders")
+    kept = (
         f"Palimpsest keeps {counted(batches, 'batch')} of earlier results of this conversation: "
-        f'list_offloaded {handle}, restore_batch {handle} BATCH, search_offloaded {handle} "words".',
+        f'list_offloaded {handle}, restore_batch {handle} BATCH, search_offloaded {handle} "words".'
+        if batches
+        else ""
     )
+    return context_answer("SessionStart", orders, lost, kept, waiting)
+
+
+def _handoff(call: HookCall, notes: HostNotes) -> str:
+    """That a handoff waits for whoever works in this folder; empty where none does."""
+    folder = call.text("cwd")
+    found = notes.handoff_of(project_root(folder)) if folder else None
+    if found is None:
+        return ""
+    return (
+        f"Palimpsest: a handoff of {found.date} exists for this folder: {found.title}. To go on from it: "
+        f"load_handoff with task {found.name}."
+    )
+
+
+def is_noted(session_id: str, notes: HostNotes) -> bool:
+    """Whether it is written down what the start of a session, or of the one that it follows, is to say."""
+    return bool(notes.start_of(session_id) or _start_of_parent(notes.parent_of(session_id), notes))
 
 
 def _start_of_parent(parent: str, notes: HostNotes) -> dict[str, Any]:

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from ...context.view import View
 from ...errors import PalimpsestError
 from ...hosts.claude_code.hooks import HookCall
-from ...memory.summary.markdown import to_markdown
+from ...memory.summary.sections import to_markdown
 from ...models.events import SessionInfo
 from ...models.items import Specific, content_text
 from ...models.records import ArchivedItem, OffloadRecord
 from ...models.summaries import AnchoredSummary
 from ...models.text import plain_line
 from ...ports.text import Redactor
-from ...text.specifics.classes import CLASSES
-from ..compaction.keep import Keeper, Kept
+from ...text.specifics.registry import CLASSES
+from ..compaction.commit import Keeper, Kept
 from ..dependencies import ContentCounter, Dependencies
 from ..sessions import Sessions
 from ..summary import KeptSummaries
@@ -52,10 +52,23 @@ def instructions(handle: str, batches: int, summary: AnchoredSummary, newest_fir
             f'restore_batch {handle} BATCH, found with search_offloaded {handle} "words", listed with '
             f"list_offloaded {handle}."
         )
+    lines += orders_lines(summary)
     lines += _stated(summary)
     if values := weightiest(newest_first, _VALUES):
         lines.append("Exact values: " + " · ".join(values))
     return within("\n".join(lines), MOST_INSTRUCTIONS)
+
+
+def orders_lines(summary: AnchoredSummary) -> list[str]:
+    """What the user laid down, word for word; nothing where nothing was."""
+    if not summary.standing_orders:
+        return []
+    more = summary.left_out.get("standing_orders", 0)
+    left_out = f" ({more} more: palimpsest-mcp summary {summary.session} --full)" if more else ""
+    return [
+        f"Standing orders of the user, which still hold; keep each word for word{left_out}:",
+        *(f"- {plain_line(one.text)}" for one in summary.standing_orders),
+    ]
 
 
 def weightiest(newest_first: Iterable[Specific], most: int) -> list[str]:
@@ -213,20 +226,41 @@ class BeforeCompaction:
         except PalimpsestError:
             return AnchoredSummary()
 
-    async def keep_start(self, info: SessionInfo, records: Sequence[OffloadRecord], summary: AnchoredSummary) -> None:
-        """Have ready what SessionStart says: after a compaction, and when the session is taken up again."""
+    async def keep_start(
+        self,
+        info: SessionInfo,
+        records: Sequence[OffloadRecord],
+        summary: AnchoredSummary,
+        *,
+        said: str = "",
+        lost: str = "",
+    ) -> None:
+        """Have ready what SessionStart says: after a compaction, and when the session is taken up again.
+
+        Args:
+            said: to the user below this compaction, beside how many batches there are.
+            lost: what a summary of the host's lost, where nobody can be told between two steps.
+        """
         text = await asyncio.to_thread(self._start_text, info, records, summary)
-        start = {"handle": info.handle, "batches": len(records), "after_compaction": text}
+        orders = "\n".join(orders_lines(summary))
+        start = {
+            "handle": info.handle,
+            "batches": len(records),
+            "after_compaction": text,
+            "orders": orders,
+            "said": said,
+            "lost": lost,
+        }
         await asyncio.to_thread(self._deps.store.host_notes.keep_start, info.session_id, start)
 
-    async def keep_start_of(self, info: SessionInfo) -> None:
+    async def keep_start_of(self, info: SessionInfo, *, said: str = "", lost: str = "") -> None:
         """The same from everything that can be restored, the parents' batches first."""
         records = [
             record
             for owner in reversed(await self._sessions.family(info))
             async for record in self._deps.store.archive.records(self._sessions.key(owner))
         ]
-        await self.keep_start(info, records, await self.summary(info))
+        await self.keep_start(info, records, await self.summary(info), said=said, lost=lost)
 
     def _start_text(self, info: SessionInfo, records: Sequence[OffloadRecord], summary: AnchoredSummary) -> str:
         """Catalogue and summary together, under the host's limit."""
@@ -245,6 +279,7 @@ def _newest_first(kept: Sequence[Kept]) -> Iterator[Specific]:
 def _says_something(summary: AnchoredSummary) -> bool:
     return bool(
         summary.session_intent
+        or summary.standing_orders
         or summary.files_modified
         or summary.decisions_made
         or summary.errors_encountered

@@ -24,8 +24,7 @@ from ...hosts.pieces import as_fields, text_of
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen
 from ...ports.host import HostContext, HostUsage
 from ..dependencies import Dependencies
-from ..files import MAX_FILE_BYTES
-from ..importer import Imported, import_context, tail_events
+from ..importer import MAX_FILE_BYTES, Imported, import_context, tail_events
 from ..sessions import Sessions
 
 # Transcripts on disk: read on from an offset, and which of them a fork was copied from.

@@ -10,19 +10,24 @@ from typing import Any
 
 from ...errors import LockTimeout, PalimpsestError, SessionUnknown
 from ...hosts.claude_code.hooks import HookCall, filled, read_call
+from ...hosts.claude_code.settings import EDITORS
 from ...models.text import counted, verb
-from ..compaction.keep import Keeper
+from ..compaction.commit import Keeper
 from ..dependencies import Dependencies
 from ..notices import Notices
-from ..offloaded import Offloaded
+from ..offloaded import Offloaded, keep_status
+from ..recall import Recall
 from ..sessions import Sessions
+from ..spans import noted
 from ..summary import KeptSummaries
 from .after_compaction import AfterCompaction
-from .answers import hook_answer, start
+from .answers import context_answer, hook_answer, is_noted, start
 from .before_compaction import TURN_S, BeforeCompaction
 from .conversations import Conversations
+from .file_guard import refusal
 from .in_place import InPlace, InPlaceCompaction
 from .notices import StepNotices
+from .skills import Lessons, SkillUses
 from .tool_results import ToolResults
 
 _log = logging.getLogger(__name__)
@@ -46,6 +51,7 @@ class HostEvents:
         noticing: Notices,
         summaries: KeptSummaries,
         at_end: EndOfSession,
+        lessons: Lessons,
     ) -> None:
         self._deps = deps
         self._sessions = sessions
@@ -56,15 +62,17 @@ class HostEvents:
         self._before = BeforeCompaction(deps, sessions, self._conversations, summaries, keeping)
         self._after = AfterCompaction(deps, sessions, self._conversations, keeping)
         self._results = ToolResults(deps, sessions, self._conversations)
-        self._step_notices = StepNotices(deps, sessions, self._conversations, noticing)
+        recall = Recall(deps, sessions, offloaded)
+        self._step_notices = StepNotices(deps, sessions, self._conversations, noticing, recall)
+        self._skills = SkillUses(deps, sessions, self._conversations, lessons)
         self._in_place = InPlaceCompaction(deps, sessions, offloaded, self._conversations, self._before, keeping)
         self._uses: dict[str, Callable[[HookCall], Awaitable[str]]] = {
             "SessionStart": self._start,
-            "UserPromptSubmit": self._step_notices.say,
+            "UserPromptSubmit": self._prompt,
+            "UserPromptExpansion": self._skills.expanded,
             "PreToolUse": self._pre_tool_use,
             "PostToolUse": self._post_tool_use,
-            "PostToolUseFailure": self._follow,
-            "PostToolBatch": self._step_notices.say,
+            "PostToolUseFailure": self._step_notices.say,
             "PreCompact": self._pre_compact,
             "PostCompact": self._post_compact,
             "Stop": self._follow,
@@ -73,6 +81,11 @@ class HostEvents:
             TURN_COMPLETE: self._in_place.turn_ended,
             COMPACT: self._compact,
         }
+
+    @property
+    def around_compaction(self) -> tuple[BeforeCompaction, AfterCompaction]:
+        """What archives before a compaction of a host's own, and what compares after it."""
+        return self._before, self._after
 
     async def handle(self, event: str, payload: Any) -> str:
         """The answer to one event: one text, empty where there is nothing to say. Never raises; why an event was not
@@ -84,7 +97,8 @@ class HostEvents:
         if not self._deps.automatic and call.event not in _ALWAYS:
             return _refused(call.event, "off", "PALIMPSEST_AUTO=off")
         try:
-            return await use(call)
+            with noted("hook", event=call.event):
+                return await use(call)
         except LockTimeout as error:  # another event is at work; what this one brought is in the transcript too
             return _refused(call.event, "failed", error.message)
         except PalimpsestError as error:
@@ -101,7 +115,7 @@ class HostEvents:
     async def _start(self, call: HookCall) -> str:
         before = self._conversations.latest_id
         text = await asyncio.to_thread(start, call, self._notes, before=before)
-        if text or self._notes.start_of(call.session_id) or not await self._is_known(call.session_id):
+        if is_noted(call.session_id, self._notes) or not await self._is_known(call.session_id):
             return text
         # Recorded, but nobody wrote down yet what its start is to say.
         await self._before.keep_start_of(await self._sessions.find(call.session_id))
@@ -111,9 +125,15 @@ class HostEvents:
         tool_input = call.mapping("tool_input")
         if tool_input is None or not call.session_id:
             return ""
+        why = await refusal(self._sessions, self._conversations.name(call), call.text("tool_name"), tool_input)
+        if why:
+            return hook_answer("PreToolUse", permissionDecision="deny", permissionDecisionReason=why)
         named = tool_input.get("session_id")
         known = isinstance(named, str) and await self._is_known(named)
         changed = filled(call.text("tool_name"), tool_input, self._conversations.name(call), known)
+        if call.text("tool_name") in EDITORS and self._deps.automatic:  # they have no hook after the call
+            self._results.note_change(call)
+            return await self._step_notices.say(call)
         if changed is None:
             return ""
         await self._conversations.of(call)  # our tools answer in a session that has nothing yet, too
@@ -126,18 +146,45 @@ class HostEvents:
             return False
         return True
 
+    async def _prompt(self, call: HookCall) -> str:
+        said = await self._step_notices.say(call)
+        one = await self._conversations.known(call)
+        if one is not None:
+            await self._skills.prompted(call, one)
+        return said
+
     async def _post_tool_use(self, call: HookCall) -> str:
         born = await self._results.take(call)
+        try:
+            beside = [
+                await self._skills.advice(call),
+                await self._wrote_a_note(call),
+                *await self._step_notices.due(call),
+            ]
+        except Exception as error:  # what was replaced at birth must reach the client in any case
+            if born is None:
+                raise
+            _log.warning("%s: %s", call.event, getattr(error, "message", type(error).__name__))
+            beside = []
         if born is None:
+            return context_answer("PostToolUse", *beside)
+        return context_answer("PostToolUse", born.context, *beside, updatedToolOutput=born.output)
+
+    async def _wrote_a_note(self, call: HookCall) -> str:
+        """What is said of a command that nobody could look at before it ran."""
+        tool_input = call.mapping("tool_input")
+        if call.text("tool_name") != "Bash" or not tool_input:
             return ""
-        beside = {"additionalContext": born.context} if born.context else {}
-        return hook_answer("PostToolUse", updatedToolOutput=born.output, **beside)
+        why = await refusal(self._sessions, self._conversations.name(call), "Bash", tool_input)
+        return f"{why} The command did run: mend what it wrote." if why else ""
 
     async def _follow(self, call: HookCall) -> str:
         one = await self._conversations.known(call)
         if one is not None:
             async with self._conversations.turn(one):
                 await self._conversations.follow(one)
+            if call.event == "Stop" and (await self._sessions.fold(one.info)).decided.batches:
+                await keep_status(self._deps, self._sessions, one.info)  # what came back since counts
         return ""
 
     async def _pre_compact(self, call: HookCall) -> str:
@@ -154,7 +201,10 @@ class HostEvents:
         if not isinstance(handle, str) or not isinstance(batches, int) or not batches:
             return ""
         number = f"{counted(batches, 'batch')} of originals {verb(batches, 'is', 'are')}"
-        return f"{number} kept: palimpsest-mcp list {handle}"
+        said = start.get("said")
+        return " · ".join(
+            filter(None, [f"{number} kept: palimpsest-mcp list {handle}", said if isinstance(said, str) else ""])
+        )
 
     async def _end(self, call: HookCall) -> str:
         """The rest of the transcript, and what the session's skills learned. Which session ended was noted by the hook
@@ -163,8 +213,10 @@ class HostEvents:
         if one is not None:
             async with self._conversations.turn(one, wait_s=_ENDED_TURN_S):
                 await self._conversations.whole(one)
+                await self._skills.record(one, ended=True)
             await self._before.keep_start_of(one.info)
             await self._at_end(one.info.session_id)
+            self._sessions.let_go(one.info)
         await asyncio.to_thread(self._notes.sweep)
         return ""
 

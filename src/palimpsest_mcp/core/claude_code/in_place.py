@@ -10,20 +10,20 @@ from typing import Any
 import msgspec
 
 from ...context.fold import Fold
-from ...context.identity import call_key
 from ...context.meter import triggers
-from ...context.view import item_of
+from ...context.view import PICTURES, item_of
 from ...hosts.claude_code.hooks import HookCall
-from ...hosts.claude_code.rows import as_messages, results_of
+from ...hosts.claude_code.rows import as_messages, calls_of, results_of
 from ...hosts.detect import parse_value
 from ...hosts.pieces import text_of
 from ...models.events import Observation, Replaced, ReplacedItem, Seen, SessionInfo
-from ...models.items import Item, content_bytes, content_sha256
-from ...models.pass_options import PassOptions
-from ...models.plans import ContextItem
-from ..compaction.commit import archive_and_commit, committed_batch
-from ..compaction.keep import Keeper
+from ...models.items import Item, call_key, content_bytes, content_sha256, content_text
+from ...models.plans import ContextItem, PassOptions
+from ...models.reports import in_lines, in_request
+from ...models.text import counted
+from ..compaction.commit import Keeper, archive_and_commit, committed_batch
 from ..compaction.plan import PassRequest
+from ..compaction.report import total
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
@@ -31,6 +31,7 @@ from ..made import has_binary
 from ..measure import Measurement, measured
 from ..offloaded import Offloaded
 from ..sessions import Sessions, stored_policy
+from ..step_back import StepBack
 from .before_compaction import BeforeCompaction
 from .conversations import HOST, Conversation, Conversations
 
@@ -49,14 +50,22 @@ class InPlace:
     apply: bool
     status: str
     results: Mapping[str, str] = field(default_factory=dict[str, str])
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Call id -> its arguments, with notes in the place of long strings."""
     instructions: str = ""
     reason: str = ""
     batches: int = 0
     saved_tokens: int = 0
+    asked_for: str = ""
+    """What came first in the digests."""
+    lines_kept: str = ""
+    """Of those that the instructions of `/compact` wanted kept."""
+    thinking_dropped: int = 0
+    """Answers are built anew without their thinking, which newer models would refuse behind a digest anyway."""
 
     def text(self) -> str:
         """As the module reads it."""
-        return json.dumps(vars(self) | {"results": dict(self.results)}, ensure_ascii=True)
+        return json.dumps(vars(self) | {"results": dict(self.results), "inputs": dict(self.inputs)}, ensure_ascii=True)
 
 
 class InPlaceCompaction:
@@ -78,6 +87,9 @@ class InPlaceCompaction:
         self._before = preparing
         self._keeper = keeping
         self._asked_at: dict[str, float] = {}
+        self._step_back = StepBack(deps, sessions, offloaded)
+        self._put_back: dict[str, frozenset[str]] = {}
+        """Session -> items that were put back and have been asked for at a turn's end."""
 
     async def turn_ended(self, call: HookCall) -> str:
         """Whether a pass is due at our own threshold, and would bring something."""
@@ -86,10 +98,15 @@ class InPlaceCompaction:
             return _due(False, "nothing is known of this session yet")
         async with self._conversations.turn(one, wait_s=_TURN_S):
             await self._conversations.follow(one)
-            policy = stored_policy(self._deps, await self._sessions.fold(one.info))
+            policy = stored_policy(self._deps, await self._sessions.opened(one.info))
             asked = PassOptions(host=HOST, used_tokens=call.number("tokens"))
             measurement = await measured(self._deps, self._sessions, one.info, policy, asked)
             ratio = measurement.usage.ratio
+            fold = await self._sessions.fold(one.info)
+            back = frozenset(fold.decided.reinstated_at.keys() - fold.decided.replacements.keys())
+            if back - self._put_back.get(one.info.session_id, frozenset()):
+                self._put_back[one.info.session_id] = back
+                return _due(True, "a pass was taken back: its originals are to stand in the context again")
             if ratio is None or not triggers(ratio, policy):
                 return _due(False, "below the threshold")
             if ratio < self._asked_at.get(one.info.session_id, -1.0) + _ASKED_AGAIN:
@@ -116,21 +133,28 @@ class InPlaceCompaction:
         one = await self._conversation(call)
         async with self._conversations.turn(one, wait_s=_TURN_S):
             imported = await self._imported(one, rows)
-            measurement, result = await self._pass(one, imported, trigger)
+            measurement, result = await self._pass(one, imported, trigger, call.text("instructions"))
             results, freed = await self._results(one.info, result.fold, rows)
+            inputs, less = self._inputs(result.fold, rows)
+            freed += less
             enough = trigger != "auto" or freed >= _LEAST_GAIN * measurement.view.whole_tokens
+            back = {} if trigger == "auto" else await self._given_back(one.info, result.fold, rows)
+            results = {**results, **back}
             answer = InPlace(
-                apply=bool(results) and enough,
-                status="compacted" if results else "nothing_to_do",
+                apply=bool(results or inputs) and enough,
+                status="compacted" if results or inputs else "nothing_to_do",
                 results=results,
+                inputs=inputs,
                 reason=result.refusal or result.plan.reason,
                 batches=len(result.made),
                 saved_tokens=freed,
+                asked_for=in_request(result.asked_for),
+                lines_kept=in_lines(total([made.record.specifics for made in result.made])),
             )
             if answer.apply:
                 return await self._applied(one.info, answer, result, imported, rows)
             # The client's own compaction goes on; its PreCompact archives, and gets the instructions.
-            return replace(answer, results={})
+            return replace(answer, results={}, inputs={})
 
     async def _conversation(self, call: HookCall) -> Conversation:
         if call.session_id:
@@ -179,12 +203,14 @@ class InPlaceCompaction:
             events.append(Seen(item=item, ts=self._deps.now()))
         return events
 
-    async def _pass(self, one: Conversation, imported: Imported, trigger: str) -> tuple[Measurement, PassResult]:
+    async def _pass(
+        self, one: Conversation, imported: Imported, trigger: str, instructions: str
+    ) -> tuple[Measurement, PassResult]:
         """An ordinary pass. What the client or its user asked for is forced: measured against the context's own size,
         since the client's trigger may lie far below the model's window."""
         force = trigger in ("auto", "manual")
         policy = stored_policy(self._deps, imported.fold)
-        options = PassOptions(host=HOST, force=force)
+        options = PassOptions(host=HOST, force=force, focus=instructions)
         measurement = await measured(self._deps, self._sessions, one.info, policy, options, imported=imported)
         request = PassRequest(
             policy=policy, options=options, reason="forced" if trigger == "manual" else "token_budget_exceeded"
@@ -210,6 +236,33 @@ class InPlaceCompaction:
         freed = sum(shown[call_id][1] for call_id in found)
         return found, freed
 
+    def _inputs(self, fold: Fold, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], int]:
+        """Call id -> arguments with notes in them, for every call that the client shows; and the tokens that frees, of
+        those that its transcript did not have like that before."""
+        found: dict[str, Any] = {}
+        freed = 0
+        for call_id in calls_of(rows):
+            name = f"call:{call_key(call_id)}"
+            stands, item = fold.decided.replacements.get(name), item_of(fold, name)
+            part = stands.item.part if stands is not None else None
+            if stands is None or part is None or item is None or item.purged or item.sha256 != stands.item.sha256:
+                continue
+            found[call_id] = json.loads(part).get("input")
+            applied = fold.states[name].applied
+            if applied is None or applied.part_sha256 != stands.item.part_sha256:
+                freed += max(0, item.tokens - stands.item.part_tokens)
+        return found, freed
+
+    async def _given_back(self, info: SessionInfo, fold: Fold, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
+        """Call id -> original, of what was put back into the context and the client still shows as a digest."""
+        if not fold.decided.reinstated_at:
+            return {}
+        shown = {text_of(one, "tool_use_id"): content_sha256(text_of(one, "text")) for one in results_of(rows)}
+        found = await self._step_back.originals(
+            info, fold, {name: (call_key(name), text_hash) for name, text_hash in shown.items()}
+        )
+        return {name: content_text(content) for name, content in found.items()}
+
     async def _applied(
         self, info: SessionInfo, answer: InPlace, result: PassResult, imported: Imported, rows: Sequence[dict[str, Any]]
     ) -> InPlace:
@@ -222,10 +275,16 @@ class InPlaceCompaction:
         ]
         if pictures:
             await self._as_pointers(info, pictures, imported.counter)
-            results, freed = await self._results(info, await self._sessions.fold(info), rows)
-            answer = replace(answer, results=results, saved_tokens=freed)
-        await self._before.keep_start_of(info)
-        return answer
+            fold = await self._sessions.fold(info)
+            results, freed = await self._results(info, fold, rows)
+            answer = replace(answer, results=results, saved_tokens=freed + self._inputs(fold, rows)[1])
+        thoughts = sum(1 for one in result.view.items if one.state == "live" and one.item.kind == "thinking")
+        said = (
+            f"lines kept: {answer.lines_kept}" if answer.lines_kept else "",
+            f"{counted(thoughts, 'thinking block')} left out" if thoughts else "",
+        )
+        await self._before.keep_start_of(info, said=" · ".join(filter(None, said)))
+        return replace(answer, thinking_dropped=thoughts)
 
     async def _as_pointers(self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter) -> None:
         made = await self._keeper.made(info, items, counter, reason="forced")
@@ -234,7 +293,9 @@ class InPlaceCompaction:
         def decide(fold: Fold) -> Replaced | None:
             if fold.decided.replacements.keys() & {one.item.id for one in items}:
                 return None
-            return Replaced(pass_id="pictures", session_id=info.session_id, batches=batches, ts=self._deps.now())
+            return Replaced(
+                pass_id=PICTURES, reason=PICTURES, session_id=info.session_id, batches=batches, ts=self._deps.now()
+            )
 
         await archive_and_commit(self._deps, self._sessions, info, made, decide)
 

@@ -1,4 +1,5 @@
-"""UserPromptSubmit and PostToolBatch: a zone is named once, and so is what a compaction of the host's own lost."""
+"""Between the model's steps: a zone is named once, and so is what a compaction of the host's own lost; at a new
+request, what left the context and may be needed for it."""
 
 from __future__ import annotations
 
@@ -7,12 +8,12 @@ import sys
 
 from ...hosts.claude_code.hooks import HookCall
 from ...models.events import HostCompacted, LossTold
-from ...models.pass_options import PassOptions
-from ...models.plans import Policy
+from ...models.plans import PassOptions, Policy
 from ...models.text import counted, plain_line, verb
 from ..dependencies import Dependencies
 from ..measure import Measurement, measured
 from ..notices import Notices
+from ..recall import Recall
 from ..sessions import Sessions, stored_policy
 from .answers import context_answer
 from .conversations import HOST, Conversation, Conversations
@@ -25,11 +26,14 @@ _NEAR = 0.01
 class StepNotices:
     """What is said to the model between its steps, where there is anything to say."""
 
-    def __init__(self, deps: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Notices) -> None:
+    def __init__(
+        self, deps: Dependencies, sessions: Sessions, conversations: Conversations, noticing: Notices, recall: Recall
+    ) -> None:
         self._deps = deps
         self._sessions = sessions
         self._conversations = conversations
         self._notices = noticing
+        self._recall = recall
 
     async def say(self, call: HookCall) -> str:
         """The hook's answer; empty nearly always."""
@@ -38,9 +42,21 @@ class StepNotices:
             return ""
         async with self._conversations.turn(one):
             await self._conversations.follow(one)
-            return context_answer(call.event, await self._loss(one), await self._notice(one))
+            offer = await self._recall.offer(one.info, call.text("prompt"))
+            notice = await self._notice(one)
+            return context_answer(call.event, await self._loss(one), notice, offer)
+
+    async def due(self, call: HookCall) -> list[str]:
+        """What is to be said beside a result that was just recorded; nothing while its siblings are at work."""
+        one = await self._conversations.of(call)
+        if one.turn.locked():
+            return []
+        async with self._conversations.turn(one):
+            notice = await self._notice(one)
+            return [await self._loss(one), notice]
 
     async def _loss(self, one: Conversation) -> str:
+        """Asked for last: once it is written down as told, nothing may fail before it is."""
         lost = (await self._sessions.fold(one.info)).untold_loss
         if lost is None:
             return ""
@@ -50,7 +66,7 @@ class StepNotices:
     async def _notice(self, one: Conversation) -> str:
         if one.quiet is not None and one.quiet[0] <= one.used < one.quiet[1]:
             return ""
-        policy = stored_policy(self._deps, await self._sessions.fold(one.info))
+        policy = stored_policy(self._deps, await self._sessions.opened(one.info))
         measurement = await measured(self._deps, self._sessions, one.info, policy, PassOptions(host=HOST))
         notice = await self._notices.notice(one.info, measurement, policy)
         one.used = measurement.usage.used.value or 0

@@ -11,28 +11,27 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ...context.fold import Fold, UsageFields
-from ...context.identity import call_key
 from ...errors import PalimpsestError
 from ...hosts.actions import action_of
 from ...hosts.claude_code.hooks import HookCall, tool_response
 from ...hosts.claude_code.results import result_of
+from ...hosts.claude_code.settings import EDITORS
 from ...models.events import Seen
-from ...models.items import Content, Item, content_bytes, content_sha256
-from ..compaction.at_birth import ShrunkResult, ToolAnswer, shrink_at_birth, whole_content
+from ...models.items import Content, Item, call_key, content_bytes, content_sha256
+from ..compaction.at_birth import WAIT_S, ShrunkResult, ToolAnswer, may_shrink, shrink_at_birth, whole_content
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .conversations import LOCK_S, Conversation, Conversations
 
 _log = logging.getLogger(__name__)
-_SHORT = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
-"""Tools whose record holds whole files that never enter the context: the transcript alone says what does."""
 
 
 class ToolResults:
     """Records results by their call ids: the transcript later finds them known (L4), and nothing counts twice.
 
     Args:
-        wait_s: so long a result waits for its turn; then the original goes through.
+        wait_s: so long a result waits for its turn; then the original goes through. One that may be replaced waits for
+            the digests of its siblings.
     """
 
     def __init__(
@@ -49,12 +48,12 @@ class ToolResults:
     async def take(self, call: HookCall) -> ShrunkResult | None:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
-        self._note_change(call)
-        async with self._turn(one, call):
+        large = may_shrink(self._deps, call.text("tool_name"), tool_response(call))
+        async with self._turn(one, call, max(self._wait_s, WAIT_S) if large else self._wait_s):
             await self._take_late(one)
             events = await self._conversations.news(one)
             born: ShrunkResult | None = None
-            if self._deps.at_birth:  # it must know what the session edited so far
+            if large:  # it must know what the session edited so far
                 await self._conversations.write(one, events)
                 events = []
                 born = await self._at_birth(one, call)
@@ -73,12 +72,12 @@ class ToolResults:
                 await self._take_late(one)
 
     @asynccontextmanager
-    async def _turn(self, one: Conversation, call: HookCall) -> AsyncGenerator[None]:
+    async def _turn(self, one: Conversation, call: HookCall, wait_s: float) -> AsyncGenerator[None]:
         """The turn of one result. While it waits it belongs to nobody else; it is late once it gave up, or its hook
         was called off."""
         taken = False
         try:
-            async with self._conversations.turn(one, wait_s=self._wait_s):
+            async with self._conversations.turn(one, wait_s=wait_s):
                 taken = True
                 yield
         finally:
@@ -107,8 +106,9 @@ class ToolResults:
             _log.warning("not replaced at birth (%s): %s", error.code, error.message)
             return None
 
-    def _note_change(self, call: HookCall) -> None:
-        field = _SHORT.get(call.text("tool_name"))
+    def note_change(self, call: HookCall) -> None:
+        """Remember which file a call is about to change."""
+        field = EDITORS.get(call.text("tool_name"))
         if field and (path := (call.mapping("tool_input") or {}).get(field)) and isinstance(path, str):
             self._touched[call.session_id].add(path)
 
@@ -116,11 +116,11 @@ class ToolResults:
         """The result as an item; None where there is nothing to record, or it is known."""
         call_id, tool = call.text("tool_use_id"), call.text("tool_name")
         response = tool_response(call)
-        if not call_id or response is None or tool in _SHORT:
+        if not call_id or response is None or tool in EDITORS:
             return None
         name = call_key(call_id)
-        fold = await self._sessions.fold(one.info)
-        state = fold.states.get(name)
+        fold = await self._sessions.opened(one.info)
+        state = fold.state(name)
         if state is not None and state.versions:
             return None
         content = await asyncio.to_thread(_content, tool, response, call.transcript_path)

@@ -8,17 +8,16 @@ from typing import Any
 
 import msgspec
 
-from ...context.at_birth import Newborn, decide
+from ...context.at_birth import CUT_ABOVE_TOKENS, Newborn, decide
 from ...context.budgets import GROWTH, budget_of
 from ...context.fold import Fold
-from ...context.identity import ItemIds
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
 from ...hosts.claude_code.results import ToolResult, is_binary, result_of, spill_folder
 from ...hosts.json_bytes import decode
 from ...models.events import Replaced, Seen, SessionInfo
-from ...models.items import Content, Item, content_bytes, content_sha256, content_text
+from ...models.items import Content, Item, ItemIds, content_bytes, content_sha256, content_text
 from ...models.plans import ContextItem, Slot
 from ...models.records import OffloadRecord
 from ...models.tools import own_tool
@@ -35,7 +34,9 @@ LOCK_WAIT_S = 0.05
 MOST_BYTES = 1_000_000
 """A longer result is left to the host: its digest would take longer than a hook has."""
 TIME_S = 7.0
-"""For a digest; a hook has ten seconds, and what is committed after its end would never be seen."""
+"""For a digest. What is committed after the end of its hook would never be seen: the plugin gives it thirty seconds."""
+WAIT_S = 20.0
+"""For those of parallel results that came before it: sixteen of 100 kB take eight seconds (half a second each)."""
 
 
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,8 +45,10 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: str
     tool_input: dict[str, Any]
     tool_use_id: str
-    response: Any
+    response: Any = None
     """`tool_response`, parsed."""
+    result: ToolResult | None = None
+    """The result itself, where no hook of Claude Code brought it."""
     transcript_path: str = ""
     project: str = ""
     agent: str = ""
@@ -67,10 +70,30 @@ class ShrunkResult(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int
 
 
+def may_shrink(deps: Dependencies, tool_name: str, response: Any) -> bool:
+    """Whether a result is so large that it may be replaced: told at once, from its size alone. No text has more tokens
+    than bytes."""
+    if not deps.at_birth or not deps.automatic or own_tool(tool_name):
+        return False
+    result = result_of(tool_name, response)
+    if result is None:
+        return False
+    least = min(CUT_ABOVE_TOKENS, deps.at_birth_tokens or CUT_ABOVE_TOKENS)
+    return bool(result.spilled_to) or len(content_bytes(result.content)) > least
+
+
 async def shrink_at_birth(
-    deps: Dependencies, sessions: Sessions, info: SessionInfo, answer: ToolAnswer
+    deps: Dependencies,
+    sessions: Sessions,
+    info: SessionInfo,
+    answer: ToolAnswer,
+    *,
+    above_tokens: int | None = None,
 ) -> ShrunkResult | None:
     """Archive a result and make what stands for it; None leaves it as it is, and then nothing was written.
+
+    Args:
+        above_tokens: the threshold of this call; None takes the setting.
 
     Raises:
         WriteFailed, LockTimeout: the result is to stay as it is.
@@ -79,13 +102,13 @@ async def shrink_at_birth(
         return None
     if own_tool(answer.tool_name):
         return None  # what our own server answers is asked for on purpose
-    result = result_of(answer.tool_name, answer.response)
+    result = answer.result or result_of(answer.tool_name, answer.response)
     if result is None:
         return None
     content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
     if content is None or len(content_text(content)) > MOST_BYTES:
         return None
-    return await _Birth(deps, sessions, info, answer, result, content).run()
+    return await _Birth(deps, sessions, info, answer, result, content, above_tokens or deps.at_birth_tokens).run()
 
 
 def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
@@ -127,7 +150,9 @@ class _Birth:
         answer: ToolAnswer,
         result: ToolResult,
         content: Content,
+        above_tokens: int | None,
     ) -> None:
+        self._above_tokens = above_tokens
         self._deps = deps
         self._sessions = sessions
         self._info = info
@@ -156,7 +181,7 @@ class _Birth:
                 spilled=bool(self._result.spilled_to),
                 target=self._result.target,
             ),
-            above_tokens=self._deps.at_birth_tokens,
+            above_tokens=self._above_tokens,
             touched=_touched(fold) | self._answer.touched,
         )
         if not chosen.replace or item.id in fold.decided.replacements:

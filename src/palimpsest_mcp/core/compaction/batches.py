@@ -5,24 +5,130 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 
-from ...context.budgets import level2_groups, split
+from ...context.budgets import Group, level2_groups, split
+from ...context.forget import repeated
 from ...context.plan import Outcome
+from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.events import SessionInfo
-from ...models.items import Specific
+from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Plan, Slot
+from ...models.records import ArchivedItem, DigestSource, OffloadRecord
+from ...ports.text import Redacted
 from ..dependencies import Dependencies
-from ..made import Made, Numbers
+from ..made import Above, Made, Numbers, beside, has_binary
 from ..measure import Measurement
 from ..sessions import Sessions
-from .levels import raised
+from .digests import BatchDigests
 from .plan import PassRequest, Planner, in_our_tokens
+from .pointers import Pointers
 from .probes import Leaving, leaving_of, redacted_texts
 from .prose import ProseAbove
+
+# One digest in the place of several (L16), made from the archived originals.
+
+# What other digests left to digests that are about to be replaced: the one that replaces them must show it (D9).
+
+
+Pair = tuple[str, str]
+"""Class and text."""
+
+
+def left_to(
+    deps: Dependencies,
+    leaving: Collection[str],
+    held: Mapping[Specific, str],
+    standing: Sequence[OffloadRecord],
+    made: Sequence[Made],
+    known: dict[str, set[Pair]] | None = None,
+) -> frozenset[Pair]:
+    """What these batches show and others in the context do not, though their originals hold it.
+
+    Args:
+        held: specific -> the batch or item that shows it.
+        standing: records whose digests are in the context.
+        made: batches of this pass.
+        known: by the hash of a batch what it does not show, kept from one call to the next.
+    """
+    known = {} if known is None else known
+    theirs = {(one.cls, one.text) for one, holder in held.items() if holder in leaving}
+    found: set[Pair] = set()
+    for record in (*standing, *(one.record for one in made)):
+        own = record.batch_id
+        if own not in leaving and any(holder != own for holder in record.specifics.holders) and theirs - found:
+            if (key := f"{own} {record.digest_sha256}") not in known:
+                known[key] = _unshown(deps, record)
+            found |= theirs & known[key]
+    return frozenset(found)
+
+
+def _unshown(deps: Dependencies, record: OffloadRecord) -> set[Pair]:
+    masked = deps.redactor.redact_all([content_text(item.result) for item in record.items])
+    left: set[Pair] = set()
+    for item, one in zip(record.items, masked, strict=True):
+        own = {(s.cls, s.text) for s in shown_in(record.part(item), deps.registry)}
+        left |= {(s.cls, s.text) for s in facts_of(source_of(item, one), deps.registry).specs} - own
+    return left
+
+
+def source_of(item: ArchivedItem, masked: Redacted) -> DigestSource:
+    """An archived original as its digest was made from it, as far as its specifics go."""
+    return DigestSource(
+        item_id=item.id,
+        kind=item.kind,
+        text=masked.text,
+        tokens=item.tokens,
+        redacted=sum(masked.counts.values()),
+        binary=has_binary(item.result),
+    )
+
+
+ROOMIER = 0.8
+"""Of the digests it stands for, for one of a higher level that must carry much."""
+
+
+async def raised(
+    deps: Dependencies,
+    group: Group,
+    items: Sequence[ContextItem],
+    digesting: BatchDigests,
+    standing: Sequence[OffloadRecord],
+    fresh: Sequence[Made],
+    numbers: Numbers,
+    *,
+    least: float,
+) -> Made | None:
+    """None where the digests that stand are kept: one that shows all that others left to them is not smaller (D9).
+
+    Args:
+        standing: records whose digests are in the context.
+        fresh: batches of this pass so far.
+        least: share of an item's specifics in view.
+    """
+    before = digesting.held()
+    carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
+    most = int(ROOMIER * group.tokens)
+    room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
+    tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
+    for budget, min_shown in tries:
+        slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
+        above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
+        try:
+            made = await digesting.make(slot, items, await numbers.next(), {}, above=above)
+        except DigestRefused:
+            break
+        smaller = made.record.digest_token_count < group.tokens
+        if smaller and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
+            return made
+        digesting.hold_again(before)
+    digesting.hold_again(before)
+    return None
+
 
 # What a pass came to so far: its batches, and all that the next one depends on. Copied, to come back to it.
 
@@ -130,6 +236,7 @@ class Batches:
         self._planner = planning
         self._items = planning.items
         self._digesting = planning.digesting
+        self._pointers = Pointers(deps, info, measurement.counter, planning.digesting.sources, planning.reason)
         self.state = PassState(standing=dict(planning.standing))
         self.stuck: list[str] = []
         """Batches that could not go up a level."""
@@ -166,6 +273,11 @@ class Batches:
         """Digest what the plan says, until the real counts meet the target."""
         await self._fill(first, first.slots)
         await self._raise_level(first)
+
+    @cached_property
+    def _repeats(self) -> dict[str, str]:
+        """Item id -> which later call says it again."""
+        return repeated(self._measurement.view.items, self._request.rules)
 
     # -- making ------------------------------------------------------------------------------------------------------
 
@@ -208,12 +320,21 @@ class Batches:
             return tokens
         try:
             named = named or (self.state.freed.pop(0) if self.state.freed else await self._numbers.next())
-            made = await self._digesting.make(slot, fresh, named, self.state.standing)
+            if slot.arguments:
+                made = await self._pointers.arguments(fresh, named)
+            elif slot.repeated:
+                made = await self._pointers.repeated(fresh, self._repeats, named)
+            else:
+                made = await self._digesting.make(slot, fresh, named, self.state.standing)
         except DigestRefused:
             self.state.refused += [one.item.id for one in fresh]
             return tokens + sum(one.tokens for one in fresh) if copies else None
-        self.state.add(made, fresh, slot)
-        return tokens + made.record.digest_token_count + len(fresh) * self._counter.per_result_overhead
+        in_it = {item.id for item in made.record.items}
+        stays = [one for one in fresh if one.item.id not in in_it]
+        self.state.refused += [one.item.id for one in stays]
+        self.state.add(made, (one for one in fresh if one.item.id in in_it), slot)
+        tokens += made.record.digest_token_count + sum(one.tokens for one in stays)
+        return tokens + beside(made.record, self._counter.per_result_overhead)
 
     def _pointer(self, one: ContextItem) -> str:
         batch, _, item = one.copy_of.partition(" ")
@@ -257,7 +378,7 @@ class Batches:
         """Every item that a batch stands for, with its part and its redacted original."""
         found: dict[str, Leaving] = {}
         for made, _ in self.made:
-            found |= leaving_of(made.record, made.texts or redacted_texts(self._deps, made.record))
+            found |= leaving_of(made.record, made.texts or redacted_texts(self._deps, made.record), made.stands)
         return found
 
     def slot_of(self, batch: str) -> Slot | None:
@@ -324,11 +445,12 @@ class Batches:
         if not self.meets(first) or self._request.how.takes_all:
             await self._fill(first, await self._replanned())
 
-    async def drop(self, names: Collection[str], *, taken: bool = True) -> None:
+    async def drop(self, names: Collection[str], *, taken: bool = True, spared: Collection[str] = ()) -> None:
         """Take batches out, and make those anew that leave specifics to them (D8): nobody holds these any more.
 
         Args:
             taken: their items stay as they are and are not offered again in this pass.
+            spared: items of which that is not so.
         """
         away = self.state.with_dependents(names)
         gone = self.state.take_out(away)
@@ -341,6 +463,7 @@ class Batches:
             if slot is None:
                 continue  # of level 2: the digests that stand are used on
             if own in names:
-                self.state.outcomes += [Outcome(item_ids=ids, digest_tokens=None)] if taken else []
+                raw = tuple(name for name in ids if name not in spared) if taken else ()
+                self.state.outcomes += [Outcome(item_ids=raw, digest_tokens=None)] if raw else []
             else:
                 self.state.outcomes.append(Outcome(item_ids=ids, digest_tokens=await self._take(slot)))

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ...context.fold import Fold
+from ...context.fold import Fold, is_placeholder
+from ...context.view import View
 from ...models.events import Replaced, ReplacedBatch, ReplacedItem, SessionInfo
-from ...models.items import content_sha256
-from ...models.pass_options import Progress
-from ...models.plans import ContextItem
-from ...models.records import OffloadRecord
+from ...models.items import Specific, content_sha256
+from ...models.plans import ContextItem, Progress
+from ...models.records import KEPT, OffloadRecord, Reason
 from ...ports.store import Entry
-from ..dependencies import Dependencies
-from ..made import Made
-from ..notices import keep_status
-from ..offloaded import Offloaded
+from ...text.specifics.delimited import fields_apart
+from ..dependencies import ContentCounter, Dependencies
+from ..made import Made, original_text, reserve_numbers
+from ..offloaded import Offloaded, keep_status
 from ..sessions import Sessions
+from .digests import Sources
+from .pointers import pointer_record
 
 
 class Committed(NamedTuple):
@@ -89,12 +91,23 @@ def unchanged(fold: Fold, one: ContextItem) -> bool:
     )
 
 
-def committed_batch(record: OffloadRecord) -> ReplacedBatch:
-    """A batch as the ledger names it."""
+def committed_batch(record: OffloadRecord, stands: Mapping[str, str] | None = None) -> ReplacedBatch:
+    """A batch as the ledger names it.
+
+    Args:
+        stands: item id -> what the host shows in its place, where that is not its part.
+    """
+    shown = stands or {}
     return ReplacedBatch(
         batch_id=record.batch_id,
         items=tuple(
-            ReplacedItem(id=item.id, sha256=item.sha256, part_sha256=item.digest_sha256, part_tokens=item.digest_tokens)
+            ReplacedItem(
+                id=item.id,
+                sha256=item.sha256,
+                part_sha256=content_sha256(shown[item.id]) if item.id in shown else item.digest_sha256,
+                part_tokens=item.digest_tokens,
+                part=shown.get(item.id),
+            )
             for item in record.items
         ),
         original_tokens=record.original_token_count,
@@ -119,3 +132,136 @@ def copied(one: ContextItem, text: str, tokens: int) -> ReplacedBatch:
         digest_tokens=tokens,
         mode="copy",
     )
+
+
+# Archives what a host is about to drop: everything that has no record yet, without a word in the context (L10).
+
+RESULTS_A_BATCH = 3
+MESSAGES_A_BATCH = 12
+_NO_EVIDENCE = ("tool_call", "thinking", "host_block", "system_prompt", "digest_part")
+"""Kinds that stand in the archive with their results, that nobody may read back, or that are ours."""
+
+
+class Kept(Made, frozen=True, kw_only=True):
+    """A batch that shows nothing of its originals, with what they hold, redacted."""
+
+    specifics: tuple[frozenset[Specific], ...]
+    """Of each item, in the record's order."""
+
+
+class Keeper:
+    """Everything in a session's context, archived."""
+
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps = deps
+        self._sessions = sessions
+
+    async def everything(
+        self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason
+    ) -> tuple[Kept, ...]:
+        """Archive what has no record, flushed and read back. Returns every record that the context stands on, old ones
+        among them, in batch order."""
+        here = {one.item.id for one in shown.items}
+        old = [
+            record
+            async for record in self._deps.store.archive.records(self._sessions.key(info))
+            if any(item.id in here for item in record.items)
+        ]
+        known = {(item.id, item.sha256) for record in old for item in record.items}
+        new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
+        made = await self.made(info, new, counter, reason=reason)
+        await archive_and_commit(self._deps, self._sessions, info, made)
+        before = await asyncio.to_thread(self._read_again, old)
+        return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
+
+    async def made(
+        self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter, *, reason: Reason
+    ) -> tuple[Kept, ...]:
+        """Batches of these items, each under a pointer, ready to be archived.
+
+        Raises:
+            WriteFailed, LockTimeout: they got no numbers.
+        """
+        groups = _groups(items)
+        if not groups:
+            return ()
+        names = await reserve_numbers(
+            self._deps, self._sessions, info, len(groups), pass_id=f"keep-{self._deps.random_hex(6)}"
+        )
+        return tuple(await asyncio.to_thread(self._made, info, list(zip(names, groups, strict=True)), counter, reason))
+
+    async def records(self, info: SessionInfo, items: Collection[str]) -> tuple[Kept, ...]:
+        """The records that hold any of these items."""
+        found = [
+            record
+            async for record in self._deps.store.archive.records(self._sessions.key(info))
+            if any(item.id in items for item in record.items)
+        ]
+        return tuple(await asyncio.to_thread(self._read_again, found))
+
+    def _read_again(self, records: Sequence[OffloadRecord]) -> list[Kept]:
+        return [
+            Kept(
+                record=record,
+                adopted=True,
+                specifics=tuple(
+                    self.specifics_of(masked.text)
+                    for masked in self._deps.redactor.redact_all([original_text(item) for item in record.items])
+                ),
+            )
+            for record in records
+        ]
+
+    def specifics_of(self, text: str) -> frozenset[Specific]:
+        """What a redacted text holds, without the keys: a summary may name a value in other words."""
+        return frozenset(Specific(span.cls, span.text) for span in self._deps.registry.spans(fields_apart(text)))
+
+    def _made(
+        self,
+        info: SessionInfo,
+        groups: Sequence[tuple[str, list[ContextItem]]],
+        counter: ContentCounter,
+        reason: Reason,
+    ) -> list[Kept]:
+        return [self._kept(info, name, items, counter, reason) for name, items in groups]
+
+    def _kept(
+        self, info: SessionInfo, batch_id: str, items: list[ContextItem], counter: ContentCounter, reason: Reason
+    ) -> Kept:
+        about = Sources(self._deps.redactor, self._deps.registry)
+        masked = about.masked(items)
+        found = tuple(self.specifics_of(one.text) for one in masked)
+        record = pointer_record(
+            self._deps,
+            info,
+            batch_id,
+            items,
+            masked,
+            about.of(items, masked),
+            ["everything"] * len(items),
+            counter,
+            tokens={},
+            reason=reason,
+            digester=KEPT,
+        )
+        return Kept(record=record, texts=tuple(one.text for one in masked), specifics=found)
+
+
+def _is_evidence(one: ContextItem) -> bool:
+    item = one.item
+    return (
+        item.content is not None
+        and item.kind not in _NO_EVIDENCE
+        and not one.copy_of
+        and not is_placeholder(item.content)
+        and bool(item.size_bytes)
+    )
+
+
+def _groups(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
+    """Results by threes, words by twelves, each in the context's order."""
+    results = [one for one in items if one.item.role == "tool"]
+    words = [one for one in items if one.item.role != "tool"]
+    groups = [results[at : at + RESULTS_A_BATCH] for at in range(0, len(results), RESULTS_A_BATCH)]
+    groups += [words[at : at + MESSAGES_A_BATCH] for at in range(0, len(words), MESSAGES_A_BATCH)]
+    return sorted(groups, key=lambda group: group[0].item.position)

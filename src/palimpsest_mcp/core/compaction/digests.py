@@ -4,21 +4,182 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from ...context.budgets import least_budget
 from ...digest.proof import shown_in
+from ...digest.rank import holds, names_typed, typed_in, words_of
+from ...memory.summary.calls import calls_of, strings
+from ...memory.summary.talk import MAX_ASKED, intent_of, last_asked, one_line
+from ...memory.summary.todos import todos_of
 from ...models.events import SessionInfo
-from ...models.items import Action, Specific, content_text
+from ...models.items import Action, Item, Specific, content_text
 from ...models.plans import ContextItem, Policy, Slot
 from ...models.records import ArchivedItem, Digest, DigestRequest, DigestSource, OffloadRecord, Reason, Visible
+from ...models.reports import AskedFor
 from ...ports.text import Digester, Redacted, Redactor, Registry
+from ...text.languages import word_lists
 from ...text.specifics.delimited import fields_apart
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Above, Made, archived_item, digest_hash, has_binary
-from .focus import Asked, Focus
+from ..made import Above, Made, archived_item, digest_hash, has_binary, original_text
 from .prose import ProseAbove
+
+# What the digests of a pass are asked for: its instructions, the newest request, open todos, and what was typed after
+
+MOST = 64
+"""Words that one result is asked for."""
+_TYPED = 32
+"""Of them at most, what was typed after it: the latest first."""
+_MOST_ARGUMENT = 1_600
+"""Characters of an argument beyond which it may give way to its first line, so that it is not sure to stay in view."""
+_MOST_TEXT = 20_000
+"""Characters of one message, or argument, that are looked at."""
+
+
+_MOST_INSTRUCTIONS = 2_000
+"""Characters of the instructions of a pass that are looked at."""
+
+# "Keep every deadlock line": words whose every line is to be kept, found in instructions.
+
+
+_DATA: dict[str, Any] = word_lists("focus")
+_QUOTED = re.compile(r"[\"“”„«»`「]([^\"“”„«»`「」\n]{2,80})[\"“”„«»`」]|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)")
+_CLAUSE = re.compile(
+    rf"[.;!?](?:\s|$)|[。；！？\n]|, (?=(?:{'|'.join(_DATA['clauses'])})\b)| (?=(?:{'|'.join(_DATA['drops'])})\b)",
+    re.IGNORECASE,
+)
+_TERM = re.compile(r"[^\s\"'`“”„«»「」,;]+")
+_PLURAL = re.compile(r"[a-zA-Z]{3,}[^s\W]s")
+_MOST_WANTED, _MOST_WORDS = 8, 4
+
+
+class Cues:
+    """How one language asks for every line of a kind."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        def any_of(*names: str) -> str:
+            return "|".join(one for name in names for one in words.get(name, ())) or "(?!)"
+
+        between = f"(?:{any_of('with')})" + (r"\s+)?" if words.get("bare") else r"\b)")
+        self.keep = re.compile(rf"\b(?:{any_of('keep')})\b", re.IGNORECASE)
+        self.last = re.compile(rf"\b(?:{any_of('last')})\W*$", re.IGNORECASE)
+        self.lines_with = re.compile(rf"\b(?:{any_of('lines')})\s+(?:{between}(.+)", re.IGNORECASE)
+        self.every = re.compile(rf"\b(?:{any_of('every')})\b(.*?)\b({any_of('lines', 'kinds')})\b", re.IGNORECASE)
+        self.glued = [re.compile(one, re.IGNORECASE) for one in words.get("glued", ())]
+        self.also = re.compile(rf"\s*(?:,|/|、|\b(?:{any_of('also')})\b)\s*", re.IGNORECASE)
+        self.empty: frozenset[str] = frozenset(words.get("empty", ()))
+
+    def terms(self, clause: str) -> list[str]:
+        """The words that a clause wants every line of."""
+        found: list[str] = []
+        for text in self._named(clause):
+            quoted = [one or other for one, other in _QUOTED.findall(text)]
+            found += filter(None, (_term(one, self.empty) for one in quoted or self.also.split(text)))
+        return found
+
+    def _named(self, clause: str) -> list[str]:
+        if self.glued:
+            return [found[1] for one in self.glued for found in one.finditer(clause)]
+        if (keep := self.keep.search(clause)) is not None:
+            rest = clause[keep.end() :]
+        elif (last := self.last.search(clause)) is not None:
+            rest = clause[: last.start()]
+        else:
+            return []
+        if (lines := self.lines_with.search(rest)) is not None:
+            return [lines[1]]
+        return [one if _term(one, self.empty) else noun for one, noun in self.every.findall(rest)]
+
+
+_LANGUAGES = [Cues(cast("dict[str, Any]", words)) for words in _DATA.values() if isinstance(words, dict)]
+
+
+def wanted_in(instructions: str) -> tuple[str, ...]:
+    """Words whose every line is to be kept: `deadlock` of "keep every deadlock line", `lock wait` of "behalte alle
+    Zeilen mit 'lock wait'" (languages: `text/languages/focus.toml`). Of several words a line has to have all."""
+    found: dict[str, None] = {}
+    for clause in _CLAUSE.split(instructions):
+        found.update(dict.fromkeys(next(filter(None, (one.terms(clause) for one in _LANGUAGES)), ())))
+    return tuple(found)[:_MOST_WANTED]
+
+
+def _term(text: str, empty: Collection[str]) -> str:
+    """The words that a line must have; empty where they would fit any line, or are too many to be in one."""
+    words = [word.strip("().:-") for word in _TERM.findall(text)]
+    words = [word for word in words if word and word.casefold() not in empty]
+    words = [word[:-1] if _PLURAL.fullmatch(word) else word for word in words]
+    return " ".join(words) if 0 < len(words) <= _MOST_WORDS and len("".join(words)) > 1 else ""
+
+
+class Asked(NamedTuple):
+    """What the digest of some results is asked for."""
+
+    words: tuple[tuple[str, ...], ...]
+    """Per result, most of all first: names as they were typed, words of the task."""
+    said: frozenset[str]
+    """Names of theirs that messages show, and go on showing."""
+    wanted: tuple[str, ...] = ()
+    """Words whose every line is to be kept."""
+
+
+class Focus:
+    """What a session's messages and calls say of what will be needed. Secrets in it are masked: typed words are only
+    given where the masked text of the result has them too."""
+
+    def __init__(self, redactor: Redactor, instructions: str = "") -> None:
+        """`instructions`: as they were given with the pass."""
+        self._redactor = redactor
+        self.asked_for = AskedFor(instructions=one_line(self._mask(instructions[:_MOST_TEXT]), _MOST_INSTRUCTIONS))
+        self.wanted = wanted_in(self.asked_for.instructions)
+        self.words = tuple(dict.fromkeys(word for word in self.asked_for.instructions.split() if len(word) > 2))
+        """Of the instructions, then of everything else that is asked for."""
+        self._typed: dict[str, int] = {}
+        """Name -> the last row in which somebody typed or said it."""
+        self._stays: set[str] = set()
+        """Names in messages and calls that no pass takes."""
+
+    def look_around(self, items: Iterable[ContextItem]) -> None:
+        """Take in what was asked, said and typed."""
+        present = [one.item for one in items if one.state != "gone"]
+        for item in present:
+            for text in _said(item):
+                names = names_typed(text[:_MOST_TEXT])
+                self._typed.update(dict.fromkeys(names, item.position[0]))
+                if len(text) <= _MOST_ARGUMENT or item.kind != "tool_call":
+                    self._stays.update(names)
+        request = last_asked(present, self._mask) or intent_of(present, self._mask)
+        todos = tuple(todo.text for todo in todos_of(calls_of(present), self._mask).open)
+        self.asked_for = msgspec.structs.replace(self.asked_for, request=one_line(request, MAX_ASKED), todos=todos)
+        more = (word for text in (request, *todos) for word in words_of(text))
+        self.words = tuple(dict.fromkeys((*self.words, *more)))
+
+    def _mask(self, text: str) -> str:
+        return self._redactor.redact(text).text if text else ""
+
+    def of(self, items: Sequence[Item], masked: Sequence[Redacted]) -> Asked:
+        """What the digest of these results is asked for."""
+        words: list[tuple[str, ...]] = []
+        said: set[str] = set()
+        for item, text in zip(items, masked, strict=True):
+            row = item.position[0]
+            names = [name for name in typed_in(text.text) if name in self._typed]
+            said.update(self._stays.intersection(names))
+            typed = sorted((name for name in names if self._typed[name] > row), key=lambda name: -self._typed[name])
+            words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self.words)))[:MOST])
+        return Asked(tuple(words), frozenset(said), self.wanted)
+
+
+def _said(item: Item) -> Iterator[str]:
+    """Texts of a message or a call."""
+    if item.kind == "tool_call":
+        yield from strings(item.args)
+    elif item.kind in ("message", "original_query", "clarify_verification"):
+        yield content_text(item.content)
+
 
 # What the digests of a pass are made of: the texts of items, masked, and what is known of them already.
 
@@ -42,7 +203,7 @@ class Sources:
                 # Masked together with more before: what runs over the end of one is masked there too.
                 by_id = dict(zip(larger, self._masked[larger], strict=True))
                 return [by_id[name] for name in ids]
-            self._masked[ids] = self._redactor.redact_all([content_text(one.item.content) for one in items])
+            self._masked[ids] = self._redactor.redact_all([original_text(one.item) for one in items])
         return self._masked[ids]
 
     def of(self, items: Sequence[ContextItem], masked: Sequence[Redacted]) -> tuple[DigestSource, ...]:
@@ -99,18 +260,20 @@ class BatchDigests:
         self._info = info
         self._policy = policy
         self._counter = counter
-        words = tuple(dict.fromkeys(word for word in focus.split() if len(word) > 2))
-        self._focus = Focus(deps.redactor, words)
+        self.focus = Focus(deps.redactor, focus)
+        """What the digests of this pass are asked for."""
         self._asked_for: dict[str, tuple[str, ...]] = {}
         """Item id -> words that its digest was found to lack."""
         self._reason: Reason = reason
         self._digester: Digester = deps.digester_for(counter)
-        self.wording = ProseAbove(deps.redactor, deps.writer, words)
+        self.wording = ProseAbove(deps.redactor, deps.writer, self.focus.words)
         """Summaries above the digests of this pass."""
         self.sources = Sources(deps.redactor, deps.registry)
         """What the digests are made of."""
         self._holders: dict[Specific, str] = {}
         self._prepared: dict[str, OffloadRecord] = {}
+        self.unshown: dict[str, set[tuple[str, str]]] = {}
+        """By batch and hash the values of its originals that it does not show, once somebody looked for them."""
 
     @property
     def digester(self) -> str:
@@ -131,7 +294,7 @@ class BatchDigests:
     def _look_around(
         self, items: Sequence[ContextItem], records: Sequence[OffloadRecord], standing: Mapping[str, bool]
     ) -> None:
-        self._focus.look_around(items)
+        self.focus.look_around(items)
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
@@ -184,12 +347,12 @@ class BatchDigests:
 
     def _ask(self, items: Sequence[ContextItem]) -> tuple[Sequence[Redacted], Asked]:
         masked = self.sources.masked(items)
-        asked = self._focus.of([one.item for one in items], masked)
+        asked = self.focus.of([one.item for one in items], masked)
         words = tuple(
             tuple(dict.fromkeys((*self._asked_for.get(one.item.id, ()), *known)))
             for one, known in zip(items, asked.words, strict=True)
         )
-        return masked, Asked(words, asked.said)
+        return masked, asked._replace(words=words)
 
     async def make(
         self,
@@ -236,12 +399,16 @@ class BatchDigests:
         above: Above | None,
     ) -> Made:
         sources = self.sources.of(items, masked)
+        lines = asked.wanted and (line for one in masked for line in one.text.splitlines())
+        wanted = any(holds(line, words) for line in lines for words in asked.wanted)
         request = DigestRequest(
             sources=tuple(
-                msgspec.structs.replace(source, focus=words) for source, words in zip(sources, asked.words, strict=True)
+                msgspec.structs.replace(source, focus=words, wanted=asked.wanted)
+                for source, words in zip(sources, asked.words, strict=True)
             ),
-            budget_tokens=slot.budget_tokens,
+            budget_tokens=max(slot.budget_tokens, least_budget(len(items)) if wanted else 0),
             ceiling_tokens=slot.ceiling_tokens,
+            wanted_tokens=self._policy.max_digest_tokens if wanted else 0,
             most_tokens=self._policy.max_digest_tokens,
             handle=self._info.handle,
             batch_id=batch_id,
@@ -251,7 +418,7 @@ class BatchDigests:
             visible=self._visible(above),
             said=asked.said,
             min_shown=above.min_shown if above else self._policy.min_shown,
-            pointer_only=slot.pointer or not self._policy.prefer_compact_over_drop,
+            pointer_only=(slot.pointer and not wanted) or not self._policy.prefer_compact_over_drop,
             prose=() if above else self.wording.of(slot, tuple(one.item.id for one in items)),
         )
         digest = await self._digester.digest(request)
@@ -324,7 +491,7 @@ class BatchDigests:
         parts = [
             [[one.item.id, one.item.sha256] for one in items],
             msgspec.to_builtins(self._policy),
-            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, asked.words, sorted(asked.said)],
+            [slot.budget_tokens, slot.ceiling_tokens, slot.pointer, asked.words, sorted(asked.said), *asked.wanted],
             [self._digester.name, self._deps.registry.version, self._counter.name],
             *self.wording.key(slot),
         ]

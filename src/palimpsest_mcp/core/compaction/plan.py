@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import msgspec
+
+from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
 from ...context.meter import ratio_of
 from ...context.plan import Outcome, Said, plan, replan
@@ -13,10 +17,10 @@ from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
 from ...models.items import content_sha256
-from ...models.pass_options import PassOptions
-from ...models.plans import Plan, Policy, Slot
+from ...models.plans import REFUSE, PassOptions, Plan, Policy, Slot
 from ...models.records import OffloadRecord, Reason
-from ...text.tokens.windows import prices_of
+from ...models.text import counted
+from ...text.tokens.windows import binds_thinking, prices_of
 from ..dependencies import Dependencies
 from ..measure import Measurement
 from ..sessions import Sessions
@@ -32,7 +36,9 @@ class PassRequest:
     policy: Policy
     options: PassOptions = PassOptions()
     requested: bool = True
-    """Somebody asked for it; False when it runs on its own."""
+    """Somebody asked for it; False when it runs on its own, at the trigger."""
+    off: bool = False
+    """Nothing runs on its own (`PALIMPSEST_AUTO=off`)."""
     host_compacts: str = ""
     """Where the host compacts by itself, in words, where no adapter of ours acts in it or before it; else empty."""
     reason: Reason | None = None
@@ -97,10 +103,32 @@ class Planner:
 
     async def first(self) -> Plan:
         """The plan, and with it everything known that its digests may leave specifics to."""
-        found = self._planned()
+        found = self._unless_thinking_stands(self._planned())
         if found.status == "planned" and not (self._request.options.target is None and self._request.options.dry_run):
             await self._look_around()
         return found
+
+    def _unless_thinking_stands(self, found: Plan) -> Plan:
+        """Nothing to do where a caller would rather have no pass than thinking that a model refuses."""
+        model = self._measurement.usage.model
+        if self._request.options.thinking != REFUSE or not found.slots or binds_thinking(model) is False:
+            return found
+        first = min(self.items[name].item.position for slot in found.slots for name in slot.item_ids)
+        behind = [
+            one
+            for one in self.items.values()
+            if one.item.kind == "thinking" and one.state == "live" and one.item.position > first
+        ]
+        if not behind:
+            return found
+        said = (
+            f"{counted(len(behind), 'thinking block')} behind the first result that would leave would be refused by "
+            f"{model or 'newer models'}, and thinking=refuse was asked for; drop leaves them out, drop_block has the "
+            "provider do so."
+        )
+        return msgspec.structs.replace(
+            found, status="nothing_to_do", reason=said, slots=(), predicted_tokens=found.before_tokens
+        )
 
     def _planned(self) -> Plan:
         request, measurement = self._request, self._measurement
@@ -109,6 +137,7 @@ class Planner:
             request.rules,
             **self._numbers(),
             requested=request.requested,
+            off=request.off,
             host_compacts=request.host_compacts,
             messages_since_pass=_since_pass(measurement),
             ratio=ratio_of(measurement.view_used, measurement.window_tokens),
@@ -126,7 +155,7 @@ class Planner:
         return {
             **in_our_tokens(self._measurement, self._request),
             "result_overhead": self._measurement.counter.per_result_overhead,
-            "share_by": _share,
+            "share_by": partial(_share, GROWTH * self._request.rules.budget_share),
         }
 
     async def _look_around(self) -> None:
@@ -140,7 +169,7 @@ class Planner:
                 if owner.session_id == self._info.session_id:
                     records.append(record)
         committed = {
-            name: batch.state == "replaced" and self.standing[name] for name, batch in fold.decided.batches.items()
+            name: batch.state == "replaced" and self._stands(name) for name, batch in fold.decided.batches.items()
         }
         self.records = records
         self.parts = standing_parts(fold, records)
@@ -154,8 +183,13 @@ class Planner:
             for one in self.records
             if (batch := batches.get(one.batch_id)) is not None
             and batch.state == "replaced"
-            and self.standing[one.batch_id]
+            and self._stands(one.batch_id)
         ]
+
+    def _stands(self, batch_id: str) -> bool:
+        """Whether it stands in the context that was measured; one that another process committed since does not. What
+        it took away is no longer as it was planned, and is left out when this pass commits."""
+        return self.standing.get(batch_id, False)
 
     def id_of(self, found: Plan) -> str:
         """Changes with the revision and with what would leave (I4)."""
@@ -163,16 +197,20 @@ class Planner:
         return f"plan-{content_sha256(text)[:12]}"
 
 
-_WANTED = 0.4
-"""Of a batch's tokens: what its digest should have where a target leaves room, as the policy's own may grow to."""
 _MOST = 0.85
 """Of a batch's tokens, at most: beyond that a digest is not worth its place."""
 
 
-def _share(slots: Sequence[Slot], total: int | None) -> list[int]:
-    """Implements `context.budgets.Share`: the same part of each batch. By how many specifics each has was tried: in the
-    same tokens digests showed no more of them, and less of how results went."""
-    part = _WANTED if total is None else min(_MOST, total / max(1, sum(slot.tokens for slot in slots)))
+def _share(wanted: float, slots: Sequence[Slot], total: int | None) -> list[int]:
+    """Implements `context.budgets.Share`: the same part of each batch.
+
+    By how many specifics each has was tried: in the same tokens digests showed no more of them, and less of how results
+    went.
+
+    Args:
+        wanted: what a digest should have of its batch's tokens, where the target leaves room.
+    """
+    part = min(wanted, _MOST) if total is None else min(_MOST, total / max(1, sum(slot.tokens for slot in slots)))
     return [int(part * slot.tokens) for slot in slots]
 
 

@@ -9,17 +9,26 @@ from typing import Any, cast
 
 import msgspec
 
+from ...context.fold import Fold
+from ...context.forget import Scene, forgettable
+from ...context.view import View
 from ...digest.notation import expanded
 from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
+from ...memory.summary.sections import to_markdown
+from ...models.events import SessionInfo
 from ...models.items import Item, content_text
 from ...models.llm import JudgeQuestion
-from ...models.plans import ContextItem
-from ...models.probes import JudgedProbes, ProbeReport
+from ...models.plans import ContextItem, Policy
 from ...models.records import OffloadRecord
+from ...models.reports import JudgedProbes, ProbeReport
 from ...ports.text import Judge, Redactor
 from ..dependencies import Dependencies
+from ..made import original_text
+from ..sessions import Sessions
+from ..summary import KeptSummaries
+from .pointers import DIGESTER
 
 # A model's opinion on probes, where the settings ask for one: told beside the verdict by code, never in its place.
 
@@ -86,6 +95,8 @@ class Leaving:
     part: str
     text: str
     """Of the original, redacted."""
+    shown: str = ""
+    """What the host shows in its place, where that is not the part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,19 +133,22 @@ class Prober:
         forgotten: Collection[str] = (),
         parts: Mapping[str, str] | None = None,
         summary: str = "",
+        damaged: Collection[str] = (),
     ) -> None:
         """Take the context as it was.
 
         Args:
             forgotten: ids of items that leave as pointers because that is wanted: nothing is asked of them.
             parts: item id -> digest part that stands for it since an earlier pass.
-            summary: the anchored summary, where it is part of what stays.
+            summary: what stands for what is gone: the anchored summary, or a host's own.
+            damaged: ids of items whose records cannot be read: each counts as a miss.
         """
         self._deps = deps
         self._items = items
         self._forgotten = frozenset(forgotten)
         self._parts = parts or {}
         self._summary = summary
+        self._damaged = frozenset(damaged)
         self._texts: dict[str, str] = {}
         self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
         """Questions, originals and passages of the last round."""
@@ -170,6 +184,7 @@ class Prober:
     def _graded(self, leaving: Mapping[str, Leaving]) -> Graded:
         originals: list[Original] = []
         passages: dict[str, str] = {SUMMARY: self._summary} if self._summary else {}
+        kept: dict[str, str] = {}
         for entry in self._items:
             item = entry.item
             if item.kind == "thinking":
@@ -177,15 +192,16 @@ class Prober:
             gone = leaving.get(item.id)
             if gone is not None:
                 originals.append(self._original(item, gone.text, leaves=True))
-                passages[item.id] = expanded(without_prose(gone.part))
+                passages[item.id] = gone.shown or expanded(without_prose(gone.part))
             elif entry.state == "replaced":
                 passages[item.id] = expanded(without_prose(self._parts.get(item.id, "")))
             else:
                 text = self._text(item)
                 originals.append(self._original(item, text))
                 if entry.state != "gone":
-                    passages[item.id] = text
-        asked = ask(originals)
+                    passages[item.id] = kept[item.id] = text
+        damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
+        asked = ask(originals, Stays(kept), damaged)
         self._asked = asked, originals, passages
         return grade(asked, Stays(passages))
 
@@ -198,17 +214,20 @@ class Prober:
         return self._texts[item.id]
 
 
-def leaving_of(record: OffloadRecord, texts: Sequence[str]) -> dict[str, Leaving]:
+def leaving_of(
+    record: OffloadRecord, texts: Sequence[str], stands: Mapping[str, str] | None = None
+) -> dict[str, Leaving]:
     """The items of a record with their parts; `texts` are their redacted originals, in order."""
+    shown = stands or {}
     return {
-        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text)
+        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text, shown=shown.get(item.id, ""))
         for item, text in zip(record.items, texts, strict=True)
     }
 
 
 def redacted_texts(deps: Dependencies, record: OffloadRecord) -> list[str]:
     """The originals of a record as their digest was made from them."""
-    return [one.text for one in deps.redactor.redact_all([content_text(item.result) for item in record.items])]
+    return [one.text for one in deps.redactor.redact_all([original_text(item) for item in record.items])]
 
 
 def _call_text(item: Item) -> str:
@@ -224,3 +243,69 @@ def _strings(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for part in cast("list[Any]", value) for text in _strings(part)]
     return [] if value is None else [str(value)]
+
+
+# The probes of a session as it stands: also of one whose host compacted it, or that was compacted long ago.
+
+
+async def probe_session(
+    deps: Dependencies, sessions: Sessions, summaries: KeptSummaries, info: SessionInfo, policy: Policy
+) -> ProbeReport:
+    """Ask what the session's originals hold, and answer from what stays: kept items, digests, the anchored summary.
+
+    Items that left the host's list (a compaction of its own, a rewind) are asked for too: what nothing answers any
+    more shows here, and so does a record that cannot be read. Nothing is written.
+    """
+    fold = await sessions.fold(info)
+    counter = deps.counter_for(deps.model)
+    _, shown = await sessions.view(info, counter)
+    summary = await summaries.current(info)
+    records: dict[str, OffloadRecord] = {}
+    for owner in await sessions.family(info):
+        async for record in deps.store.archive.records(sessions.key(owner)):
+            records.setdefault(record.batch_id, record)
+    leaving = await asyncio.to_thread(_leaving, deps, fold, shown, records)
+    items = (*shown.items, *shown.gone)
+    probing = Prober(
+        deps,
+        sorted(items, key=lambda one: (one.item.position, one.item.id)),
+        summary=to_markdown(summary),
+        forgotten=await asyncio.to_thread(_forgotten, shown, policy, leaving, records),
+        damaged=_damaged(fold, shown, records),
+    )
+    return await probing.judged(probing.told(await probing.ask(leaving)))
+
+
+def _leaving(deps: Dependencies, fold: Fold, shown: View, records: dict[str, OffloadRecord]) -> dict[str, Leaving]:
+    """Every item that a digest stands for, its original from the archive."""
+    here = {one.item.id for one in shown.items}
+    names = {stands.batch.batch_id for name, stands in fold.decided.replacements.items() if name in here}
+    found: dict[str, Leaving] = {}
+    for batch in sorted(names & records.keys()):
+        found |= leaving_of(records[batch], redacted_texts(deps, records[batch]))
+    return {
+        name: one
+        for name, one in found.items()
+        if name in here and fold.decided.replacements[name].batch.batch_id == one.batch_id
+    }
+
+
+def _damaged(fold: Fold, shown: View, records: dict[str, OffloadRecord]) -> set[str]:
+    """Items that a digest stands for, and whose record is missing or cannot be read."""
+    replaced = fold.decided.replacements
+    stands = {one.item.id: replaced[one.item.id] for one in shown.items if one.item.id in replaced}
+    return {name for name, by in stands.items() if by.batch.batch_id not in records}
+
+
+def _forgotten(
+    shown: View, policy: Policy, leaving: dict[str, Leaving], records: dict[str, OffloadRecord]
+) -> frozenset[str]:
+    """What left as a pointer because that was wanted: by the forget gate, or by the policy of its pass."""
+    gated = forgettable(Scene(shown.items, policy)) if policy.gates else {}
+    made = {name: records[one.batch_id] for name, one in leaving.items()}
+    wanted = {
+        name
+        for name, record in made.items()
+        if record.digester == DIGESTER or record.policy.get("prefer_compact_over_drop") is False
+    }
+    return frozenset(wanted | (gated.keys() & leaving.keys()))

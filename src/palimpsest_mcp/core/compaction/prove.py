@@ -8,15 +8,16 @@ import msgspec
 
 from ...context.budgets import MIN_BUDGET_TOKENS
 from ...context.strategies import Compressed, compression
+from ...memory.probes.grade import LEAST_ASKED
 from ...models.plans import ContextItem, Plan, Slot
-from ...models.probes import ProbeReport
+from ...models.reports import ProbeReport
 from ..dependencies import Dependencies
 from ..made import Made
 from .batches import Batches, Kept
 from .plan import PassRequest
 from .probes import Prober, Round
 
-RETRIES = ("more budget", "more raw", "smaller batches")
+RETRIES = ("answers first", "more budget", "more raw", "smaller batches")
 """What is tried for weak batches, in order; each at most once a pass."""
 LEAST_GROWTH = 1.25
 """A batch is made again only with at least so many times its budget: less would hardly show more."""
@@ -35,10 +36,10 @@ async def prove(
 
     A critical failure: the unit concerned gets a batch of its own, once, with room to say it. Less than 70 %: weak
     batches are made again, once, as large as before, with what the probes missed put first. Where either fails still:
-    the batches concerned are not used, and others leave instead. 70 to 90 %: weak batches get more room, then stay raw
-    while others can leave for them, then each unit that failed gets a batch of its own; each as far as the target
-    allows. So it goes below 70 % of fewer than ten, too. A round that shows no more, or costs the target, is taken
-    back; in the end the pass is accepted with a warning.
+    the batches concerned are not used; their units that failed stay raw, and others leave instead. 70 to 90 %: weak
+    batches are made again in the same way, get more room, then stay raw while others can leave for them, then each unit
+    that failed gets a batch of its own; each as far as the target allows. Fewer than ten are no reason to try. A round
+    that shows no more, or costs the target, is taken back; in the end the pass is accepted with a warning.
     """
     probing = Prober(
         deps,
@@ -61,14 +62,15 @@ async def prove(
             if (again := await _with_answers(probing, batches, first, found)) is not None:
                 retries += 1
                 found = again
-        elif bad := found.untrusted:
+        elif bad := _unfit(batches, found):
             kept_raw += len(bad)
-            await batches.drop(bad)
+            sound = _sound(batches, found, bad) if refills < REFILLS else []
+            await batches.drop(bad, spared=[name for slot in sound for name in slot.item_ids])
             if refills < REFILLS:
-                await batches.refill(first)
+                await batches.add(first, sound)
             refills += 1
             found = await probing.ask(batches.leaving())
-        elif steps and found.graded.weak:
+        elif steps and found.graded.weak and found.graded.asked >= LEAST_ASKED:
             step = steps.pop(0)
             again = await _again(probing, batches, first, found, step)
             if again is not None:
@@ -80,10 +82,35 @@ async def prove(
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:
-    """Items that leave as pointers by choice: the forget gate, or all (`opaque`)."""
+    """Items that leave as pointers by choice: the forget gate, arguments of calls, or all (`opaque`)."""
     if not request.rules.prefer_compact_over_drop:
         return frozenset(one.item.id for one in items)
-    return frozenset(one.item_id for one in first.verdicts if one.reason == "forget")
+    calls = {one.item.id for one in items if one.item.kind == "tool_call"}
+    return frozenset(
+        one.item_id for one in first.verdicts if one.reason in ("forget", "repeated") or one.item_id in calls
+    )
+
+
+def _unfit(batches: Batches, found: Round) -> set[str]:
+    """Batches that must not be used. Of those of a higher level only critical failures count: they stand for digests
+    that showed little more, and without them a long session could not go on (L16)."""
+    grave = {found.batch_of[one.item_id] for one in found.graded.critical if one.item_id in found.batch_of}
+    higher = {own.record.batch_id for own, _ in batches.made if own.record.level > 1}
+    return found.untrusted - (higher - grave)
+
+
+def _sound(batches: Batches, found: Round, bad: set[str]) -> list[Slot]:
+    """Of batches that must not be used, the units that failed nothing, with the room that they had: a batch may hold
+    many, and one of them would keep all of them raw."""
+    failed = {one.item_id for one in found.graded.failed}
+    slots: list[Slot] = []
+    for batch in sorted(bad):
+        slot = batches.slot_of(batch)
+        units = batches.units(slot) if slot is not None and not slot.pointer else []
+        rest = [unit for unit in units if failed.isdisjoint(unit.item_ids)]
+        if rest and len(rest) < len(units):
+            slots.append(_sized(_joined(rest), max(MIN_BUDGET_TOKENS, sum(unit.budget_tokens for unit in rest))))
+    return slots
 
 
 def _alone(batches: Batches, found: Round) -> dict[str, list[Slot]]:
@@ -116,12 +143,16 @@ def _sized(slot: Slot, budget: int) -> Slot:
 
 async def _with_answers(probing: Prober, batches: Batches, first: Plan, found: Round) -> Round | None:
     """The round after weak batches were made again, as large as before, with what the probes missed put first."""
-    weak = {name: [slot] for name in found.weak if (slot := batches.slot_of(name)) is not None and not slot.pointer}
+    weak = {
+        name: [slot] for name in sorted(found.weak) if (slot := batches.slot_of(name)) is not None and not slot.pointer
+    }
     return await _remade(probing, batches, first, found, weak)
 
 
 async def _again(probing: Prober, batches: Batches, first: Plan, found: Round, step: str) -> Round | None:
     """The round after one more try; None where there is nothing to try."""
+    if step == "answers first":
+        return await _with_answers(probing, batches, first, found)
     if step != "more raw":
         slots = _roomier(batches, first, found, singly=step == "smaller batches")
         return await _remade(probing, batches, first, found, slots)

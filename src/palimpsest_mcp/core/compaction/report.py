@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from ...context.fullness import MAY_LEAVE, breakdown, in_words, stays
-from ...context.meter import cache_cost, ratio_of, zone_of
+from ...context.meter import DIGESTS, MAY_LEAVE, breakdown, cache_cost, gain_more, in_words, ratio_of, stays, zone_of
+from ...context.savings import savings
 from ...context.strategies import compression
 from ...context.view import lost_holders, present_items, standing_holders
 from ...digest.prose import NOT_USED
+from ...models.advice import Advice, Either, step
 from ...models.events import SessionInfo
 from ...models.host_table import HostNote, how_to_apply
 from ...models.llm import Spent
 from ...models.plans import Verdict
 from ...models.records import ClassCount, RecordCount, SpecificCounts
-from ...models.reports import BatchReport, Measured, Part, Report, Status, Usage
+from ...models.reports import LAST_PASS, BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
 from ..made import beside
@@ -25,8 +26,6 @@ from ..measure import Measurement
 from .plan import PassRequest
 from .run import PassResult
 
-DIGESTS = "digest"
-"""Reason of what stands in the place of originals since this pass."""
 KEPT_RAW = "kept_raw"
 """Reason of what was to leave and did not: no digest of it was smaller, or was good enough."""
 _OUTPUT_PRICE = 5.0
@@ -41,7 +40,7 @@ def report(
     after = _after(measurement, request, result)
     target_tokens, target_ratio = _target(measurement, request, result)
     stayed = _stayed(measurement, request, result, after)
-    status, reason = _outcome(request, result, after, target_tokens, stayed)
+    status, reason = _outcome(measurement, request, result, after, target_tokens, stayed)
     pressed = compression(
         [made.sizes(overhead) for made in result.made],
         request.rules,
@@ -80,6 +79,7 @@ def report(
         target_of=measurement.target_window,
         meaning=_meaning(request, result, before),
         protected=dict(Counter(one.reason for one in result.plan.verdicts if one.verdict != "free")),
+        asked_for=result.asked_for,
         specifics=total([made.record.specifics for made in result.made]),
         redaction=dict(sorted(redaction.items())),
         cache=cache_cost(
@@ -95,10 +95,18 @@ def report(
         probes=result.probes,
         compression=pressed.share,
         how_to_apply=how_to_apply(note, info.handle, info.path),
+        saved=savings(result.fold, result_overhead=overhead),
+        undo=_undo(info.handle) if result.made else "",
         plan_id=result.plan_id if request.options.dry_run else "",
         slots=tuple(msgspec.to_builtins(slot) for slot in result.plan.slots) if request.options.dry_run else (),
         notes=_notes(measurement, request, result, pressed.note),
     )
+
+
+def _undo(handle: str) -> Advice:
+    here = step("undo", session_id=handle)
+    tool = step("restore_batch", session_id=handle, batch_id=LAST_PASS, reinstate=True)
+    return Advice("{}", Either(command=Advice("{}", here), tool=Advice("{}", tool), call=Advice("{}", here)))
 
 
 def _after(measurement: Measurement, request: PassRequest, result: PassResult) -> Usage:
@@ -169,7 +177,12 @@ def _target(measurement: Measurement, request: PassRequest, result: PassResult) 
 
 
 def _outcome(
-    request: PassRequest, result: PassResult, after: Usage, target_tokens: int | None, stayed: Sequence[Part]
+    measurement: Measurement,
+    request: PassRequest,
+    result: PassResult,
+    after: Usage,
+    target_tokens: int | None,
+    stayed: Sequence[Part],
 ) -> tuple[Status, str]:
     if request.options.dry_run:
         return result.plan.status, result.plan.reason
@@ -184,7 +197,7 @@ def _outcome(
     if result.dropped:
         return "partial", _dropped(result.dropped)
     if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
-        return "target_not_reached", _why_above(stayed)
+        return "target_not_reached", _above(measurement, request, after, target_tokens, stayed)
     made = len(result.made)
     return (
         "compacted",
@@ -203,8 +216,18 @@ def _why_none(result: PassResult) -> str:
     return "no digest was smaller than what it would stand for"
 
 
-def _why_above(stayed: Sequence[Part]) -> str:
-    return f"Everything that may leave has left. What stays: {in_words(stayed)}."
+def _above(
+    measurement: Measurement, request: PassRequest, after: Usage, target_tokens: int, stayed: Sequence[Part]
+) -> str:
+    """What was gained, how far the target is, and what would gain more."""
+    before, now = measurement.view_used or 0, after.used.value or 0
+    was = ratio_of(before, after.effective_window.value)
+    shares = "" if was is None or after.ratio is None else f", {was:.1%} to {after.ratio:.1%} of the window"
+    more = gain_more(stayed, request.rules, keep_last=request.options.keep_last, strategy=request.how.name)
+    return (
+        f"Gained {counted(before - now, 'token')}{shares}; the target is {counted(now - target_tokens, 'token')} "
+        f"further. Everything that may leave has left; {more}what stays: {in_words(stayed)}."
+    )
 
 
 def _notes(measurement: Measurement, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
@@ -271,6 +294,7 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
     by_class: dict[str, Counter[str]] = {}
     held: dict[str, Counter[str]] = {}
     records: dict[str, Counter[str]] = {}
+    wanted: dict[str, Counter[str]] = {}
     for one in counts:
         for name in ("total", "shown", "elsewhere", "left_out", "factored", "redacted"):
             sums[name] += getattr(one, name)
@@ -278,6 +302,8 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
             held.setdefault(holder, Counter()).update(classes)
         for kind, record in one.records.items():
             records.setdefault(kind, Counter()).update(msgspec.structs.asdict(record))
+        for words, record in one.wanted.items():
+            wanted.setdefault(words, Counter()).update(msgspec.structs.asdict(record))
         for cls, count in one.by_class.items():
             by_class.setdefault(cls, Counter()).update(msgspec.structs.asdict(count))
     return SpecificCounts(
@@ -291,4 +317,5 @@ def total(counts: Iterable[SpecificCounts]) -> SpecificCounts:
         holders={holder: classes.total() for holder, classes in sorted(held.items())},
         held={holder: dict(sorted(classes.items())) for holder, classes in sorted(held.items())},
         records={kind: RecordCount(**count) for kind, count in sorted(records.items())},
+        wanted={words: RecordCount(**count) for words, count in sorted(wanted.items())},
     )

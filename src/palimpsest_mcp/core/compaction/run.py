@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,13 @@ from ...models.advice import Advice, step
 from ...models.events import Replaced, SessionInfo, SummarizationEvent, Unshrinkable
 from ...models.llm import Spent
 from ...models.plans import ContextItem, Plan
-from ...models.probes import ProbeReport
 from ...models.records import OffloadRecord
+from ...models.reports import AskedFor, ProbeReport
 from ..dependencies import ContentCounter, Dependencies
 from ..made import Made, beside
 from ..measure import Measurement
 from ..sessions import Sessions
+from ..spans import noted
 from ..summary import KeptSummaries, PassFacts
 from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
@@ -52,6 +54,7 @@ class PassResult:
     refusal: str = ""
     """Why the policy refused the whole pass after it was worked out; empty when it did not."""
     probes: ProbeReport = ProbeReport()
+    asked_for: AskedFor = AskedFor()
     author: str = ""
     """Who was asked for summaries; empty when nobody was."""
     spent: Spent = Spent()
@@ -75,12 +78,28 @@ async def run_pass(
         InvalidArgument: `digests` names a slot that the plan does not have.
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
+    seen = measurement.view.items  # put together before anything is waited for: others may record meanwhile
     planning = Planner(deps, sessions, info, measurement, request)
     if request.options.dry_run:
         first = await planning.first()
-        return PassResult(plan=first, plan_id=planning.id_of(first), view=measurement.view, fold=measurement.fold)
-    async with deps.store.ledger.pass_lock(sessions.key(info)):
-        return await _Pass(deps, sessions, info, measurement, request, planning).run()
+        await asyncio.to_thread(planning.digesting.focus.look_around, seen)
+        return PassResult(
+            plan=first,
+            plan_id=planning.id_of(first),
+            view=measurement.view,
+            fold=measurement.fold,
+            asked_for=planning.digesting.focus.asked_for,
+        )
+    with noted("pass", session=info.handle) as counts:
+        async with deps.store.ledger.pass_lock(sessions.key(info)):
+            one = _Pass(deps, sessions, info, measurement, request, planning)
+            counts["pass"] = one.id
+            result = await one.run()
+        counts["status"] = "compacted" if result.made or result.copies else "nothing_to_do"
+        counts |= {"batches": len(result.made), "refused": len(result.refused), "dropped": result.dropped}
+        counts["tokens_offloaded"] = sum(made.record.original_token_count for made in result.made)
+        counts["tokens_digests"] = sum(made.record.digest_token_count for made in result.made)
+        return result
 
 
 class _Pass:
@@ -101,9 +120,9 @@ class _Pass:
         self._measurement = measurement
         self._request = request
         self._planner = planning
-        self._id = f"pass-{deps.random_hex(6)}"
+        self.id = f"pass-{deps.random_hex(6)}"
         self._counter: ContentCounter = measurement.counter
-        self._batches = Batches(deps, sessions, info, measurement, request, planning, self._id)
+        self._batches = Batches(deps, sessions, info, measurement, request, planning, self.id)
         self._probes = ProbeReport()
         self._notes: list[str] = []
 
@@ -147,6 +166,7 @@ class _Pass:
             refused=self._batches.state.refused,
             refusal=self._batches.refusal,
             probes=self._probes,
+            asked_for=self._planner.digesting.focus.asked_for,
             author=self._batches.wording.author,
             spent=self._batches.wording.spent,
             notes=self._notes,
@@ -188,9 +208,9 @@ class _Pass:
         before = self._measurement.view.tokens
         pointers = [copied(one, text, self._counter.count(text)) for one, text in copies]
         return Replaced(
-            pass_id=self._id,
+            pass_id=self.id,
             session_id=self._info.session_id,
-            batches=(*(committed_batch(made.record) for made in kept), *pointers),
+            batches=(*(committed_batch(made.record, made.stands) for made in kept), *pointers),
             kept=tuple(one.item.id for one in self._measurement.view.items if one.item.id not in gone),
             reason=self._planner.reason,
             policy=self._request.policy.name,
@@ -215,7 +235,7 @@ class _Pass:
         event = SummarizationEvent(
             session_id=self._info.session_id,
             agent="",
-            pass_id=self._id,
+            pass_id=self.id,
             replaced=tuple(one.item for one in leaving),
             kept=tuple(
                 one.item.id for one in self._measurement.view.items if one.item.id not in fold.decided.replacements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records import Reader
 from . import (
+    accessibility,
     code,
     config,
     delimited,
@@ -34,6 +35,7 @@ READERS: tuple[Reader, ...] = (
     Reader("trace", trace.claims, trace.read),
     Reader("search", search.claims, search.read),
     Reader("web_results", web_results.claims, web_results.read),
+    Reader("accessibility", accessibility.claims, accessibility.read),
     Reader("listing", listing.claims, listing.read),
     Reader("log", log.claims, log.read),
     Reader("ruled", ruled.claims, ruled.read),

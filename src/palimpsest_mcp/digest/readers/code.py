@@ -29,6 +29,12 @@ _RAISED = re.compile(
 _MARKED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|BUG|WARNING|DEPRECATED|@deprecated)\b")
 _TAG = re.compile(r"</?[\w.:-]{1,60}(?: ?/?>)?$|<%\s{0,4}(?:end|else|true ->)\s{0,4}%>$")
 """A line that is nothing but a tag without attributes, or its end."""
+_LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
+"""One name of a list or of a chain: it says nothing without its neighbours, and may still be listed as a name."""
+_OPEN = re.compile(r"^[\w$.@\[\]: ]+[^=!<>]=$")
+"""`new_expanded =`: what it is stands on the next line."""
+_FEW_WORDS = 2
+"""Words of a comment up to which it says too little to stand for what is below it."""
 _OPENS = ('"""', "'''", "/**", '@moduledoc """', '@doc """')
 """First lines of a description whose words stand on the next."""
 
@@ -128,10 +134,12 @@ def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]
     if line.quoted or COMMENT.match(text):
         if not any(c.isalpha() for c in text):
             return "noise", 0.0
-        return "line", 0.9 if fresh and (line.quoted or text[0] in "\"'*@/") else 0.3
+        if fresh and (line.quoted or text[0] in "\"'*@/"):
+            return "line", 0.9
+        return "line", 0.7 if not (depth or line.quoted) and text.count(" ") > _FEW_WORDS else 0.3
     if line.sort == 3:
         return "definition", 2.0 if depth < 2 else 1.0
-    if BRACKETS.match(text) or _TAG.match(text):
+    if BRACKETS.match(text) or _TAG.match(text) or _LONE.fullmatch(text) or _OPEN.search(text):
         return "noise", 0.0
     if IMPORT.match(text):
         return "line", 0.2

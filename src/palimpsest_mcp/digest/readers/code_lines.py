@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _LONGEST = 400
 """Characters of a line that are looked at; a longer one is data or minified."""
-_QUOTED = 300
+_QUOTED = 2_000
 """Lines of a text in quotes; one that goes on longer was no such text."""
 _MODIFIER = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|sealed|partial|"
@@ -28,17 +28,26 @@ _DEFINITION = re.compile(
 )
 _PROSE_AFTER = re.compile(r"\w+ (?:\w+ ){2,}")
 """`type of the value`, `class members are`: three words and no sign are no signature."""
+_LISTED = re.compile(r"\w+ [\w$]+,")
+"""`type Session,`: a name in a list of imports."""
 _BOUND = re.compile(
     _MODIFIER + r"(?:const|let|var|val)[ \t]+[\w$]+[^=\n]{0,80}=[ \t]*(?:async[ \t]*)?(?:\(|function\b|[\w$]+[ \t]*=>)"
 )
+_ASSIGNED = re.compile(
+    r"[\w$]+(?:\.[\w$]+){1,6} = (?:async )?(?:function\b|(?:\([^()]{0,200}\)|[\w$]+)(?:: [\w<>\[\] |]{1,60})? => \{$)"
+)
+"""`editor.onSubmit = (value) => {`."""
 _SPOKEN = re.compile(
     r"(?:describe|it|test|context|scenario|before|after|get|post|put|patch|delete|live|scope|resources?|task|slot|attr|"
     r"[\w.]{1,40}\.(?:get|post|put|patch|delete|use|route|on|command|test|describe|each|only|skip|it))"
     r"[ \t]?\(?[ \t]?[\"'`/:]"
 )
 """A test or a route: it is named by its first argument."""
+_BLOCK = re.compile(r"[a-z]\w{2,40}[!?]? [:\"'][\w \"'/:.?!-]{1,80}(?:, [^\n]{1,120})? do$")
+"""`computer :session_data do`: a block of a small language, named by its first argument."""
 _METHOD = re.compile(r"[A-Za-z_$~#][\w$<>\[\],*&:~?.# \t]{0,120}\(")
 _RESULT = re.compile(r"\)(?: ?\{$| ?[:-]|[ \t]+\w)")
+_ARROW = re.compile(r"=>\s*\{$")
 _OBJECT = re.compile(
     _MODIFIER
     + r"(?:const |let |var )?[A-Z][\w.]{0,60}(?:: ?[\w<>, ]{1,60})? = \{$|(?:export default|module\.exports =) \{$"
@@ -60,6 +69,8 @@ CONSTANT = re.compile(
 )
 COMMENT = re.compile(r"//|/\*|\*(?:[ /*]|$)|#(?:[ !#-]|$)|--[ -]|<!--|%%? |\"\"\"|'''|;; |@doc\b|@moduledoc\b")
 BRACKETS = re.compile(r"[\[\](){}<>,;:/|&?=>]{1,12}$|(?:end|fi|done|esac|else|do|begin|then)[,;)]{0,3}$")
+_MEMBER = re.compile(r"(?:readonly )?[\w$]{1,60}\??(?:\(.{0,200}\))?: [^;]{1,200};$")
+"""`heading: (text: string) => string;`"""
 _TARGET = re.compile(r"[\w.$@\[\]\"'{}*]+(?:(?:, ?|: ?| )[\w.$@\[\]\"'{}*<>|?]+){0,3}[-+*/|&?:%<>!]{0,2}")
 _CALL = re.compile(r"(?:await |return |yield |not |!)?[\w.$!?:@]{1,80}\(")
 _PAIR = re.compile(r"[\w\"'$*-]{1,60}\??: ?\S")
@@ -98,7 +109,12 @@ def sort_line(text: str) -> int:
     if _CONTROL.match(text) and (text[-1] in ":{;()," or text.endswith((" do", " then", "->"))):
         return 2
     if text.endswith(_GOES_ON) or BRACKETS.match(text) or _states(text):
-        surely = text.endswith((");", "});")) or text.startswith(_SURE) or (CONSTANT.match(text) and " = " in text)
+        surely = (
+            _MEMBER.match(text)
+            or text.endswith((");", "});"))
+            or text.startswith(_SURE)
+            or (CONSTANT.match(text) and " = " in text)
+        )
         return 2 if surely else 1
     if text.count("`") % 2 and _TEMPLATE.match(text):
         return 1
@@ -119,18 +135,22 @@ def _states(text: str) -> bool:
 def defines(text: str) -> bool:
     """Whether a stripped line opens a definition: a keyword, a method by its brace, a test or route by its name."""
     if _DEFINITION.match(text):
-        return not (
+        return not _LISTED.fullmatch(text) and not (
             _PROSE_AFTER.match(text) and text[-1] not in "{:;)(" and not text.endswith(" do") and "=" not in text
         )
     if _BOUND.match(text):
         return "=>" in text or "function" in text
+    if _ASSIGNED.match(text):
+        return True
     if _SPOKEN.match(text):
         return text[-1] in "{(,:)" or text.endswith(" do")
     if _CONTROL.match(text):
         return False
+    if _BLOCK.match(text):
+        return True
     if text.endswith((" {", "){")):
         method = _METHOD.match(text)
-        if method and "=>" not in text and "." not in method[0]:
+        if method and not _ARROW.search(text) and "." not in method[0]:
             return _RESULT.search(text, method.end() - 1) is not None
         return _OBJECT.match(text) is not None
     return bool(text[-1] == "(" and re.match(r"(?:public|private|protected|static|async|override) ", text))
@@ -140,11 +160,18 @@ def _closes(text: str, mark: str) -> bool:
     return text.count(mark) % 2 == 1 if mark != "*/" else mark in text
 
 
+def _depth(line: str) -> int:
+    """Characters of its indentation."""
+    return len(line) - len(line.lstrip())
+
+
 def sort_lines(lines: Sequence[str], start: int) -> Iterator[Line]:
     """Each line's sort, knowing of texts and comments that go over several lines."""
-    mark, since = "", 0
+    mark, since, depth = "", 0, 0
     for i in range(start, len(lines)):
         text = lines[i].strip()
+        if mark and text and _depth(lines[i]) <= depth and mark != "*/" and sort_line(text) == 3:
+            mark = ""  # a definition beside the line that opened the text: its end was missed
         if mark:
             yield Line(0, True)
             since += 1
@@ -154,8 +181,8 @@ def sort_lines(lines: Sequence[str], start: int) -> Iterator[Line]:
         sort = sort_line(text)
         yield Line(sort, False)
         if "/*" in text[:4] and "*/" not in text:
-            mark, since = "*/", 0
+            mark, since, depth = "*/", 0, _depth(lines[i])
         else:
             for quote in ('"""', "'''", "`"):
                 if sort >= 0 and text.count(quote) % 2 and not (quote == "`" and sort == 0):
-                    mark, since = quote, 0
+                    mark, since, depth = quote, 0, _depth(lines[i])

@@ -61,7 +61,8 @@ def tabulate(
         Record("|".join(cells), "row", worth, under, table, cells, at)
         for (at, _), cells, worth in zip(rows, filled, worths, strict=True)
     ]
-    return Table(names, key=_key(counts, len(rows))), records
+    # What stands first is all that names a row whose columns have no names: those keep their order.
+    return Table(names, key=_key(counts, len(rows)) if names else 0), records
 
 
 def _key(counts: Sequence[Counter[str]], rows: int) -> int:

@@ -188,4 +188,6 @@ def read(lines: Sequence[str]) -> Reading:
     reading.records = [reading.records[old] for old in order]
     for record in reading.records:
         record.under = place.get(record.under, -1)
+    for one in reading.objects:
+        one.records = tuple(place[n] for n in one.records)
     return reading

@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from ..records import Reading, Record, Table
+from ..records import Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
+from .web_results import BEST, BEST_ONES, OTHERS
 
-_ROWS = 3
+_ROWS = 2
 """Rows from which the names of their columns are worth a line of their own."""
 _SPARSE = 4
 """A table with more cells for each value is none: its rows have too little in common."""
@@ -23,6 +24,9 @@ _REGULAR = 0.8
 _NAMES = re.compile(
     r"(?:^|[^a-z])(?:id|key|name|title|sha|path|file|login|slug|uuid|code|number|url|email)$", re.IGNORECASE
 )
+_TITLE = re.compile(r"(?:^|\.)(?:title|headline)$", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:^|\.)(?:url|link|href)$", re.IGNORECASE)
+"""Rows with both are hits of a search."""
 _STATUS = re.compile(
     r"(?:^|[^a-z])(?:status|state|ok|success|error|errors|level|severity|health|result)$", re.IGNORECASE
 )
@@ -57,6 +61,7 @@ class _Told:
         self.groups = gathered(items)
         self.records: list[Record] = []
         self.tables: list[Table] = []
+        self.objects: list[Object] = []
 
     def reading(self) -> Reading:
         """All items in source order."""
@@ -75,7 +80,7 @@ class _Told:
                 self.records.append(Record("|".join(cells), "row", worth, table=group.table, cells=cells, at=item.at))
             elif item.leaves:
                 self.fields(item)
-        return Reading(self.records, self.tables)
+        return Reading(self.records, self.tables, self.objects)
 
     def judge(self, group: Group) -> None:
         """Whether a group is a table, what names its rows, and which of them are exceptions."""
@@ -105,11 +110,15 @@ class _Told:
         item = self.items[group.members[0]]
         if _ERROR.search(item.path):
             group.worth = dict.fromkeys(group.members, 3.0)
+        elif any(_TITLE.search(name) for name in counts) and any(_ADDRESS.search(name) for name in counts):
+            group.key = [name for name in counts if _TITLE.search(name)][:1]
+            for place, number in enumerate(group.members):
+                group.worth[number] = BEST if place < BEST_ONES else OTHERS
         owner = self.owner(item)
         columns = () if item.bare and not owner else (*(name for name, _ in owner), *self.labels(item, group.columns))
-        noun = item.path
-        key = len(owner) + list(group.columns).index(group.key[0]) if group.key else 0
-        self.tables.append(Table(columns, noun if re.fullmatch(r"[\w./ -]{1,60}", noun) else "rows", key))
+        # Columns without names keep their order.
+        key = len(owner) + list(group.columns).index(group.key[0]) if group.key and columns else 0
+        self.tables.append(Table(columns, _noun(item.path), key))
 
     def told_apart(self, rows: list[dict[str, str]], order: list[str]) -> tuple[list[str], bool]:
         """The fewest columns, three at most, that no two rows have in common."""
@@ -148,7 +157,8 @@ class _Told:
         """A text under the record that says where it stood."""
         head = len(self.records)
         owner = "|".join(f"{name}={value}" for name, value in self.owner(item))
-        self.records.append(Record(f"{item.path}: {owner}".strip(), "field", at=item.at))
+        kind, worth = ("field", 1.0) if owner else ("heading", 0.0)
+        self.records.append(Record(f"{item.path}: {owner}".strip(), kind, worth, at=item.at))
         for line in (item.text or "").split("\n"):
             if line.strip():
                 self.records.append(Record(line.strip(), under=head, at=item.at))
@@ -174,6 +184,7 @@ class _Told:
             and len(pieces) <= _FEW
         )
         worth = 1.0 if any(item.leaves.values()) else 0.5
+        begin = len(self.records)
         for number, piece in enumerate(pieces):
             if piece not in line:
                 line.append(piece)
@@ -183,6 +194,15 @@ class _Told:
                 self.records.append(Record(head + "|".join(line), "error" if failed else "field", worth, at=item.at))
                 worth = min(worth, _REST)
                 line = list(named)
+        if not item.bare and not failed:
+            owner = self.owner(item)
+            columns = (*(name for name, _ in owner), *labels)
+            cells = (*(value for _, value in owner), *item.leaves.values())
+            self.objects.append(Object(columns, cells, _noun(item.path), tuple(range(begin, len(self.records)))))
+
+
+def _noun(path: str) -> str:
+    return path if re.fullmatch(r"[\w./ -]{1,50}", path) else "rows"
 
 
 def _rank(name: str, count: Counter[str]) -> int:

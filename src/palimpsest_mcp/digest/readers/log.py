@@ -20,7 +20,7 @@ _STAMP = re.compile(
     r"|^\S{1,60} \S{1,60} \S{1,60} \[\d\d/[A-Z][a-z]{2}/\d{4}:"
 )
 _MARK = re.compile(
-    r"^\W{0,3}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)\b(?:\W|$)|^\s*(?:debug|info"
+    r"^[^\w*]{0,3}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVERE)\b(?:\W|$)|^\s*(?:debug|info"
     r"|warn(?:ing)?|error|fatal|note|trace)(?:\[\w+\])?: "
     r"|^npm (?:ERR!|[Ww][Aa][Rr][Nn]|error|notice|verb|info) "
     r"|^\S.{0,300}?[:(]\d+[:,)]+(?:\d+[:)]*)?:? *(?:- )?(?:fatal )?(?:error|warning|note|info)\b"

@@ -15,6 +15,9 @@ HEADING_CHARS = 100
 LEAD = 100
 """Level of a line that leads to a list: below all sections, and deeper by its indentation."""
 
+TITLE = 12, 160
+"""Characters of a first line that is no sentence, and that all sections of its text stand under: its title."""
+_ENDS = re.compile(r"[.!?:;,。！？：]\W*$")
 EDGE = 4
 """So many lines at both ends of a text may say how a command went; inside, the same words are talk about it."""
 
@@ -141,6 +144,7 @@ def read(lines: Sequence[str]) -> Reading:
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
     unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
     fenced, apart, rule = False, True, -1
+    entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
     for i, line in enumerate(lines):
         text = line.strip()
         if not text:
@@ -166,19 +170,22 @@ def read(lines: Sequence[str]) -> Reading:
             first = here.fresh and here.open[-1][0] < LEAD
             under = here.open[-1][1]
             pieces = list(sentences(text)) if len(text) > LONG_LINE else [text]
+            begins = len(out)
             for piece in pieces:
                 record = log.verdict(piece) if i < EDGE or i >= len(lines) - EDGE else Record(piece)
-                record.under, record.at = under, i
+                record.under, record.at = under if len(out) == begins or not item else begins, i
                 if record.kind == "line":
                     record.worth = 0.6 if item and _LINK_ITEM.match(piece[:1000]) else 1.5 if first else 1.0
                 out.append(record)
                 first = False
+            if len(out) == 1 and entitled and TITLE[0] <= len(text) <= TITLE[1] and not _ENDS.search(text):
+                here.open[0] = (0, 0)
             here.fresh = False
             follower = lines[i + 1] if i + 1 < len(lines) else ""
             if text.endswith((":", "：")) and (
                 not follower.strip() or _ITEM.match(follower) or _FENCE.match(follower) or follower[:1].isspace()
             ):
-                out[-1].kind = "heading"
+                out[-1].kind, out[-1].worth = "heading", 0.0  # it says nothing without what it leads to
                 here.enter(LEAD + 2 * indent + item, len(out) - 1)
         apart = False
     return Reading(out)

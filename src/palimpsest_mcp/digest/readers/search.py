@@ -34,6 +34,8 @@ _DEFINES = re.compile(
     r"|(?<!\s)(?:const|let|var|val)\s+\w|(?<=[a-z]\s)[\w<>\[\]]{1,60}\()"
 )
 _COMMENT = re.compile(r"\s*(?://|/\*|\*\s|\*$|<!--|--\s|;;|\"\"\"|#(?!include|define|if|\[|!))")
+_NEIGHBOUR = 0.25
+"""Worth of a line that is shown because a hit is near it: it is none."""
 
 
 def _text_worth(path: str, text: str) -> float:
@@ -45,7 +47,7 @@ def _text_worth(path: str, text: str) -> float:
 def _hit(line: str, *, loose: bool) -> float | None:
     """What a hit that names its file is worth; None where the line is none."""
     if (found := _AT.match(line)) and is_path(found[1]):
-        return min(0.5, _text_worth(found[1], "")) if found[3] else _text_worth(found[1], line[found.end() :])
+        return min(_NEIGHBOUR, _text_worth(found[1], "")) if found[3] else _text_worth(found[1], line[found.end() :])
     if (found := _COUNT.match(line)) and is_path(found[1]):
         return 0.3 if line.endswith(":0") or is_dull(found[1]) else 1.5
     if (found := (_LOOSE if loose else _IN).match(line)) and is_path(found[1]):
@@ -123,9 +125,10 @@ def read(lines: Sequence[str]) -> Reading:
         elif text in _BETWEEN:
             records.append(Record(text, "noise", 0.0, under=file, at=at))
         elif number:
-            worth = 0.5 if number[2] == "-" else _text_worth(path, raw[number.end() :])
-            records.append(Record(text, "hit", worth, under=file, at=at))
+            worth = _NEIGHBOUR if number[2] == "-" else _text_worth(path, raw[number.end() :])
+            records.append(Record(text, "hit" if worth > _NEIGHBOUR else "line", worth, under=file, at=at))
         else:
             worth = _hit(raw, loose=True)
-            records.append(Record(text, "hit", 1.0 if worth is None else worth, at=at))
+            kind = "line" if worth is not None and worth <= _NEIGHBOUR else "hit"
+            records.append(Record(text, kind, 1.0 if worth is None else worth, at=at))
     return Reading(records)

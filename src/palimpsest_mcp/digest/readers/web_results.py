@@ -14,8 +14,10 @@ _LONG = 300
 """Characters of a snippet that are shown as one; a longer one is read by its sentences."""
 _AHEAD = 30
 """Lines that a snippet may have, before the next title is given up."""
-_FIRST = 3
+BEST_ONES = 3
 """Results that a search holds for the best: of the others the title says enough."""
+BEST, OTHERS = 3.0, 1.5
+"""Worth of the titles of these, and of the others."""
 
 
 def _titles(lines: Sequence[str], at: int) -> bool:
@@ -61,11 +63,11 @@ def read(lines: Sequence[str]) -> Reading:
             continue
         if _titles(lines, at):
             title, results = len(records), results + 1
-            records.append(Record(text, "heading", 3.0 if results <= _FIRST else 1.5, at=at))
+            records.append(Record(text, "heading", BEST if results <= BEST_ONES else OTHERS, at=at))
         elif _URL.match(text):
-            records.append(Record(text, "line", 2.5 if results <= _FIRST else 1.0, under=title, at=at))
+            records.append(Record(text, "line", 2.5 if results <= BEST_ONES else 1.0, under=title, at=at))
         else:
             sentences = _SENTENCE.split(text) if len(text) > _LONG else (text,)
-            worth = 3.0 if results <= _FIRST else 1.0
+            worth = 3.0 if results <= BEST_ONES else 1.0
             records.extend(Record(sentence, "line", worth, under=title, at=at) for sentence in sentences)
     return Reading(records)

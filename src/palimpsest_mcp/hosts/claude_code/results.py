@@ -86,6 +86,18 @@ def result_of(tool_name: str, response: Any) -> ToolResult | None:
     return found if found is not None and not is_binary(content_text(found.content)) else None
 
 
+def plain_result(result: Content, target: str = "") -> ToolResult | None:
+    """A text, or a list of text blocks, of a tool of any host; None for what holds anything else.
+
+    Args:
+        target: file that was read, where it was one.
+    """
+    found = _mcp(result)
+    if found is None or is_binary(content_text(found.content)):
+        return None
+    return msgspec.structs.replace(found, spilled_to="", target=target)
+
+
 def is_binary(text: str) -> bool:
     """Whether a text is what a terminal made of bytes: control characters and replaced ones among it."""
     return len(_BINARY.findall(text)) > _BINARY_SHARE * len(text)

@@ -183,6 +183,16 @@ def results_of(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def calls_of(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The id of every call in the client's list."""
+    found: list[str] = []
+    for row in rows:
+        listed = row.get("toolUses")
+        entries = cast("list[Any]", listed) if isinstance(listed, list) else []
+        found += [name for one in map(as_fields, entries) if one is not None and (name := text_of(one, "tool_use_id"))]
+    return found
+
+
 def as_messages(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The client's list as an Anthropic message list."""
     messages: list[dict[str, Any]] = []

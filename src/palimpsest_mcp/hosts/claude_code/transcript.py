@@ -12,6 +12,7 @@ from ...ports.host import Form, HostContext, HostUsage
 from ..anthropic import piece_of, put_block
 from ..assemble import assemble
 from ..pieces import Piece, as_fields, render_pieces, text_of
+from ..thinking import rows_without
 from .rows import MESSAGE_ROWS, Row, block_ids, live_rows, message_id, only_sidechain, rows_of
 
 _ROW_WORDS = (
@@ -220,25 +221,30 @@ _BESIDE_A_RESULT = ("toolUseResult", "mcpMeta")
 
 
 def rewritten(
-    rows: Sequence[dict[str, Any]], contents: Mapping[tuple[int, int], Content], session_id: str
+    rows: Sequence[dict[str, Any]],
+    contents: Mapping[tuple[int, int], Content],
+    session_id: str,
+    *,
+    drop_thinking: bool = False,
 ) -> list[dict[str, Any]]:
     """The rows of the new session; the given ones are not changed.
 
     Args:
         contents: place of a row in the file and of a block in it -> what takes that block's place.
         session_id: of the new session.
+        drop_thinking: leave out the thinking behind the first change, which the model would refuse.
     """
     by_row: dict[int, dict[int, Content]] = {}
     for (number, index), content in contents.items():
         by_row.setdefault(number, {})[index] = content
+    new = [_with_contents(row, by_row[at]) if at in by_row else dict(row) for at, row in enumerate(rows)]
     found: list[dict[str, Any]] = []
-    for number, row in enumerate(rows):
+    for row in rows_without(new, min(by_row)) if drop_thinking and by_row else new:
         if text_of(row, "type") in _REQUEST_LOG:
             continue
-        new = _with_contents(row, by_row[number]) if number in by_row else dict(row)
-        if "sessionId" in new:
-            new["sessionId"] = session_id
-        found.append(_without_usage(new))
+        if "sessionId" in row:
+            row["sessionId"] = session_id
+        found.append(_without_usage(row))
     return found
 
 

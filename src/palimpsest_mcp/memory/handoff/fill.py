@@ -38,36 +38,40 @@ def fill(template: Template, task: str, summary: AnchoredSummary, facts: Session
 
 
 def _task(of: Material) -> dict[str, Any]:
-    remaining = of.newest("blocked", [f"To do: {text}" for text in of.remaining()], of.room.todos)
+    remaining = of.first("blocked", [f"To do: {text}" for text in of.remaining()], of.room.todos)
     return {
         "task": of.task(),
+        "orders": of.orders(),
         "decisions": of.decisions(),
         "artifacts": (*of.files("artifacts"), *(FileNote(path=text) for text in of.other_artifacts())),
         "complete": (*of.finished("complete"), *(f"Committed: {text}" for text in of.commits("complete"))),
-        "in_progress": (*of.state(), *of.runs("in_progress")),
-        "blocked": (*remaining, *of.errors("blocked")),
+        "in_progress": (*of.state(), *of.next(), *of.runs("in_progress"), *of.newest_calls()),
+        "blocked": remaining,
+        "errors": tuple(of.errors("errors")),
         "facts": (*of.thread("facts"), *of.places(), *of.context()),
         "questions": of.questions(),
-        "constraints": of.wishes("constraints"),
         "agents": of.facts.agents,
         "skills": of.facts.skills,
     }
 
 
 def _research(of: Material) -> dict[str, Any]:
+    stands = [*of.context(), *of.state(), *of.next(), *of.newest_calls()]
     reports = of.newest("findings", of.facts.reports, of.room.reports)
     evidence = [_evidence(text) for text in of.other_artifacts()]
     if not (reports or evidence):
         evidence = [Finding(finding=row) for row in of.thread("findings")]
     return {
         "task": of.task(),
-        "understanding": "\n".join(of.context() + of.state()),
+        "orders": of.orders(),
+        "decisions": of.decisions(),
+        "understanding": "\n".join(stands),
         "files": (*of.files("files"), *of.read("files")),
         "findings": (
             *(Finding(finding=f"Reported in message {one.message}", evidence=one.text) for one in reversed(reports)),
             *of.newest("findings", evidence, of.room.files),
         ),
-        "constraints": (*of.wishes("constraints"), *of.errors("constraints")),
+        "errors": tuple(of.errors("errors")),
         "questions": of.questions(),
     }
 
@@ -78,10 +82,12 @@ def _plan(of: Material) -> dict[str, Any]:
     doing = [Check(text=text, state="doing") for text in of.state()] if not (todos or done) else []
     return {
         "task": of.task(),
+        "orders": of.orders(),
         "acceptance_tests": tuple(f"Run so far: {text}" for text in of.runs("acceptance_tests")),
-        "order": of.newest("order", of.remaining(), of.room.todos),
+        "order": of.first("order", of.remaining(), of.room.todos),
         "decisions": of.decisions(),
         "status": (*done, *doing, *todos),
+        "errors": tuple(of.errors("errors")),
     }
 
 
@@ -89,12 +95,16 @@ def _implementation(of: Material) -> dict[str, Any]:
     done = [*of.finished("completed"), *(f"Committed: {text}" for text in of.commits("completed"))]
     reports = of.facts.reports[-1:] if of.facts.requests else ()  # else it stands under In Progress
     told = [f"Reported last (message {one.message}): {one.text}" for one in reports]
-    remaining = of.newest("remaining", of.remaining(), of.room.todos)
+    doing = [*of.state(), *of.next(), *of.newest_calls(), *of.worked_on()]
+    remaining = of.first("remaining", of.remaining(), of.room.todos)
     return {
+        "orders": of.orders(),
+        "decisions": of.decisions(),
         "completed": tuple(Check(text=text, state="done") for text in done),
-        "in_progress": tuple(Check(text=text, state="doing") for text in [*of.state(), *of.worked_on()]),
+        "in_progress": tuple(Check(text=text, state="doing") for text in doing),
         "remaining": tuple(Check(text=text) for text in remaining),
-        "issues": (*told, *of.questions(), *of.wishes("issues"), *of.errors("issues")),
+        "issues": (*told, *of.questions()),
+        "errors": tuple(of.errors("errors")),
         "tests": tuple(of.runs("tests")),
     }
 
@@ -102,7 +112,7 @@ def _implementation(of: Material) -> dict[str, Any]:
 def _fork(of: Material) -> dict[str, Any]:
     return {
         "purpose": of.task_words,
-        "scope": of.wishes("scope"),
+        "orders": of.orders(),
         "skills": of.facts.skills,
         "facts": (*of.thread("facts"), *of.places(), *of.context()),
         "hand_back": (

@@ -11,7 +11,18 @@ from ...errors import InvalidArgument, StoreNewer
 from ...models.handoffs import HANDOFF_SCHEMA, Handoff, Source
 from ...models.sections import SPAN, Incoming, Part, Section, cut, facts, folded, format_of
 from ...models.text import code, inline, open_end_in, plain_code, plain_inline
-from .templates import ALIASES, ALSO, BY_PART, EXAMPLES, TEMPLATES, Template, section_name, template_of
+from .templates import (
+    ALIASES,
+    ALSO,
+    BY_PART,
+    EXAMPLES,
+    ORDERS,
+    TEMPLATES,
+    Template,
+    may_lack,
+    section_name,
+    template_of,
+)
 
 FORMAT_START = "<!-- palimpsest handoff, format "
 FORMAT_LINE = FORMAT_START + "{schema}; may be edited: headings and bullets are read back -->"
@@ -61,10 +72,13 @@ def from_markdown(text: str) -> Handoff:
 
 
 def absent_sections(text: str, handoff: Handoff) -> tuple[str, ...]:
-    """Headings of its template that a file does not have, in order: `to_markdown` writes every one."""
+    """Headings of its template that a file does not have, in order: `to_markdown` writes every one, but for those that
+    an earlier version did not know."""
     sections = template_of(handoff).sections
     there = {folded(heading) for heading, _ in cut(text.split("\n"))[1]}
-    return tuple(section.heading for section in sections if folded(section.heading) not in there)
+    is_new = folded(ORDERS) in there
+    wanted = [section for section in sections if is_new or not may_lack(section)]
+    return tuple(section.heading for section in wanted if folded(section.heading) not in there)
 
 
 def _titled(lines: Iterable[str]) -> tuple[Template, str]:

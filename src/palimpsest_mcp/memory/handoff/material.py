@@ -10,7 +10,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 
 from ...models.handoffs import Check, Choice, FileNote, Finding, Handoff
-from ...models.summaries import AnchoredSummary, ChangedFile, Ran, SessionFacts, Step, step_words
+from ...models.summaries import AnchoredSummary, ChangedFile, Decision, Said, SessionFacts, Step, step_words
+from ..summary.facts import still_standing
+from ..summary.harvest import ran
+from ..summary.talk import CUT
 
 MARK = "…/"
 LEAST_SAVED = 60
@@ -73,7 +76,6 @@ class Room(NamedTuple):
     """How many entries of each kind fit."""
 
     requests: int
-    wishes: int
     reports: int
     commits: int
     files: int
@@ -82,19 +84,21 @@ class Room(NamedTuple):
     decisions: int
     runs: int
     todos: int
+    orders: int
 
 
 LADDER = (
-    Room(8, 10, 4, 12, 20, 12, 3, 20, 4, 30),
-    Room(8, 8, 3, 10, 14, 8, 2, 12, 3, 20),
-    Room(7, 7, 3, 8, 10, 6, 2, 10, 3, 15),
-    Room(6, 6, 2, 7, 8, 5, 2, 8, 2, 12),
-    Room(5, 5, 2, 5, 6, 4, 1, 6, 2, 8),
-    Room(4, 3, 1, 4, 4, 3, 1, 4, 1, 5),
-    Room(2, 2, 1, 2, 2, 1, 1, 2, 1, 3),
-    Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    Room(8, 4, 12, 20, 12, 4, 20, 4, 30, 40),
+    Room(8, 3, 10, 14, 8, 3, 12, 3, 20, 40),
+    Room(7, 3, 8, 10, 6, 3, 10, 3, 15, 30),
+    Room(6, 2, 7, 8, 5, 3, 8, 2, 12, 30),
+    Room(5, 2, 5, 6, 4, 2, 6, 2, 8, 24),
+    Room(4, 1, 4, 4, 3, 2, 4, 1, 5, 20),
+    Room(2, 1, 2, 2, 1, 2, 2, 1, 3, 16),
+    Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 12),
+    Room(1, 1, 1, 1, 1, 1, 1, 1, 1, 5),
 )
-"""From the mildest cut to the hardest: files and commits go sooner than what was said."""
+"""From the mildest cut to the hardest: files and commits go sooner than what was said, orders last."""
 
 
 class Material:
@@ -106,6 +110,11 @@ class Material:
         self.facts = facts
         self.room = room
         self.left_out: dict[str, int] = {}
+        self._told: set[int] = set()
+        """Messages that were quoted: none is quoted twice."""
+        self._task_told = False
+        self._calls_told = False
+        self._orders = {one.text for one in summary.standing_orders}
         touched = [_joined(one.folder, one.path) for one in summary.files_modified]
         self.root = best_root((*touched, *facts.changed, *facts.read))
 
@@ -114,9 +123,15 @@ class Material:
         self.left_out[field] = self.left_out.get(field, 0) + max(0, len(entries) - number)
         return tuple(entries[max(0, len(entries) - number) :])
 
+    def first(self, field: str, entries: Sequence[Piece], number: int) -> tuple[Piece, ...]:
+        """The first entries that fit, of what is to be done in this order; the others are counted for the field."""
+        self.left_out[field] = self.left_out.get(field, 0) + max(0, len(entries) - number)
+        return tuple(entries[:number])
+
     def task(self) -> str:
         """The caller's words, and the user's own where they are others."""
         asked = self.summary.session_intent
+        self._task_told = bool(asked)
         if not asked or _same(asked, self.task_words):
             return self.task_words
         return f"{self.task_words}\n\nFirst asked: {asked}" if self.task_words else asked
@@ -125,32 +140,76 @@ class Material:
         """What is under way: stated, ticked as in progress, else where the conversation stands."""
         doing = [todo.text for todo in self.summary.todos if todo.in_progress]
         stated = [self.summary.current_state] if self.summary.current_state else []
-        return [*stated, *doing] or self.where_it_stands()
+        return [*stated, *self.where_it_stands(), *doing]
 
     def where_it_stands(self) -> list[str]:
         requests, reports = self.facts.requests, self.facts.reports
         if requests:
-            asked = f"Asked last (message {requests[-1].message}): {requests[-1].text}"
+            self._told.add(requests[-1].message)
+            words = requests[-1].text
+            if words in self._orders:
+                words = "its standing order"
+            elif self._is_intent(requests[-1]):
+                words = "the task above"
+            asked = f"Asked last (message {requests[-1].message}): {words}"
             return [asked + (" Nothing was answered yet." if self.facts.unanswered else "")]
         if reports:
+            self._told.add(reports[-1].message)
             return [f"Reported last (message {reports[-1].message}): {reports[-1].text}"]
-        return [f"Newest call: {row}" for row in self.facts.activity[-1:]]
+        return self.newest_calls()
+
+    def newest_calls(self) -> list[str]:
+        """What was done last, with what came of it; told once."""
+        told = [] if self._calls_told else [f"Newest call: {row}" for row in self.facts.activity[-self.room.runs :]]
+        self._calls_told = True
+        return told
 
     def thread(self, field: str) -> list[str]:
-        """What was asked and reported, as it went: the first request, then the newest of both."""
-        requests = self.newest(field, self.facts.requests, self.room.requests)
-        reports = self.newest(field, self.facts.reports, self.room.reports)
+        """What was asked, answered and reported, as it went: the first request, then the newest of all."""
+        asked = sorted((*self.facts.requests, *self.facts.replies), key=lambda one: one.message)
+        requests = self.newest(field, self._untold(asked), self.room.requests)
+        reports = self.newest(field, self._untold(self.facts.reports), self.room.reports)
         said = [(one.message, 0, f"User, message {one.message}: {one.text}") for one in requests]
         said += [(one.message, 1, f"Agent, message {one.message}: {one.text}") for one in reports]
+        last = self.facts.last_said
+        if last is not None and last.message not in {*self._told, *(one.message for one in reports)}:
+            said.append((last.message, 1, f"Agent, message {last.message}, its newest: {last.text}"))
         first = self.facts.first
-        if first is not None and all(first.message != one.message for one in requests):
+        quoted = {*self._told, *(one.message for one in requests)}
+        if first is not None and first.message not in quoted and not self._is_intent(first):
             said.append((0, 0, f"User, message {first.message}, at first: {first.text}"))
-        return [row for *_, row in sorted(said)] or [f"Newest call: {row}" for row in self.facts.activity]
+        rows = [row for *_, row in sorted(said)] or self.newest_calls()
+        if rows or not self.facts.items:
+            return rows
+        said_last = self.summary.last_said
+        return [f"Agent, last: {said_last}" if said_last else "Nobody said anything since the task was given."]
+
+    def _untold(self, said: Sequence[Said]) -> list[Said]:
+        known = self._told
+        return [one for one in said if not (one.message in known or one.text in self._orders or self._is_intent(one))]
+
+    def _is_intent(self, one: Said) -> bool:
+        """Whether the handoff's task quotes it already."""
+        words = one.text.removesuffix(CUT)
+        return self._task_told and " ".join(self.summary.session_intent.split()).startswith(words)
+
+    def orders(self) -> tuple[str, ...]:
+        """What the user laid down, word for word."""
+        kept = self.newest("orders", self.summary.standing_orders, self.room.orders)
+        return tuple(f"User, message {one.message}: {one.text}" if one.message else one.text for one in kept)
+
+    def next(self) -> list[str]:
+        """What follows from what is open, where anything does."""
+        told = [one.text for one in self.summary.checkpoint if one.kind == "next"]
+        doing = [f"go on with: {todo.text}" for todo in self.summary.todos if todo.in_progress]
+        known = (*doing, "none detected", "do what was asked last; nothing was answered yet")
+        return [f"Next: {text}" for text in told if text not in known]
 
     def places(self) -> list[str]:
         """The newest commit, and the files that were worked on last, with lines."""
         made = [text for text in self.summary.key_artifacts if text.startswith("[")][-1:]
-        return [*(f"Newest commit: {text}" for text in made), *self.worked_on()]
+        told = [*(f"Newest commit: {text}" for text in made), *self.worked_on()]
+        return told if "complete" not in self.left_out else told[len(made) :]
 
     def worked_on(self) -> list[str]:
         named = [f"`{self.short(path)}`{self.lines(path)}" for path in self.facts.changed[-4:][::-1] if "`" not in path]
@@ -194,14 +253,14 @@ class Material:
     def decisions(self) -> tuple[Choice, ...]:
         standing = [one for one in self.summary.decisions_made if not one.superseded]
         kept = self.newest("decisions", standing, self.room.decisions)
-        return tuple(Choice(decision=one.decision, rationale=one.rationale) for one in kept)
-
-    def wishes(self, field: str) -> tuple[str, ...]:
-        """What the user wants, word for word; what a request already quotes whole is not said again."""
-        quoted = " ".join(one.text for one in self.facts.requests[-self.room.requests :])
-        wishes = [one for one in self.facts.wishes if one.text not in quoted]
-        kept = self.newest(field, wishes, self.room.wishes)
-        return tuple(f"User, message {one.message}: {one.text}" for one in kept)
+        struck = [one for one in self.summary.decisions_made if one.superseded][-self.room.errors :]
+        return (
+            *(Choice(decision=one.decision, rationale=one.rationale) for one in kept),
+            *(
+                Choice(decision=f"Rejected, not to be taken up again: {one.decision}", rationale=_instead(one))
+                for one in struck
+            ),
+        )
 
     def questions(self) -> tuple[str, ...]:
         return (*self.summary.open_blockers, *self.facts.questions)
@@ -213,7 +272,10 @@ class Material:
         return [f"Not seen resolved: {one.error}" + (f" (in: {one.where})" if one.where else "") for one in kept]
 
     def runs(self, field: str) -> list[str]:
-        return [_run(one) for one in self.newest(field, self.facts.runs, self.room.runs)]
+        errors = {one.error for one in self.summary.errors_encountered}
+        runs = still_standing(self.facts.runs, self.summary.errors_encountered)
+        told = [one for one in runs if not (one.failed and one.line in errors)]
+        return [ran(one) for one in self.newest(field, told, self.room.runs)]
 
     def todos(self, field: str) -> tuple[Check, ...]:
         kept = self.summary.todos[: self.room.todos]
@@ -249,11 +311,8 @@ def _steps(one: ChangedFile) -> list[str]:
     ][-MAX_STEPS:]
 
 
-def _run(one: Ran) -> str:
-    verdict = {True: "failed", False: "went well", None: "ran"}[one.failed]
-    command = one.command.replace("`", "'")
-    when = f" (message {one.message})" if one.message else ""
-    return f"`{command}` {verdict}{when}" + (f": {one.line}" if one.line else "")
+def _instead(one: Decision) -> str:
+    return f"in its place: {one.superseded_by}" if one.superseded_by else ""
 
 
 def _same(one: str, other: str) -> bool:

@@ -2,21 +2,177 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...models.handoffs import (
+    Check,
+    CheckState,
+    Choice,
+    FileNote,
+    Finding,
     ForkHandBack,
     ForkHandoff,
     Handoff,
     ImplementationProgress,
     Phase,
+    PlannedChange,
     PlanProgress,
     ResearchProgress,
     TaskSummary,
 )
-from ...models.sections import NUMBERS, TEXT, Form, Layout, Part, Section, folded
-from .forms import CHANGES, CHECKS, CHOICES, FILES, FINDINGS, LEFT_OUT, TEXTS
+from ...models.sections import (
+    NAMES,
+    NUMBERED,
+    NUMBERS,
+    SPAN,
+    TEXT,
+    Form,
+    Incoming,
+    Layout,
+    Middle,
+    Part,
+    Section,
+    bold,
+    folded,
+    listed,
+    read_bold,
+    taken,
+    texts_form,
+    titled,
+)
+from ...models.text import code, find_stop, inline, plain_code, plain_inline
+
+# Kinds of entries of a handoff beside those that every document has.
+
+LEFT_OUT = re.compile(r"… and (\d+) more$")
+_BOXES: dict[CheckState, str] = {"done": "x", "doing": "/", "open": " "}
+_BOX = re.compile(r"\[([xX/~ -])\] ?")
+_STATES: Mapping[str, CheckState] = {
+    **dict.fromkeys(("done", "complete", "completed", "x", "true"), "done"),
+    **dict.fromkeys(("doing", "in_progress", "in progress", "/", "started"), "doing"),
+}
+_INSTEAD = " instead of "
+_WHERE = re.compile(rf" \(({SPAN})\)")
+_FENCE = re.compile(r"`{3,}$")
+_INDENT = "   "
+_DEEPER = "     "
+
+
+def _write_others(one: Choice) -> str:
+    return (_INSTEAD if one.alternatives else "") + ", ".join(map(bold, one.alternatives))
+
+
+def _read_others(rest: str) -> tuple[dict[str, Any], str]:
+    others: list[str] = []
+    if rest.startswith(_INSTEAD):
+        other, rest = read_bold(rest.removeprefix(_INSTEAD))
+        while other is not None:
+            others.append(other)
+            other, rest = read_bold(rest[2:]) if rest.startswith(", **") else (None, rest)
+    return {"alternatives": tuple(others)}, rest
+
+
+def _write_lines(one: FileNote) -> str:
+    return f" ({inline(one.lines, ')')})" if one.lines else ""
+
+
+def _read_lines(rest: str) -> tuple[dict[str, Any], str]:
+    end = find_stop(rest, ")", 2) if rest.startswith(" (") else -1
+    return ({"lines": plain_inline(rest[2:end], ")")}, rest[end + 1 :]) if end > 0 else ({}, rest)
+
+
+def _write_where(one: Finding) -> str:
+    return f" ({code(one.where)})" if one.where else ""
+
+
+def _read_where(rest: str) -> tuple[dict[str, Any], str]:
+    where = _WHERE.match(rest)
+    return ({"where": plain_code(where[1])}, rest[where.end() :]) if where else ({}, rest)
+
+
+def _read_check(entry: str) -> Check:
+    found = _BOX.match(entry)
+    mark = found[1] if found else " "
+    state: CheckState = "done" if mark in "xX" else "open" if mark == " " else "doing"
+    return Check(text=plain_inline(entry[found.end() :] if found else entry), state=state)
+
+
+def _take_checks(incoming: Incoming, value: Any) -> tuple[Check, ...]:
+    usual: dict[str, CheckState] = {"completed": "done", "in_progress": "doing"}
+    checks: list[Check] = []
+    for text, fields in incoming.objects(value, ("text", *NAMES["text"])):
+        said = incoming.text(incoming.field(fields, "state", ""))
+        state = _STATES.get(said.lower(), "open" if said else usual.get(incoming.name, "open"))
+        checks.append(Check(text=text, state=state))
+    return tuple(checks)
+
+
+def _write_changes(changes: Sequence[PlannedChange], _none: str) -> list[str]:
+    lines: list[str] = []
+    for number, one in enumerate(changes, 1):
+        lines.append(f"{number}. {inline(one.what)}")
+        if one.file:
+            lines.append(f"{_INDENT}- File: {code(one.file)}")
+        if one.snippet:
+            fence = "`" * max(3, 1 + max(map(len, re.findall("`+", one.snippet)), default=0))
+            lines += [f"{_INDENT}- Snippet:", f"{_DEEPER}{fence}"]
+            lines += [f"{_DEEPER}{line}" for line in one.snippet.split("\n")]
+            lines.append(f"{_DEEPER}{fence}")
+        if one.test:
+            lines.append(f"{_INDENT}- Test: {inline(one.test)}")
+    return lines
+
+
+def _read_changes(lines: list[str], none: str) -> tuple[PlannedChange, ...]:
+    found: list[dict[str, str]] = []
+    rows = iter(lines)
+    for line in rows:
+        if line == none or not line.strip():
+            continue
+        if line[0] not in " \t":
+            found.append({"what": plain_inline(NUMBERED.sub("", line.removeprefix("- "), count=1))})
+        elif found:
+            _read_part(found[-1], line.lstrip(), rows)
+    return tuple(PlannedChange(**fields) for fields in found)
+
+
+def _read_part(fields: dict[str, str], part: str, rows: Iterable[str]) -> None:
+    """One indented line of a change; of a snippet, also the fenced lines after it."""
+    name, _, value = part.removeprefix("- ").partition(":")
+    value = value.removeprefix(" ")
+    if name == "File":
+        fields["file"] = plain_code(value)
+    elif name == "Test":
+        fields["test"] = plain_inline(value)
+    elif name == "Snippet":
+        fields["snippet"] = value if value else _fenced(rows)
+    else:
+        fields["what"] += "\n" + plain_inline(part)
+
+
+def _fenced(rows: Iterable[str]) -> str:
+    body: list[str] = []
+    fence = ""
+    for row in rows:
+        line = row.removeprefix(_DEEPER) if row.startswith(_DEEPER) else row.strip()
+        if not fence:
+            fence = line if _FENCE.match(line) else "```"
+        elif line == fence:
+            break
+        else:
+            body.append(line)
+    return "\n".join(body)
+
+
+TEXTS = texts_form(LEFT_OUT)
+CHOICES = titled(Choice, ("decision", "rationale", "alternatives"), Middle(_write_others, _read_others))
+FILES = titled(FileNote, ("path", "note", "lines"), Middle(_write_lines, _read_lines))
+FINDINGS = titled(Finding, ("finding", "evidence", "where"), Middle(_write_where, _read_where))
+CHECKS = listed(lambda one: f"[{_BOXES[one.state]}] {inline(one.text)}", _read_check, _take_checks)
+CHANGES = Form(_write_changes, _read_changes, taken(PlannedChange, ("what", "test", "file", "snippet")))
+
 
 POINTERS = "pointers"
 
@@ -49,8 +205,8 @@ class Template(NamedTuple):
         return Layout(self.sections, lambda heading: headings.get(folded(heading)), LEFT_OUT)
 
 
-def _one(heading: str, field: str, form: Form, none: str) -> Section:
-    return Section(heading, (Part(field, form, none),))
+def _one(heading: str, field: str, form: Form, none: str, former: str = "") -> Section:
+    return Section(heading, (Part(field, form, none, former=former),))
 
 
 def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) -> tuple[Critical, ...]:
@@ -61,7 +217,15 @@ def _critical(task: str, *, state: tuple[str, ...], context: tuple[str, ...]) ->
 _TASK = _one("Task", "task", TEXT, "No task was stated.")
 _POINTERS = _one("Pointers", POINTERS, TEXTS, "There are no pointers.")
 _DECISIONS = _one("Decisions Made", "decisions", CHOICES, "No decisions were stated.")
+ORDERS = "Standing Orders"
+_ORDERS = _one(ORDERS, "orders", TEXTS, "None detected in what the user said.")
+_ERRORS = _one("Open Errors", "errors", TEXTS, "None detected in results of tools.")
+_LATER = (ORDERS, _ERRORS.heading, _DECISIONS.heading)
+"""Files of an earlier version may lack them."""
 _KEY = "Key Context for Continuation"
+NO_OTHERS = "None beside the standing orders."
+NO_CONSTRAINTS = "No constraints were stated."
+"""What stood there in files of earlier versions."""
 
 TASK = Template(
     "task",
@@ -69,6 +233,7 @@ TASK = Template(
     "Task Summary",
     (
         _TASK,
+        _ORDERS,
         _DECISIONS,
         _one("Artifacts Produced", "artifacts", FILES, "No artifacts were produced."),
         Section(
@@ -79,19 +244,20 @@ TASK = Template(
                 Part("blocked", TEXTS, "Nothing is known to be blocked or deferred.", "Blocked or deferred"),
             ),
         ),
+        _ERRORS,
         Section(
             _KEY,
             (
                 Part("facts", TEXTS, "No facts were stated.", "Facts"),
                 Part("questions", TEXTS, "No questions are known to be open.", "Unresolved questions"),
-                Part("constraints", TEXTS, "No constraints were stated.", "Active constraints"),
+                Part("constraints", TEXTS, NO_OTHERS, "Active constraints", former=NO_CONSTRAINTS),
             ),
         ),
         _one("Agents Used", "agents", TEXTS, "No other agents were used."),
         _one("Skills Applied", "skills", TEXTS, "No skills were applied."),
         _POINTERS,
     ),
-    (_KEY,),
+    (_TASK.heading, ORDERS, _DECISIONS.heading, "Current State", _ERRORS.heading, _KEY),
     _critical("task", state=("complete", "in_progress", "blocked"), context=("facts", "questions", "constraints")),
 )
 
@@ -101,14 +267,26 @@ RESEARCH = Template(
     "Research Progress",
     (
         _TASK,
+        _ORDERS,
+        _DECISIONS,
         _one("System Understanding", "understanding", TEXT, "Nothing was written down about the system."),
         _one("Files Involved", "files", FILES, "No files were looked at."),
         _one("Key Findings", "findings", FINDINGS, "No findings were stated."),
-        _one("Constraints & Gotchas", "constraints", TEXTS, "No constraints were stated."),
+        _one("Constraints & Gotchas", "constraints", TEXTS, NO_OTHERS, former=NO_CONSTRAINTS),
+        _ERRORS,
         _one("Open Questions", "questions", TEXTS, "No questions are known to be open."),
         _POINTERS,
     ),
-    ("Key Findings", "Constraints & Gotchas", "Open Questions"),
+    (
+        _TASK.heading,
+        ORDERS,
+        _DECISIONS.heading,
+        "System Understanding",
+        "Key Findings",
+        "Constraints & Gotchas",
+        _ERRORS.heading,
+        "Open Questions",
+    ),
     _critical("task", state=("understanding", "files"), context=("findings", "constraints", "questions")),
 )
 
@@ -118,6 +296,7 @@ PLAN = Template(
     "Plan Progress",
     (
         _TASK,
+        _ORDERS,
         _one("Changes", "changes", CHANGES, "No changes were planned."),
         Section(
             "Test Strategy",
@@ -130,10 +309,11 @@ PLAN = Template(
         _one("Execution Order", "order", NUMBERS, "No order was stated."),
         _DECISIONS,
         _one("Status", "status", CHECKS, "Nothing was ticked off or left open."),
+        _ERRORS,
         _one("Plan Quality Signal", "quality", TEXT, "Nobody judged the plan."),
         _POINTERS,
     ),
-    ("Execution Order", "Status"),
+    (_TASK.heading, ORDERS, "Execution Order", _DECISIONS.heading, "Status", _ERRORS.heading),
     _critical("task", state=("status", "changes"), context=("order", "status")),
 )
 
@@ -142,14 +322,17 @@ IMPLEMENTATION = Template(
     ImplementationProgress,
     "Implementation Progress",
     (
+        _ORDERS,
+        _DECISIONS,
         _one("Completed", "completed", CHECKS, "Nothing is known to be complete."),
         _one("In Progress", "in_progress", CHECKS, "Nothing is known to be in progress."),
         _one("Remaining", "remaining", CHECKS, "Nothing is known to remain."),
         _one("Issues Encountered", "issues", TEXTS, "No issues were met."),
+        _ERRORS,
         _one("Test Results", "tests", TEXTS, "No tests were run."),
         _POINTERS,
     ),
-    ("In Progress", "Remaining", "Issues Encountered"),
+    (ORDERS, _DECISIONS.heading, "In Progress", "Remaining", "Issues Encountered", _ERRORS.heading),
     _critical("title", state=("completed", "in_progress", "remaining"), context=("in_progress", "remaining", "issues")),
 )
 
@@ -160,6 +343,7 @@ FORK = Template(
     (
         _one("Purpose", "purpose", TEXT, "No purpose was stated."),
         _one("Scope", "scope", TEXTS, "No scope was stated."),
+        _ORDERS,
         _one("Pointers, Not Duplication", POINTERS, TEXTS, "There are no pointers."),
         _one("Suggested Skills", "skills", TEXTS, "No skills are suggested."),
         _one("Key Context to Start", "facts", TEXTS, "No context was stated."),
@@ -196,6 +380,11 @@ def missing(handoff: Handoff) -> tuple[str, ...]:
     """Critical sections that are empty, by name."""
     wanted = template_of(handoff).critical
     return tuple(one.name for one in wanted if not any(getattr(handoff, field) for field in one.fields))
+
+
+def may_lack(section: Section) -> bool:
+    """Whether files that an earlier version wrote have no such section."""
+    return section.heading in _LATER
 
 
 def section_name(section: Section) -> str:
@@ -287,6 +476,8 @@ ALSO: Mapping[str, str] = {
     "artifacts_produced": "artifacts",
     "files_involved": "files",
     "decisions_made": "decisions",
+    "standing_orders": "orders",
+    "open_errors": "errors",
     "agents_used": "agents",
     "skills_applied": "skills",
     "unit": "unit_tests",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
@@ -10,19 +11,19 @@ from typing import Final
 import msgspec
 
 from ...models.items import Item
-from ...models.probes import ProbeType
+from ...models.reports import ProbeType
 
 # What a probe is, and what originals it is made from.
 
 
 CRITICAL: Final[frozenset[ProbeType]] = frozenset(
-    {"file_path", "file_changes", "decision", "error", "progress", "next_steps", "intent"}
+    {"file_path", "file_changes", "decision", "error", "progress", "next_steps", "intent", "standing_order"}
 )
 """Of these types, a failed probe about the conversation itself fails the pass (seed 003's template)."""
 
 TYPES: Final[tuple[ProbeType, ...]] = (
     "intent", "file_path", "file_changes", "decision", "rationale", "error", "resolution", "blocker", "progress",
-    "next_steps", "recall",
+    "next_steps", "recall", "outcome", "owner", "standing_order",
 )  # fmt: skip
 
 
@@ -45,7 +46,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     type: ProbeType
     question: str
     expected: tuple[str, ...]
-    """Must stand in one passage, all of them, whole and in this case."""
+    """Must stand in one passage, all of them, whole and in this case; of an `owner` in one line, the value first.
+    Empty: what the original said cannot be known any more, so nothing answers."""
     item_id: str
     """The original that it was made from."""
     critical: bool = False
@@ -75,13 +77,27 @@ class Stays:
 
     def answers(self, probe: Probe) -> bool:
         """Whether one passage holds every expected value; the one that took the original's place is asked first."""
+        if probe.type == "owner":
+            value, owner = probe.expected
+            return any(names_owner(line, owner) for line in self._lines_with(value))
         own = self._passages.get(probe.item_id)
-        if own is not None and _holds(own, probe.expected):
+        if own is not None and probe.expected and _holds(own, probe.expected):
             return True
         return self.holds(probe.expected)
 
+    def scattered(self, expected: tuple[str, ...]) -> bool:
+        """Whether each of the values stands somewhere, in whatever passage."""
+        return bool(expected) and all(stands_whole(self._all, value) for value in expected)
+
+    def _lines_with(self, value: str) -> Iterator[str]:
+        for place in whole_places(self._all, value):
+            end = self._all.find("\n", place)
+            yield self._all[self._all.rfind("\n", 0, place) + 1 : end if end >= 0 else len(self._all)]
+
     def holds(self, expected: tuple[str, ...]) -> bool:
         """Whether any passage holds all of the values."""
+        if not expected:
+            return False
         rarest = max(expected, key=len)
         asked: set[str] = set()
         for place in whole_places(self._all, rarest):
@@ -95,6 +111,11 @@ class Stays:
 
 def _holds(text: str, expected: tuple[str, ...]) -> bool:
     return all(stands_whole(text, value) for value in expected)
+
+
+def names_owner(line: str, owner: str) -> bool:
+    """Whether a line has the words that say whose value it is; as a part of a dotted key, too."""
+    return re.search(rf"(?<!\w){re.escape(owner)}(?!\w)", line) is not None
 
 
 def stands_whole(text: str, value: str) -> bool:

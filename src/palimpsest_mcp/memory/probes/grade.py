@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
-from ...models.probes import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState
+from ...models.items import Item
+from ...models.reports import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState, net_share
 from ...models.text import counted
-from .answers import TYPES, Original, Probe, Stays, stands_whole
+from .answers import TYPES, Original, Probe, Stays, probe, stands_whole
 from .questions import conversation_probes, distractors, result_probes
 
 PASS = 0.90
@@ -17,7 +18,7 @@ PASS = 0.90
 RED = 0.70
 """Below this share the pass is not to be trusted."""
 LEAST_ASKED = 10
-"""The share of fewer probes says little: then `RED` is a failure in words, and only critical failures stop anything."""
+"""The share of fewer probes says little: they are not judged, and only critical failures stop anything."""
 WEAK = 0.80
 """Below this share of the probes that are not critical there is a note."""
 
@@ -27,6 +28,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     probes: tuple[Probe, ...]
     distractors: tuple[Probe, ...]
+    emptied: int = 0
+    """The control: so many of the probes are answered, in pieces at least, by what stays with every digest emptied."""
+    known: int = 0
+    """Questions that were left out because what is kept answers them."""
 
 
 class Graded(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +45,10 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
     distractors: int
     taken: tuple[Probe, ...]
     """Distractors that were answered "yes"."""
+    emptied: int = 0
+    """Answered with every digest emptied."""
+    known: int = 0
+    """Questions that what is kept answers; they are not asked."""
 
     @property
     def asked(self) -> int:
@@ -57,8 +66,8 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def score(self) -> float | None:
-        """Share that passed; None where nothing was asked."""
-        return self.passed / self.asked if self.asked else None
+        """Share that the digests answer beyond the control; None where nothing was asked of them."""
+        return net_share(self.passed, self.asked, self.emptied)
 
     @property
     def critical(self) -> tuple[Probe, ...]:
@@ -67,33 +76,65 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def red(self) -> bool:
-        """Whether so few passed that the pass is not to be trusted."""
+        """Whether the digests answer so little that the verdict is a red flag."""
         return self.score is not None and self.score < RED and self.asked >= LEAST_ASKED
+
+    @property
+    def lost(self) -> bool:
+        """Whether the whole context, with what is kept, answers so little that the pass is not to be used (seed 003).
+
+        Of a very tight target the verdict on digests may be red where most of what anybody asks still stands in the
+        context: then the target is met and the report says how little the digests hold.
+        """
+        return self.red and 1 - self.missed / (self.asked + self.known) < RED
 
     @property
     def weak(self) -> bool:
         """Whether too few passed, and nothing is to be stopped for it: what can be mended is mended."""
-        return self.score is not None and self.score < PASS and not self.red and not self.critical
+        return self.score is not None and self.score < PASS and not self.lost and not self.critical
 
     @property
     def state(self) -> ProbeState:
-        """The verdict: below `RED` a failure, however few were asked."""
+        """The verdict; of fewer than `LEAST_ASKED` only a critical failure says something."""
         if self.score is None:
             return "not validated"
-        if self.critical or self.score < RED:
+        if self.critical:
+            return "failed"
+        if self.asked < LEAST_ASKED:
+            return "not enough to judge"
+        if self.score < RED:
             return "failed"
         return "passed" if self.score >= PASS else "passed with a warning"
 
 
-def ask(originals: Sequence[Original]) -> Asked:
+def ask(originals: Sequence[Original], kept: Stays | None = None, damaged: Sequence[Item] = ()) -> Asked:
     """The probes of a context as it was, and distractors beside them. Deterministic.
 
     What its own original does not answer is no question: a cut or escaped value would fail whatever a digest keeps.
+    What is kept as it was answers nothing of interest either: such questions pass whatever a digest says.
+
+    Args:
+        kept: what stays with every digest and summary emptied.
+        damaged: items whose originals cannot be read: each is a question that nothing answers.
     """
     texts = {one.item.id: one.text for one in originals}
     made = dict.fromkeys((*conversation_probes(originals), *result_probes(originals)))
-    probes = tuple(one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected))
-    return Asked(probes=probes, distractors=tuple(distractors(probes, originals)))
+    found = [one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected)]
+    stays = kept or Stays({})
+    open_ones = [one for one in found if not _answered(one, stays)]
+    known = len(found) - len(open_ones)
+    lost = [probe("recall", "What did it say? Its record cannot be read.", (), item) for item in damaged]
+    return Asked(
+        probes=(*open_ones, *lost),
+        distractors=tuple(distractors(open_ones, originals)),
+        emptied=sum(stays.scattered(one.expected) for one in open_ones),
+        known=known,
+    )
+
+
+def _answered(one: Probe, kept: Stays) -> bool:
+    """Whose a value is, is no question either where the value stands in what is kept: somebody has said it already."""
+    return kept.holds(one.expected[:1]) if one.type == "owner" else kept.answers(one)
 
 
 def grade(asked: Asked, stays: Stays) -> Graded:
@@ -112,6 +153,8 @@ def grade(asked: Asked, stays: Stays) -> Graded:
         failed=failed,
         distractors=len(asked.distractors),
         taken=tuple(one for one in asked.distractors if stays.holds(one.expected)),
+        emptied=asked.emptied,
+        known=asked.known,
     )
 
 
@@ -121,19 +164,25 @@ def concerned(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
 
 
 def untrusted(graded: Graded, batch_of: Mapping[str, str]) -> set[str]:
-    """Batches that must not be used: those of critical failures; and below `RED`, those with the most failures, as many
-    as it takes to come above it."""
+    """Batches that must not be used: those of critical failures; and of a pass that is lost, those with the most
+    failures, as many as it takes to come above `RED`."""
     grave = {batch for one in graded.critical if (batch := batch_of.get(one.item_id))}
-    return worst(graded, batch_of, RED, grave) if graded.red else grave
+    return worst(graded, batch_of, RED, grave, known=graded.known) if graded.lost else grave
 
 
-def worst(graded: Graded, batch_of: Mapping[str, str], share: float, chosen: Set[str] = frozenset()) -> set[str]:
-    """The batches with the most failures, on top of those chosen already: as many as must go for a share to pass."""
+def worst(
+    graded: Graded, batch_of: Mapping[str, str], share: float, chosen: Set[str] = frozenset(), *, known: int = 0
+) -> set[str]:
+    """The batches with the most failures, on top of those chosen already: as many as must go for a share to pass.
+
+    Args:
+        known: questions that count as passed beside those that were asked.
+    """
     by_batch = Counter(batch for one in graded.failed if (batch := batch_of.get(one.item_id)))
     missing = graded.missed - sum(by_batch[batch] for batch in chosen)
     found = set(chosen)
     for batch, count in sorted(by_batch.items(), key=lambda pair: (-pair[1], pair[0])):
-        if 1 - missing / graded.asked >= share:
+        if 1 - missing / (graded.asked + known) >= share:
             break
         if batch not in found:
             found.add(batch)
@@ -148,6 +197,7 @@ def report(graded: Graded, batch_of: Mapping[str, str], mask: Callable[[str], st
         state=graded.state,
         passed=graded.passed,
         total=graded.asked,
+        emptied=graded.emptied,
         by_type=graded.by_type,
         failed=tuple(_told(one, batch_of, mask) for one in order[:MAX_FAILED]),
         distractors=graded.distractors,
@@ -168,11 +218,14 @@ def _told(one: Probe, batch_of: Mapping[str, str], mask: Callable[[str], str]) -
 
 
 def _notes(graded: Graded) -> Iterable[str]:
-    if graded.score is not None and graded.score < RED:
-        few = "" if graded.red else f", of only {graded.asked}: too few to hold a batch back for"
-        yield f"red flag: under {RED:.0%} of the probes passed{few}"
+    if graded.red:
+        yield f"red flag: under {RED:.0%} of the probes passed"
+    elif graded.score is not None and graded.asked < LEAST_ASKED:
+        yield f"{counted(graded.asked, 'probe')} could be asked of what left: not enough to judge"
+    if unread := sum(not one.expected for one in graded.failed):
+        yield f"{counted(unread, 'original')} cannot be read, each counts as a miss; `verify` says which and why"
     if graded.critical:
         yield f"{counted(len(graded.critical), 'critical probe')} failed"
     lesser, lost = graded.total - graded.critical_total, len(graded.failed) - len(graded.critical)
-    if lesser and 1 - lost / lesser < WEAK:
+    if lesser >= LEAST_ASKED and 1 - lost / lesser < WEAK:
         yield f"of the probes that are not critical, under {WEAK:.0%} passed"

@@ -10,7 +10,8 @@ from typing import Any, Final, cast
 
 from ...models.items import Item
 from ...text.specifics.cues import ASKS, BECAUSE, DECIDED, NEXT, Outcome, conclusion, outcome_of, sentences
-from .answers import Original, Probe, probe, stands_whole
+from ..summary.orders import orders_of
+from .answers import Original, Probe, probe, stands_whole, whole_places
 
 # Values that nobody ever wrote, near to ones that somebody did: they must be answered "no".
 
@@ -26,7 +27,7 @@ def distractors(probes: Sequence[Probe], originals: Sequence[Original]) -> Itera
     for one in probes:
         if made[one.type] >= A_TYPE:
             continue
-        wrong = _near(one.expected[0], cut=made[one.type] % 2 == 1)
+        wrong = _near(one.expected[0] if one.type != "owner" else "", cut=made[one.type] % 2 == 1)
         # Most texts do not hold it at all, and that is seen much sooner.
         if wrong and not any(wrong in text and stands_whole(text, wrong) for text in texts):
             made[one.type] += 1
@@ -109,6 +110,7 @@ def conversation_probes(originals: Sequence[Original]) -> Iterator[Probe]:
     yield from _intent(messages)
     yield from _files(calls)
     yield from _decisions(messages)
+    yield from _orders(messages)
     yield from _questions(messages)
     yield from _plan(messages, calls)
 
@@ -164,6 +166,15 @@ def _decisions(messages: Sequence[Original]) -> Iterator[Probe]:
             yield probe("decision", "What was decided here?", expected, one.item, critical=True)
         if reason and (expected := values_of(reason)):
             yield probe("rationale", "Why was that decided?", expected, one.item)
+
+
+def _orders(messages: Sequence[Original]) -> Iterator[Probe]:
+    """What the user laid down and still holds, word for word."""
+    by_row = {one.item.position[0] + 1: one for one in messages if one.item.role == "user"}
+    for order in orders_of([one.item for one in messages], str).standing:
+        one = by_row.get(order.message)
+        if one is not None:
+            yield probe("standing_order", "What did the user lay down?", (order.text,), one.item, critical=True)
 
 
 def _questions(messages: Sequence[Original]) -> Iterator[Probe]:
@@ -226,6 +237,8 @@ A_RESULT = 2
 """Values that are asked for of one result: those that the most other items hold too."""
 RECENT_MESSAGES = 40
 """An error that came up within so many newest messages is still being worked on, unless something shows otherwise."""
+OWNER_CHARS, ROW_CHARS = 80, 2_000
+"""How far before a value its key is looked for, and how long a line may be to be read as a row."""
 EVERYWHERE = 0.2
 """A value that more than this share of the items holds is layout (a version in every header), no fact."""
 _CODED = re.compile(
@@ -241,6 +254,9 @@ _VALUE = re.compile(
     r"|(?<![\w.,-])\d{5,12}(?![\w.,-])"
 )
 _MAYBE = re.compile(r"[\d/]")
+_LABEL = re.compile(r"\"([A-Za-z][\w -]{1,40})\"\s?: ?\"?$|(?:^|[\s,;({])([A-Za-z][\w-]{1,40}) ?[:=] ?[\"'`]?$")
+_CELLS = re.compile(r"\t|\||,")
+_NAMES = re.compile(r"[^\W\d_][\w .@-]{1,60}")
 _COUNTS = re.compile(r"\b\d{1,7} (?:[a-z]+ )?(?:tests?|passed|passing|failed|failing|failures?|examples?|specs?)\b")
 _PIECES = re.compile(r"\\[nrt\"]|[\"{}]")
 """Where a line of JSON falls apart into what its strings say."""
@@ -265,12 +281,17 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
             continue
         yield from _error(one, outputs, later, recent)
         yield from _ending(one, outputs, one.item.id == newest)
-        recurring = (value for value in held[one.item.id] if 2 <= holders[value] <= most)
-        ranked = sorted(recurring, key=lambda value: -holders[value])
-        for value in islice((value for value in ranked if stands_whole(one.text, value)), A_RESULT):
-            if value not in asked:  # any passage may answer: asked once more, one loss would count for many
-                asked.add(value)
-                yield probe("recall", "Which value that came up again does this result give?", (value,), one.item)
+        yield from _outcome(one, outputs)
+        # What others hold too comes first; a result that nobody came back to is asked for its first value.
+        ranked = sorted(held[one.item.id], key=lambda value: -holders[value])
+        whole = (value for value in ranked if holders[value] <= most and stands_whole(one.text, value))
+        for count, value in enumerate(islice(whole, A_RESULT)):
+            if (count and holders[value] < 2) or value in asked:
+                continue  # any passage may answer: asked once more, one loss would count for many
+            asked.add(value)
+            yield probe("recall", "Which value does this result give?", (value,), one.item)
+            if owner := _owner(one.text, value):
+                yield probe("owner", "Whose value is this?", (value, owner), one.item)
 
 
 class _Outputs:
@@ -332,6 +353,28 @@ def _ending(one: Original, outputs: _Outputs, newest: bool) -> Iterator[Probe]:
         failed = outputs.outcome(one).failed
         kind = "progress" if newest else "error" if failed else "resolution"
         yield probe(kind, "How did this run of tests end?", counts, one.item, critical=newest)
+
+
+def _outcome(one: Original, outputs: _Outputs) -> Iterator[Probe]:
+    """What became of a call that went well, where no run of tests says it: the line with its status."""
+    if not _ran(one.item) or outputs.outcome(one).failed is not False or _COUNTS.search(outputs.conclusion(one)):
+        return
+    if expected := _whole(outputs.outcome(one).line):
+        yield probe("outcome", "What came of this call?", expected, one.item)
+
+
+def _owner(text: str, value: str) -> str:
+    """The key or label before a value in its line, else the first cell of its row; empty where nothing says it."""
+    place = next(whole_places(text, value))
+    start = text.rfind("\n", 0, place) + 1
+    end = text.find("\n", place)
+    before = text[max(start, place - OWNER_CHARS) : place]
+    if found := _LABEL.search(before):
+        return found[1] or found[2]
+    line = text[start : end if end >= 0 else len(text)]
+    cells = [cell.strip() for cell in _CELLS.split(line)] if len(line) <= ROW_CHARS else []
+    first = cells[0] if len(cells) > 2 else ""
+    return first if value in cells[1:] and _NAMES.fullmatch(first) else ""
 
 
 def _newest_conclusion(results: Sequence[Original], outputs: _Outputs) -> str:

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from ...models.items import Action, Item, content_text
+from ...models.pattern import late
 from ...models.summaries import Verb
+from ...text.specifics.cues import outcome_of
 
 # Which files a patch changes: the `*** Begin Patch` form of agents, and unified diffs.
 
 
-_AGENT = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
-_UNIFIED = re.compile(r"^--- (\S[^\t\n]*)(?:\t[^\n]*)?\n\+\+\+ (\S[^\t\n]*)", re.MULTILINE)
+_AGENT = late(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_UNIFIED = late(r"^--- (\S[^\t\n]*)(?:\t[^\n]*)?\n\+\+\+ (\S[^\t\n]*)", re.MULTILINE)
 _VERBS: dict[str, Verb] = {"Add": "created", "Update": "edited", "Delete": "deleted"}
 
 
@@ -60,17 +62,17 @@ _WORDS = (
     r"(?:export|default|public|private|protected|internal|static|async|abstract|override|final|readonly|inline|const|"
     r"unsafe|extern|virtual|pub(?:\([a-z]+\))?)"
 )
-_KEYWORD = re.compile(
+_KEYWORD = late(
     rf"^[ \t]*(?:{_WORDS}[ \t]+)*(?:def|class|function\*?|fn|func|fun|interface|type|enum|struct|trait|module|"
     r"defmodule|defp|namespace|record|protocol|extension|impl)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_$][\w$.?!]*)",
     re.MULTILINE,
 )
-_METHOD = re.compile(
+_METHOD = late(
     r"^[ \t]+(?:(?:public|private|protected|static|async|override|get|set)[ \t]+)*([A-Za-z_$#][\w$]*)"
     r"(?:<[^>\n]{0,80}>)?\([^;\n]{0,300}\)[ \t]*(?::[^;{=\n]{1,200})?\{[ \t]*$",
     re.MULTILINE,
 )
-_TOP_VALUE = re.compile(r"^(?:export[ \t]+)?(?:const|let|var|val)[ \t]+([A-Za-z_$][\w$]*)", re.MULTILINE)
+_TOP_VALUE = late(r"^(?:export[ \t]+)?(?:const|let|var|val)[ \t]+([A-Za-z_$][\w$]*)", re.MULTILINE)
 _NO_METHOD_WORDS = "if for while switch catch function return else do try with constructor match"
 _NO_METHOD = frozenset(_NO_METHOD_WORDS.split())
 MAX_TEXT = 200_000
@@ -99,26 +101,26 @@ def newly_defined(old: str, new: str) -> tuple[str, ...]:
 
 _VERDICT = 400
 """Characters in which a verdict stands."""
-_WRAPPER = re.compile(r"\s*<(?:tool_use_error|error)>", re.IGNORECASE)
-_EXIT_STATUS = re.compile(
+_WRAPPER = late(r"\s*<(?:tool_use_error|error)>", re.IGNORECASE)
+_EXIT_STATUS = late(
     r"^\W*(?:process |command |the command )?(?:exited|finished|completed)?(?: with)?\s*exit(?:ed)?(?: with)?(?: exit)?"
     r"[ _-]?(?:code|status)\W{1,4}(\d{1,5})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_UNDONE = re.compile(
+_UNDONE = late(
     r"\bnot (?:been )?(?:successful|successfully|applied|written|saved|updated|changed|edited|created|made)\b"
     r"|\bun(?:successful|changed)|\bmodified since\b"
     r"|\bno (?:changes?|replacements?|edits?)\b|\bfail(?:ed|ure|s)?\b|\brefus|\breject"
     r"|\b0 (?:edits|replacements|changes|occurrences|files)\b|\bcould ?n[o']t\b|\bcannot\b|\bcan't\b|\bunable to\b",
     re.IGNORECASE,
 )
-_DONE = re.compile(
+_DONE = late(
     r"^[^\w\n]{0,8}(?:ok\b|done\b|success|edited\b|updated\b|replaced\b|applied\b|wrote\b|created\b|saved\b|written\b"
     r"|inserted\b|deleted\b|patched\b|modified\b|(?:the )?(?:file|notebook|cell|patch|content)\b.{0,300}?"
     r"\b(?:has been|have been|was|were|created|updated|edited|written|saved|applied|successfully)\b)|\bsuccessfully\b",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(
+_REFUSED = late(
     r"^\W*(?:<error>|\[?error\b\]?\s*[:(\]-]|fatal:|traceback \(most recent|exception\b"
     r"|(?:\w+\.)*\w*(?:Error|Exception):)"
     r"|\bstring to (?:replace|find) (?:was )?not found|\bno replacement was performed"
@@ -141,7 +143,7 @@ _REFUSED = re.compile(
     r"|\bout of range\b",
     re.IGNORECASE | re.DOTALL,
 )
-BY_USER = re.compile(
+BY_USER = late(
     r"\b(?:user (?:doesn't|does not|didn't|did not) (?:want|allow|approve)"
     r"|user (?:has )?(?:rejected|denied|declined|refused|cancell?ed)"
     r"|(?:rejected|denied|declined|cancell?ed|aborted|interrupted|refused) by (?:the )?user"
@@ -202,18 +204,29 @@ def _says_so(fields: Mapping[str, Any]) -> bool:
 
 
 _OTHER = Action(verb="other")
-_EXIT = re.compile(
-    r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status)\s*(?:is|of)?\s*[:=]?\s*(\d{1,3})\b", re.IGNORECASE
-)
+_EXIT = late(r"exit(?:ed)?(?: with)?(?: exit)? ?(?:code|status)\s*(?:is|of)?\s*[:=]?\s*(\d{1,3})\b", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last):"
 _ENDS = 600
 """Characters at the start and end of a run's result in which a failure is looked for."""
-_VIEWS = re.compile(
+_VIEWS = late(
     r"\s*(?:cd \S+ && )?(?:sudo )?(?:cat|zcat|bat|nl|tail|head|less|more|sed -n|awk|grep|rg|egrep|ls|wc|find|jq|"
     r"journalctl|git (?:log|show|diff|blame|status)|docker logs|kubectl logs|gh run view)\b"
 )
 """Commands that show what stands somewhere: an error in it is not theirs."""
-_FIRST_WORD = re.compile(r"\s*(?:<error>|\[?error\]?\b\s*[:\]]|Error:|fatal:|bash: |sh: )", re.IGNORECASE)
+_FIRST_WORD = late(
+    r"\s*(?:<error>|<tool_use_error>|\[?error\]?\b\s*[:\]]|error \w+ing(?: \w+){0,3}:|fatal:|bash: |sh: )",
+    re.IGNORECASE,
+)
+
+
+CHECKS = late(
+    r"\b(?:pytest|unittest|tox|nox|ruff|mypy|pyright|flake8|pylint|vitest|jest|mocha|eslint|tsc|tsgo|biome|rspec|"
+    r"golangci-lint|shellcheck|phpunit)\b"
+    r"|\b(?:npm|pnpm|yarn|bun|deno)(?: run)? (?:test|check|lint|typecheck|build)\b"
+    r"|\b(?:go|cargo|mix|dotnet|swift|gradle|gradlew|mvn|sbt|bazel|make|just|zig) (?:\S+ )?"
+    r"(?:test|check|vet|clippy|lint|build|verify)\b"
+)
+"""Commands that check something: what they print says whether it is well."""
 
 
 class Call(NamedTuple):
@@ -284,6 +297,8 @@ def says_it_failed(action: Action, text: str) -> bool:
         return int(codes[-1]) != 0
     if _VIEWS.match(action.target):
         return False
+    if CHECKS.search(action.target) and outcome_of(text).failed:
+        return True
     return _TRACEBACK in text and not text.rstrip().endswith(_TRACEBACK)
 
 

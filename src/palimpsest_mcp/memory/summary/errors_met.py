@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from ...models.summaries import ErrorMet
-from .calls import BY_USER, Call
+from ...text.specifics.cues import outcome_of
+from .calls import BY_USER, Call, strings
 from .talk import Mask, ends_of, one_line
 
 MAX_ERROR = 160
@@ -26,10 +29,24 @@ _EXIT_LINE = re.compile(
     r"^\W*(?:command |the command |process )*(?:exited|finished|completed)?.{0,12}\bexit(?:ed)?\b", re.IGNORECASE
 )
 _LOOKS = re.compile(r"^(?:cd \S+ && )?(?:grep|rg|egrep|fgrep|ag|test|\[|diff|cmp|find|which|pgrep|git (?:grep|diff))\b")
+_SHOWS = re.compile(r"^(?:cd \S+ && )?(?:ls|cat|head|tail|sed -n|(?i:select|show|describe|explain|pragma))\b")
 _VIEWED = re.compile(
     r"(?:2>&1 {0,3})?\|\s{0,3}(?:head|tail|grep|egrep|rg|sed|awk|less|cat|wc|tee|sort|uniq)\b.*", re.DOTALL
 )
+_NOT_RUN = re.compile(
+    r"\W*(?:<tool_use_error>\W*)?(?:sibling tool call errored|cancelled: parallel tool call)", re.IGNORECASE
+)
+"""A host did not make a call because another one of the same message failed: that one is the error."""
+_SAID_INSIDE = re.compile(
+    r"""['"](?:message|error|detail|error_message)['"]:\s*(?:"([^"\n]{8,400})|'([^'\n]{8,400}))"""
+)
+"""What an object in a long error line says in words."""
+_PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
+"""An error line that says where it is: a run that shows one does not only count its failures."""
+_FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
 EDITS = ("edit", "write")
+LEFT_BEHIND = 4
+"""A look (a read, a search) that failed more calls ago than this is no open error: it changed nothing."""
 GONE = {
     "run": "a later run of the same command shows no error",
     "read": "a later read of it worked",
@@ -37,38 +54,63 @@ GONE = {
     "edit": "a later edit of it worked",
 }
 OTHERWISE = "a later call of the same kind worked"
-RESOLUTIONS = frozenset((*GONE.values(), OTHERWISE))
+BELOW = "a later call that names it, or what is in it, worked"
+OTHERS = "a later run of the same command fails with another error"
+ELSEWHERE = "another command that met it shows no error in a later run"
+LOOKED = "it only looked; the work went on without it"
+RESOLUTIONS = frozenset((*GONE.values(), OTHERWISE, BELOW, OTHERS, ELSEWHERE, LOOKED))
 """What code says of a resolved error; everything else is somebody's word."""
 
 
-def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[ErrorMet, ...]:
-    """Every error in the order in which it came up; equal ones at one place count as one."""
-    met: dict[tuple[str, str], ErrorMet] = {}
-    good: dict[tuple[str, str, str], list[tuple[int, Call]]] = {}
+def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, ErrorMet], ...]:
+    """Every error in the order in which it came up, with the number of the call that met it last; equal ones at one
+    place count as one."""
+    met: dict[tuple[str, ...], tuple[int, ErrorMet]] = {}
+    same: dict[tuple[str, str, str], list[tuple[int, Call]]] = {}
+    solved: dict[str, int] = {}  # an error's line -> the last call that shows it gone
     for number, call in enumerate(calls):
-        if call.answered and not call.failed:
-            good.setdefault(_subject(call), []).append((number, call))
+        if call.answered:
+            same.setdefault(_subject(call), []).append((number, call))
     for number, call in enumerate(calls):
-        if not call.failed or _nothing_found(call) or _stopped(call):
+        if not met_error(call):
             continue
         text = mask(ends_of(call.text))
         line = error_line(text)
-        where = one_line(mask(_viewless(call)), MAX_WHERE)
+        where = where_of(mask(_viewless(call)), is_path=call.action.verb != "run")
         where = f"{call.action.verb} refused: {where}" if call.action.verb in EDITS else where
-        later = [other for at, other in good.get(_subject(call), ()) if at > number]
-        resolution = _resolution(call, line, later)
-        known = met.pop((line, where), None)
-        met[line, where] = ErrorMet(
-            error=line, where=where, resolution=resolution, times=known.times + 1 if known else 1
-        )
-    return tuple(one for one in met.values() if one.error)
+        later = [(at, other) for at, other in same.get(_subject(call), ()) if at > number]
+        resolution, by = _resolution(call, line, later)
+        if call.action.verb == "run" and by:
+            solved[line] = max(solved.get(line, 0), by)
+        resolution = resolution or _found_otherwise(call, calls[number + 1 :])
+        if not resolution and _is_look(call) and number < len(calls) - LEFT_BEHIND:
+            resolution = LOOKED
+        known = met.pop((line, *_subject(call)), None)
+        times = known[1].times + 1 if known else 1
+        met[line, *_subject(call)] = number, ErrorMet(error=line, where=where, resolution=resolution, times=times)
+    return tuple(
+        (number, msgspec.structs.replace(one, resolution=ELSEWHERE))
+        if not one.resolution and solved.get(one.error, 0) > number
+        else (number, one)
+        for number, one in met.values()
+        if one.error
+    )
+
+
+def met_error(call: Call) -> bool:
+    """Whether a call failed by itself: a search that found nothing, a call that a person stopped and one that the host
+    did not make did not."""
+    return call.failed and not (_nothing_found(call) or is_stopped(call) or _NOT_RUN.match(call.text))
 
 
 def error_line(text: str) -> str:
     """The line that says what went wrong, verbatim: a typed error, else the first loud line, else the first one."""
     typed = _TYPED.findall(text)
+    line = typed[-1] if typed else text.strip()
+    if len(line) > MAX_ERROR and "\n" not in line and (inside := _SAID_INSIDE.search(line)):
+        return one_line(inside[1] or inside[2], MAX_ERROR)
     if typed:
-        return one_line(typed[-1], MAX_ERROR)
+        return one_line(line, MAX_ERROR)
     lines = [line for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if len(line) <= MAX_LINE] or lines
     loud = next((line for line in lines if _LOUD.search(line) and not _CALM.search(line)), None)
@@ -91,7 +133,16 @@ def _subject(call: Call) -> tuple[str, str, str]:
     return call.agent, verb if verb != "other" else call.tool, " ".join(words)
 
 
-def _stopped(call: Call) -> bool:
+def where_of(text: str, *, is_path: bool) -> str:
+    """Where an error came up, on one line: of a long path its end, of a long command its beginning."""
+    line = one_line(text, MAX_LOOKED_AT)
+    if is_path and "/" in line and len(line) > MAX_WHERE:
+        at = line.find("/", len(line) - MAX_WHERE + 1)
+        return f"…{line[at:]}" if at > 0 else one_line(line, MAX_WHERE)
+    return one_line(line if is_path else _FOLDER.sub("", line), MAX_WHERE)
+
+
+def is_stopped(call: Call) -> bool:
     """Whether a person stopped a call: no error. An edit that somebody rejected is told all the same: what it was to
     change is not changed."""
     return call.action.verb not in EDITS and BY_USER.search(call.text[-400:]) is not None
@@ -105,10 +156,42 @@ def _nothing_found(call: Call) -> bool:
     return not any(_LOUD.search(line) for line in rest)
 
 
-def _resolution(call: Call, line: str, later: Sequence[Call]) -> str:
+def _is_look(call: Call) -> bool:
+    """Whether a call only looked at something."""
+    if call.action.verb == "run":
+        command = call.action.target.strip()
+        return (_LOOKS.match(command) or _SHOWS.match(command)) is not None
+    return call.action.verb in ("read", "search")
+
+
+def _found_otherwise(call: Call, later: Sequence[Call]) -> str:
+    """Of a path that could not be read: whether another kind of call on it, or on what is in it, worked."""
+    path = call.action.target
+    if call.action.verb != "read" or "/" not in path:
+        return ""
     for other in later:
+        if other.answered and not other.failed and any(path in text for text in strings(other.args)):
+            return BELOW
+    return ""
+
+
+def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tuple[str, int]:
+    """What shows that an error is gone, and the number of the call that shows it; 0 for none.
+
+    Args:
+        later: answered calls of the same subject that came after it, numbered.
+    """
+    rejected = call.action.verb in EDITS and BY_USER.search(call.text) is not None
+    fails_otherwise = False
+    for at, other in later:
+        if rejected and other.args != call.args:
+            continue  # another edit is not the one that was rejected
+        if other.failed or (call.action.verb == "run" and outcome_of(other.text).failed):
+            names = call.action.verb == "run" and not is_stopped(other) and _PLACED.search(error_line(other.text))
+            fails_otherwise = bool(names) and line not in other.text
+            continue
         viewed = call.action.verb == "run" and _VIEWED.search(other.action.target) is not None
         shows_error = any(_LOUD.search(row) and not _CALM.search(row) for row in other.text.splitlines()[-200:])
         if line not in other.text and not (viewed and shows_error):
-            return GONE.get(call.action.verb, OTHERWISE)
-    return ""
+            return GONE.get(call.action.verb, OTHERWISE), at
+    return (OTHERS if fails_otherwise else ""), 0

@@ -3,26 +3,152 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 from ...models.items import Item
-from ...models.summaries import Ran, SessionFacts
+from ...models.summaries import ErrorMet, Ran, SessionFacts
+from ...models.text import counted
 from ...text.specifics.cues import outcome_of
-from .calls import Call, calls_of
-from .line_ranges import line_ranges
+from .calls import CHECKS, Call, calls_of, strings
+from .errors_met import EDITS, error_line, is_stopped
 from .talk import (
+    CUT,
     Mask,
     ends_of,
     first_request,
     is_unanswered,
+    newest_said,
     one_line,
     open_questions,
+    replies_of,
     reports_of,
     requests_of,
-    wishes_of,
 )
-from .todos import todos_of
-from .trail import changed_paths, trail
+from .todos import is_todo_tool, todos_of
+from .trail import changed_paths, edits_of, trail
+
+# Where in its files a session worked: line ranges from reads, and from edits located in what was read.
+
+KEPT = 4
+"""Newest ranges of a file."""
+NEAR = 4
+"""Ranges so few lines apart are one."""
+MAX_TEXT = 1_000_000
+"""A longer file is not followed."""
+_SHELL_VIEW = re.compile(r"\bsed -n ['\"]?(\d{1,7}),(\d{1,7})p['\"]? (?!-)(\S+)")
+_NUMBERED = re.compile(r"^[ ]*(\d{1,7})(?:→|\t|: |\| )", re.MULTILINE)
+_STARTS = ("offset", "start_line", "startLine", "line_start")
+_ENDS = ("end_line", "endLine", "line_end")
+_CONTENTS = ("content", "file_text", "text")
+_REMINDER = re.compile(
+    r"\n+(?:<system-reminder>|\[\d+ more lines?|\[Showing lines|\.\.\. \(\d+ more lines).*", re.DOTALL
+)
+
+
+class _File:
+    """What is known of one file: a stretch of its text as of now, and ranges in it."""
+
+    def __init__(self) -> None:
+        self.start = 1
+        self.text: str | None = None
+        self.edited: list[tuple[int, int]] = []
+        self.read: list[tuple[int, int]] = []
+
+    def see(self, start: int, text: str, *, whole: bool) -> None:
+        """A read of the file from a line on."""
+        if len(text) <= MAX_TEXT and (whole or self.text is None or self.start > 1 or self.text == ""):
+            self.start, self.text = start, text
+        if not whole:
+            _add(self.read, start, start + text.count("\n"))
+
+    def edit(self, old: str, new: str) -> bool:
+        """Follow a replacement; False where the old text is not in what is known."""
+        place = self.text.find(old) if self.text is not None and old else -1
+        if place < 0 or self.text is None:
+            return False
+        first = self.start + self.text.count("\n", 0, place)
+        last, more = first + old.count("\n"), new.count("\n") - old.count("\n")
+        self.text = self.text[:place] + new + self.text[place + len(old) :]
+        for ranges in (self.edited, self.read):
+            ranges[:] = [(a + more, b + more) if a > last else (a, b) for a, b in ranges]
+        _add(self.edited, first, first + new.count("\n"))
+        return True
+
+
+def line_ranges(calls: Sequence[Call]) -> dict[str, str]:
+    """Path -> where it was edited, else which parts of it were read; files that were only read as a whole have none."""
+    files: dict[str, _File] = {}
+    for call in calls:
+        if not call.failed and call.answered:
+            _follow(call, files)
+    words = {path: _words(one.edited or one.read) for path, one in files.items()}
+    return {path: text for path, text in words.items() if text}
+
+
+def _follow(call: Call, files: dict[str, _File]) -> None:
+    verb, path = call.action.verb, call.action.target
+    if verb == "run":
+        for first, last, name in _SHELL_VIEW.findall(path[:2_000]):
+            _add(files.setdefault(name.strip("'\""), _File()).read, int(first), int(last))
+    elif not path:
+        return
+    elif verb == "read":
+        _see(call, files.setdefault(path, _File()))
+    elif verb == "write":
+        text = next((value for key in _CONTENTS if isinstance(value := call.args.get(key), str)), None)
+        one = files[path] = _File()
+        one.text = text if text is not None and len(text) <= MAX_TEXT else None
+    elif verb == "edit":
+        one = files.setdefault(path, _File())
+        for old, new in edits_of(call.args):
+            if not one.edit(old, new):
+                numbers = [int(number) for number in _NUMBERED.findall(call.text)]
+                if len(numbers) > 1:
+                    _add(one.edited, numbers[0], numbers[-1])
+
+
+def _see(call: Call, one: _File) -> None:
+    text = _REMINDER.sub("", call.text[:MAX_TEXT])
+    numbers = _NUMBERED.findall(text)
+    first, last = _asked(call.args)
+    if len(numbers) > text.count("\n") // 2:
+        text, start = _NUMBERED.sub("", text), int(numbers[0])
+    else:
+        start = first or 1
+    one.see(start, text, whole=first in (None, 0, 1) and last is None)
+
+
+def _asked(args: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """First line and end that a read asked for; None where it asked for neither."""
+    span = args.get("view_range")
+    if isinstance(span, list) and len(span) == 2 and all(isinstance(n, int) for n in span):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return int(span[0]), int(span[1])  # pyright: ignore[reportUnknownArgumentType]
+    return _number(args, _STARTS), _number(args, (*_ENDS, "limit"))
+
+
+def _number(args: Mapping[str, Any], keys: Iterable[str]) -> int | None:
+    found = next((args[key] for key in keys if isinstance(args.get(key), int)), None)
+    return found if found is None or 0 <= found < 10_000_000 else None
+
+
+def _add(ranges: list[tuple[int, int]], first: int, last: int) -> None:
+    """The range, joined with those it touches, as the newest."""
+    apart: list[tuple[int, int]] = []
+    for a, b in ranges:
+        if b + NEAR < first or last + NEAR < a:
+            apart.append((a, b))
+        else:
+            first, last = min(a, first), max(b, last)
+    ranges[:] = [*apart, (first, last)]
+
+
+def _words(ranges: Sequence[tuple[int, int]]) -> str:
+    newest = sorted(ranges[-KEPT:])
+    words = ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in newest)
+    return words + (f" and {len(ranges) - KEPT} more" if len(ranges) > KEPT else "")
+
 
 MAX_COMMAND = 120
 _RULES = "=-─━ \t"
@@ -31,13 +157,11 @@ MAX_LINE = 160
 KEPT_RUNS = 6
 KEPT_READ = 40
 KEPT_ACTIVITY = 4
-_CHECKS = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|ruff|mypy|pyright|flake8|pylint|vitest|jest|mocha|eslint|tsc|tsgo|biome|rspec|"
-    r"golangci-lint|shellcheck|phpunit)\b"
-    r"|\b(?:npm|pnpm|yarn|bun|deno)(?: run)? (?:test|check|lint|typecheck|build)\b"
-    r"|\b(?:go|cargo|mix|dotnet|swift|gradle|gradlew|mvn|sbt|bazel|make|just|zig) (?:\S+ )?"
-    r"(?:test|check|vet|clippy|lint|build|verify)\b"
-)
+_ANSWERED = re.compile(r"\s*User has answered your questions?\b")
+_CHOSEN = re.compile(r'"="([^"\n]{1,300})"')
+"""What a person chose of what a tool put before them: `"question"="answer"`."""
+FEW_ROWS = 3
+"""So short a result is told whole."""
 _VIEW = re.compile(r"\s*(?:2>&1)?\s*\|\s*(?:head|tail|grep|rg|sed|awk|less|cat|tee|sort|uniq|wc)\b.*", re.DOTALL)
 _FOLDER = re.compile(r"^\s*cd (\S+)\s*&&\s*")
 _AGENTS = re.compile(r"(?:Task|Agent|dispatch_agent|spawn_agent|delegate\w*)$")
@@ -57,16 +181,17 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
     return SessionFacts(
         first=first_request(items, mask),
         requests=requests_of(items, mask),
-        wishes=wishes_of(items, mask),
+        replies=replies_of(items, mask),
         reports=reports_of(items, mask),
+        last_said=newest_said(items, mask),
         questions=open_questions(items, mask),
         unanswered=is_unanswered(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),
-        runs=_runs(calls, mask),
+        runs=runs_of(calls, mask),
         finished=todos_of(calls, mask).finished,
-        activity=_activity(calls, mask),
+        activity=newest_calls(calls, mask),
         agents=_started(calls, _AGENTS, ("subagent_type", "agent_type", "agent"), mask),
         skills=_started(calls, _SKILLS, ("skill", "skill_name", "command", "name"), mask),
         items=len(items),
@@ -98,12 +223,12 @@ def _started(calls: Sequence[Call], tools: re.Pattern[str], names: Sequence[str]
     return tuple(found)
 
 
-def _runs(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
+def runs_of(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     """The newest run of each command that checks something, newest last."""
     found: dict[str, Ran] = {}
     for call in calls:
         command = call.action.target
-        if call.action.verb != "run" or not call.answered or not _CHECKS.search(command) or _COMMIT.search(command):
+        if not (call.answered and _is_check(call)) or _COMMIT.search(command) or is_stopped(call):
             continue
         shown = one_line(_VIEW.sub("", _FOLDER.sub("", mask(command[:4_000]))), MAX_COMMAND)
         outcome = outcome_of(call.text)
@@ -115,6 +240,17 @@ def _runs(calls: Sequence[Call], mask: Mask) -> tuple[Ran, ...]:
     return tuple(found.values())[-KEPT_RUNS:]
 
 
+def still_standing(runs: Sequence[Ran], errors: Sequence[ErrorMet]) -> list[Ran]:
+    """Runs without those that failed and whose errors are all seen resolved since."""
+    open_ones = {one.where for one in errors if not one.resolution}
+    settled = {one.where for one in errors if one.resolution} - open_ones
+    return [one for one in runs if not (one.failed and any(_same_command(one.command, where) for where in settled))]
+
+
+def _same_command(command: str, where: str) -> bool:
+    return command.startswith(where.removesuffix(CUT)) if where.endswith(CUT) else command == where
+
+
 def _telling_line(text: str, line: str, mask: Mask) -> str:
     """The line of an output that says what came of it, else its last one; masked as part of the whole."""
     masked = mask(ends_of(text)).splitlines()
@@ -123,12 +259,56 @@ def _telling_line(text: str, line: str, mask: Mask) -> str:
     return one_line(line.strip(_RULES), MAX_LINE)
 
 
-def _activity(calls: Sequence[Call], mask: Mask) -> tuple[str, ...]:
-    rows: list[str] = []
-    for call in calls[-KEPT_ACTIVITY:]:
-        what = one_line(mask(call.action.target[:4_000]), MAX_COMMAND)
-        line = _telling_line(call.text, "", mask)
-        rows.append(
-            f"{call.tool or 'a tool'}{f' `{what}`' if what and '`' not in what else ''}" + (f": {line}" if line else "")
-        )
-    return tuple(rows)
+def newest_calls(calls: Sequence[Call], mask: Mask, number: int = KEPT_ACTIVITY) -> tuple[str, ...]:
+    """The newest calls with their messages and a line of what came of each; checks, edits that worked and todo lists,
+    which are told elsewhere, are none of them."""
+    told: dict[tuple[str, str], Call] = {}
+    for call in calls:
+        if not (call.agent or is_todo_tool(call.tool) or _is_check(call) or _is_good_edit(call)):
+            key = call.tool, _given(call)
+            told.pop(key, None)
+            told[key] = call
+    return tuple(call_line(call, mask) for call in list(told.values())[-number:])
+
+
+def _is_good_edit(call: Call) -> bool:
+    return call.action.verb in EDITS and call.answered and not call.failed
+
+
+def _given(call: Call) -> str:
+    """What a call is about, in the words of its arguments."""
+    return call.action.target or ", ".join(islice(strings(call.args), 4))
+
+
+def _is_check(call: Call) -> bool:
+    return call.action.verb == "run" and CHECKS.search(call.action.target) is not None
+
+
+def call_line(call: Call, mask: Mask) -> str:
+    """A call as a person reads it: what was called, with what, in which message, and what came of it."""
+    return f"{named_call(call, mask)}: {_came(call, mask)}"
+
+
+def named_call(call: Call, mask: Mask) -> str:
+    """What was called, with what, in which message."""
+    what = one_line(mask(_given(call)[:4_000]), MAX_COMMAND).replace("`", "'")
+    return f"{call.tool or 'a tool'}{f' `{what}`' if what else ''} (message {call.place[0] + 1})"
+
+
+def _came(call: Call, mask: Mask) -> str:
+    """What came of a call, on one line."""
+    if not call.answered:
+        return "no result yet"
+    text = mask(ends_of(call.text))
+    if call.failed:
+        return "a person stopped it" if is_stopped(call) else f"failed: {error_line(text)}"
+    if chosen := _CHOSEN.findall(text) if _ANSWERED.match(text) else []:
+        return one_line(f"the user answered: {'; '.join(chosen)}", MAX_LINE)
+    rows = [row.strip() for row in text.splitlines() if any(map(str.isalnum, row))]
+    if len(rows) <= FEW_ROWS:
+        return one_line(" / ".join(rows), MAX_LINE) if rows else "no output"
+    if call.action.verb == "read" and "://" not in call.action.target:
+        return counted(len(rows), "line")
+    outcome = outcome_of(call.text).line if call.action.verb == "run" else ""
+    line = outcome if outcome and any(outcome in row for row in rows) else rows[0]
+    return f"{one_line(line, MAX_LINE)} (of {counted(len(rows), 'line')})"

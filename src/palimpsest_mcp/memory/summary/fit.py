@@ -7,13 +7,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet
+from ...models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Point, StandingOrder
 from .errors_met import RESOLUTIONS
-from .markdown import to_markdown
 from .merge import absorb, steps_total
-from .sections import PARTS
+from .orders import forbids, settled
+from .sections import PARTS, to_markdown
 from .talk import one_line
 
+MORE = 80
+"""Characters that a line of the checkpoint may have beside those of the newest request."""
 BUDGET_TOKENS = 1_500
 """o200k tokens of the whole markdown, headings and metadata included."""
 
@@ -34,6 +36,10 @@ class _Keep(NamedTuple):
     todos: int
     asked: int = 240
     """Characters of the newest request."""
+    orders: int = 4_000
+    """Characters of what the user laid down."""
+    points: int = 12
+    """Lines of the checkpoint."""
 
 
 _LADDER = (
@@ -41,9 +47,11 @@ _LADDER = (
     _Keep(6, 12, 5, 12, 12, 25),
     _Keep(3, 8, 3, 10, 10, 20),
     _Keep(1, 5, 2, 8, 8, 15),
-    _Keep(0, 4, 1, 6, 6, 10, 160),
-    _Keep(0, 3, 1, 5, 4, 8, 120),
-    _Keep(0, 2, 0, 4, 3, 4, 80),
+    _Keep(0, 4, 1, 6, 6, 10, 160, 3_600, 10),
+    _Keep(0, 3, 1, 5, 4, 8, 120, 3_200, 8),
+    _Keep(0, 2, 0, 4, 3, 4, 80, 2_800, 6),
+    _Keep(0, 2, 0, 4, 2, 3, 80, 2_200, 4),
+    _Keep(0, 1, 0, 3, 1, 2, 80, 1_800, 2),
 )
 """From the mildest cut to the hardest; after it, files go."""
 
@@ -53,8 +61,9 @@ def fit(
 ) -> AnchoredSummary:
     """What was stated with what code found, in less than `limit` tokens if that can be.
 
-    What somebody stated is never cut. Of what was found, files stay longest: those of editing tools longer than those
-    that only a shell touched, late ones longer than early ones. `left_out` counts what does not stand in the result.
+    What somebody stated is never cut, what the user laid down last of all. Of what was found, files stay longest: those
+    of editing tools longer than those that only a shell touched, late ones longer than early ones.
+    `left_out` counts what does not stand in the result.
 
     Args:
         stated: the summary as it is kept; it may hold parts of what was found, from earlier passes.
@@ -85,7 +94,18 @@ def own(stated: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
         one for file in stated.files_modified if (one := _own_file(file, known.get((file.path, file.folder))))
     )
     kept["errors_encountered"] = tuple(one for one in stated.errors_encountered if not _found_again(one, found))
-    return msgspec.structs.replace(stated, **kept, left_out={})
+    kept["checkpoint"] = () if found.checkpoint else stated.checkpoint
+    kept["standing_orders"] = _own_orders(stated, found)
+    return msgspec.structs.replace(stated, **kept, withdrawn_orders=(), left_out={})
+
+
+def _own_orders(stated: AnchoredSummary, found: AnchoredSummary) -> tuple[StandingOrder, ...]:
+    """What nobody's message in this ledger holds: stated orders, and those of the session that this one follows, as
+    far as nothing said since takes their place."""
+    known = {*found.standing_orders, *found.withdrawn_orders}
+    own = [one for one in stated.standing_orders if one not in known]
+    gone = settled((*own, *found.standing_orders)).withdrawn
+    return tuple(one for one in own if one not in gone)
 
 
 def _own_file(one: ChangedFile, known: ChangedFile | None) -> ChangedFile | None:
@@ -108,6 +128,8 @@ def _cut(own: AnchoredSummary, found: AnchoredSummary, keep: _Keep, whole: Ancho
     less = msgspec.structs.replace(
         found,
         files_modified=tuple(_fewer_names(one, keep.names) for one in found.files_modified),
+        standing_orders=_orders_within(found.standing_orders, keep.orders),
+        checkpoint=_points(found, keep),
         decisions_made=_newest(found.decisions_made, keep.decisions),
         errors_encountered=errors,
         todos=found.todos[: keep.todos],
@@ -116,6 +138,28 @@ def _cut(own: AnchoredSummary, found: AnchoredSummary, keep: _Keep, whole: Ancho
         last_said=one_line(found.last_said, keep.asked),
     )
     return _counted(absorb(own, less), whole)
+
+
+def _orders_within(orders: Sequence[StandingOrder], chars: int) -> tuple[StandingOrder, ...]:
+    """As many as fit, in their order: prohibitions first, of each kind the newest."""
+    kept: set[int] = set()
+    for place in sorted(range(len(orders)), key=lambda place: (not forbids(orders[place].text), -place)):
+        chars -= len(orders[place].text)
+        if chars >= 0:
+            kept.add(place)
+    return tuple(one for place, one in enumerate(orders) if place in kept)
+
+
+def _points(found: AnchoredSummary, keep: _Keep) -> tuple[Point, ...]:
+    """Of the checkpoint what was asked and what comes next, and the newest of the rest; long lines are shortened as the
+    newest request is."""
+    others = [one for one in found.checkpoint if one.kind not in ("asked", "next")]
+    kept = _newest(others, keep.points)
+    return tuple(
+        msgspec.structs.replace(one, text=one_line(one.text, keep.asked + MORE))
+        for one in found.checkpoint
+        if one.kind in ("asked", "next") or one in kept
+    )
 
 
 def _newest(entries: Sequence[T], number: int) -> tuple[T, ...]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...errors import InvalidArgument
-from ...models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet
+from ...models.summaries import AnchoredSummary, Blocker, ChangedFile, Decision, ErrorMet, StandingOrder
 from ...models.text import plain
 from .sections import PARTS, TEXTS
 
@@ -95,17 +95,20 @@ def merge(
 
     Args:
         close_blockers: open blockers by text, part of the text, or number.
-        supersede: standing decisions by the same; a single new decision is named as what took their place.
+        supersede: standing decisions by the same, and standing orders that no message of the user holds; a single new
+            decision is named as what took their place.
 
     Raises:
         InvalidArgument: a name fits no blocker or decision, or several.
     """
     closed = {pick(name, old.open_blockers, "open blocker") for name in close_blockers}
     standing = tuple(one.decision for one in old.decisions_made if not one.superseded)
-    given_up = {pick(name, standing, "standing decision") for name in supersede}
+    stated = tuple(one.text for one in old.standing_orders if not one.message)
+    given_up = {pick(name, (*standing, *stated), "standing decision") for name in supersede}
     by = new.decisions_made[0].decision if len(new.decisions_made) == 1 else ""
     marked = msgspec.structs.replace(
         old,
+        standing_orders=tuple(one for one in old.standing_orders if one.message or one.text not in given_up),
         decisions_made=_superseded(old.decisions_made, given_up, by),
         blockers=tuple(
             msgspec.structs.replace(one, closed=True) if one.text in closed else one for one in old.blockers
@@ -129,10 +132,11 @@ def absorb(old: AnchoredSummary, found: AnchoredSummary) -> AnchoredSummary:
     return msgspec.structs.replace(
         _joined(msgspec.structs.replace(old, files_modified=kept), found, _FOUND, _older),
         session=found.session or old.session,
+        checkpoint=found.checkpoint or old.checkpoint,
         todos=by_code.todos,
         todos_done=by_code.todos_done,
         todos_total=by_code.todos_total,
-        last_asked=found.last_asked or old.last_asked,
+        last_asked=found.last_asked or (old.last_asked if not found.checkpoint else ""),
         last_said=found.last_said or old.last_said,
         left_out={},
         files_read=max(old.files_read, found.files_read),
@@ -249,8 +253,19 @@ def _stated_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple
     return _union(old, new, _decision_key, _stated_again)
 
 
+def _found_again(old: Decision, new: Decision) -> Decision:
+    """What the user rejected is struck, whoever stated it."""
+    by = new if new.superseded and not old.superseded else old
+    return msgspec.structs.replace(_with_rationale(old, new), superseded=by.superseded, superseded_by=by.superseded_by)
+
+
 def _found_decisions(old: Sequence[Decision], new: Sequence[Decision]) -> tuple[Decision, ...]:
-    return _union(old, new, _decision_key, _with_rationale)
+    return _union(old, new, _decision_key, _found_again)
+
+
+def _orders(old: Sequence[StandingOrder], new: Sequence[StandingOrder]) -> tuple[StandingOrder, ...]:
+    """Each once; of two of the same words the one that names its message."""
+    return _union(old, new, lambda one: fold_text(one.text), lambda one, other: one if one.message else other)
 
 
 def _blockers(old: Sequence[Blocker], new: Sequence[Blocker]) -> tuple[Blocker, ...]:
@@ -280,7 +295,7 @@ def _both_errors(old: ErrorMet, new: ErrorMet, resolution: str) -> ErrorMet:
 
 
 Rule = Callable[[Any, Any], Any]
-_BOTH: dict[str, Rule] = {"session_intent": _older, "files_modified": _files}
+_BOTH: dict[str, Rule] = {"session_intent": _older, "files_modified": _files, "standing_orders": _orders}
 _STATED: dict[str, Rule] = {
     **_BOTH,
     "decisions_made": _stated_decisions,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, get_args
 
+from ...errors import StoreNewer
+from ...models.advice import step
 from ...models.sections import (
     NUMBERED,
     SPAN,
@@ -18,14 +20,29 @@ from ...models.sections import (
     Section,
     behind_colon,
     bold,
+    facts,
     folded,
+    format_of,
     listed,
     read_bold,
     said,
     taken,
     texts_form,
 )
-from ...models.summaries import Blocker, ChangedFile, Decision, ErrorMet, Step, Todo, Verb
+from ...models.summaries import (
+    SUMMARY_SCHEMA,
+    AnchoredSummary,
+    Blocker,
+    ChangedFile,
+    Decision,
+    ErrorMet,
+    Point,
+    PointKind,
+    StandingOrder,
+    Step,
+    Todo,
+    Verb,
+)
 from ...models.text import block, bullets, code, inline, plain_block, plain_code, plain_inline, split
 
 METADATA = "Metadata"
@@ -43,6 +60,22 @@ _GROUP = re.compile(rf"- in ({SPAN}):$")
 _FILE = re.compile(rf"({SPAN}(?: {SPAN})*)(?:: (.*))?$", re.DOTALL)
 _FACTS = re.compile(rf" \((?:({SPAN}))?(?:, )?(?:(\d+) times)?\)")
 _SUPERSEDED = " (superseded"
+_ORDER = re.compile(r"[Mm]essage (\d+): ")
+_ORDER_GUARD = re.compile(rf"{_ORDER.pattern}|… and ")
+_POINTS: dict[PointKind, str] = {
+    "asked": "Asked last",
+    "finished": "Finished, not to be done again",
+    "done": "Done for it",
+    "failed": "Failed, and not seen to work since",
+    "open": "Open",
+    "next": "Next",
+}
+_KINDS: dict[str, PointKind] = {
+    **{words: kind for kind, words in _POINTS.items()},
+    "Finished before, not to be done again": "finished",  # as files of earlier versions say it
+    "Failed, not tried again since": "failed",
+}
+_POINT = re.compile(rf"({'|'.join(_KINDS)}): (.*)$", re.DOTALL)
 
 
 def number_of(text: str | None) -> int | None:
@@ -144,6 +177,37 @@ def _read_decision(entry: str) -> Decision:
     return Decision(decision=name, rationale=rationale, superseded=struck, superseded_by=superseded_by)
 
 
+def _write_order(one: StandingOrder) -> str:
+    return (f"Message {one.message}: " if one.message else "") + inline(one.text, guard=_ORDER_GUARD)
+
+
+def _read_order(entry: str) -> StandingOrder:
+    found = _ORDER.match(entry)
+    text = plain_inline(entry[found.end() :] if found else entry)
+    return StandingOrder(text=text, message=(number_of(found[1]) or 0) if found else 0)
+
+
+def _take_orders(incoming: Incoming, value: Any) -> tuple[StandingOrder, ...]:
+    return tuple(StandingOrder(text=text) for text in incoming.texts(value))
+
+
+def _write_point(one: Point) -> str:
+    return f"{_POINTS[one.kind]}: {inline(one.text)}"
+
+
+def _read_point(entry: str) -> Point:
+    found = _POINT.match(entry)
+    return (
+        Point(kind=_KINDS[found[1]], text=plain_inline(found[2]))
+        if found
+        else Point(kind="open", text=plain_inline(entry))
+    )
+
+
+def _take_points(incoming: Incoming, value: Any) -> tuple[Point, ...]:
+    raise incoming.refused("The checkpoint is written by code: state current_state, next_steps or blockers.")
+
+
 def _write_blocker(one: Blocker) -> str:
     return ("[x] " if one.closed else "") + inline(one.text, guard=_CLOSED)
 
@@ -222,6 +286,8 @@ def _take_blockers(incoming: Incoming, value: Any) -> tuple[Blocker, ...]:
 TEXTS = texts_form(LEFT_OUT)
 _FILES = Form(_write_files, _read_files, taken(ChangedFile, ("path", "changes")))
 _DECISIONS = listed(_write_decision, _read_decision, taken(Decision, ("decision", "rationale")))
+_ORDERS = listed(_write_order, _read_order, _take_orders)
+_CHECKPOINT = listed(_write_point, _read_point, _take_points)
 _BLOCKERS = listed(_write_blocker, _read_blocker, _take_blockers)
 _ERRORS = listed(_write_error, _read_error, taken(ErrorMet, ("error", "resolution", "where")))
 _STATE = Form(_write_state, _read_state, Incoming.paragraph, has_entries=False)
@@ -241,10 +307,16 @@ class Anchor(NamedTuple):
 
 _ANCHORS = (
     Anchor(
+        "Standing Orders",
+        Part("standing_orders", _ORDERS, "None detected in what the user said."),
+        aliases=("orders", "rules", "constraints", "preferences"),
+    ),
+    Anchor(
         "Session Intent",
         Part("session_intent", TEXT, "No intent was stated."),
         aliases=("intent", "goal", "task", "query"),
     ),
+    Anchor("Checkpoint", Part("checkpoint", _CHECKPOINT, "Nothing was asked for yet.")),
     Anchor(
         "Files Modified",
         Part("files_modified", _FILES, "None detected in calls of tools.", former="No files were modified."),
@@ -273,7 +345,7 @@ _ANCHORS = (
     ),
     Anchor(
         "Blockers / Open Questions",
-        Part("blockers", _BLOCKERS, "No blockers and no open questions."),
+        Part("blockers", _BLOCKERS, "None was stated.", former="No blockers and no open questions."),
         headings=("open_questions",),
         aliases=("questions", "blocker", "blockers_and_open_questions"),
     ),
@@ -290,8 +362,8 @@ _ANCHORS = (
     ),
     Anchor("Key Artifacts", Part("key_artifacts", TEXTS, "No key artifacts were stated."), aliases=("artifacts",)),
 )
-"""In the order in which they are written: the seed's, with those of its template. A new section is a field of
-`AnchoredSummary` and a row here; merging, budget and checks follow its form."""
+"""In the order in which they are written: what the user laid down, then the seed's, with those of its template. A new
+section is a field of `AnchoredSummary` and a row here; merging, budget and checks follow its form."""
 PARTS = {one.part.field: one.part for one in _ANCHORS}
 _HEADINGS = {folded(name): one.heading for one in _ANCHORS for name in (one.heading, one.part.field, *one.headings)}
 _BY_HEADING = {one.heading: one.part for one in _ANCHORS}
@@ -310,3 +382,105 @@ def part_of_name(name: str) -> Part | None:
 
 
 LAYOUT = Layout(tuple(Section(one.heading, (one.part,)) for one in _ANCHORS), heading_of, LEFT_OUT)
+
+
+# A summary as `summary.md`, and back: exactly what was written, and what a person changed in it.
+
+FORMAT_START = "<!-- palimpsest anchored summary, format "
+FORMAT_LINE = FORMAT_START + "{schema}; may be edited: headings and bullets are read back -->"
+TITLE = "# Anchored Summary"
+LISTED = ("standing_orders", "files_modified")
+"""Sections of which the command that shows all is named where something is left out."""
+_COUNTS = {"Files Read": "files_read", "Commands Run": "commands_run", "Searches": "searches"}
+_TOKENS = {"Tokens Before": "tokens_before", "Tokens After": "tokens_after"}
+
+
+class NotASummary(ValueError):
+    """No heading of a summary is in the text."""
+
+
+def to_markdown(summary: AnchoredSummary) -> str:
+    """The whole file, ending in a newline. Empty sections say so in a sentence."""
+
+    def where(field: str) -> str:
+        return f": {code(full_command(summary.session))}" if field in LISTED else ""
+
+    metadata = "\n".join([f"## {METADATA}", *_metadata(summary)])
+    return "\n\n".join(["\n".join(_header(summary)), *LAYOUT.write(summary, where), metadata]) + "\n"
+
+
+def full_command(session: str) -> str:
+    """Where what was left out can be seen."""
+    return step("summary", session_id=session).command()
+
+
+def _header(summary: AnchoredSummary) -> Iterator[str]:
+    yield FORMAT_LINE.format(schema=summary.schema)
+    yield TITLE
+    yield ""
+    if summary.session:
+        yield f"- Session: {inline(summary.session)}"
+    yield f"- Compression: {summary.compression_count}"
+    if summary.timestamp:
+        yield f"- Timestamp: {inline(summary.timestamp)}"
+    if summary.first_message or summary.last_message:
+        yield f"- Messages Compressed: {summary.first_message}-{summary.last_message}"
+
+
+def _metadata(summary: AnchoredSummary) -> Iterator[str]:
+    yield f"- Probe Score: {_probes(summary.probes_passed, summary.probes_total)}"
+    for name, field in _TOKENS.items():
+        if (tokens := getattr(summary, field)) is not None:
+            yield f"- {name}: {tokens}"
+    if summary.ratio is not None:
+        yield f"- Compression Ratio: {summary.ratio:.1%}"
+    for name, field in _COUNTS.items():
+        if number := getattr(summary, field):
+            yield f"- {name}: {number}"
+
+
+def _probes(passed: int | None, total: int | None) -> str:
+    if passed is None and total is None:
+        return "not validated"
+    words = f"{'?' if passed is None else passed} of {'?' if total is None else total}"
+    return f"{words} ({passed / total:.1%})" if total and passed is not None else words
+
+
+def from_markdown(text: str) -> AnchoredSummary:
+    """The summary that `to_markdown` wrote; of an edited file, what its headings and bullets say.
+
+    Unknown headings are kept as notes. Lines split at newlines only.
+
+    Raises:
+        NotASummary: it has none of the headings.
+        StoreNewer: a newer program wrote it.
+    """
+    schema = format_of(text, FORMAT_START, SUMMARY_SCHEMA, StoreNewer, "The session's summary.md")
+    found = LAYOUT.read(text.split("\n"))
+    if not found.sections.keys() - {METADATA}:
+        raise NotASummary
+    metadata = _metadata_fields(found.sections.get(METADATA, ()))
+    return AnchoredSummary(schema=schema, **found.fields, **_header_fields(found.head), **metadata)
+
+
+def _header_fields(lines: Iterable[str]) -> dict[str, Any]:
+    said = dict(facts(lines))
+    first, _, last = said.get("Messages Compressed", "").partition("-")
+    return {
+        "session": plain_inline(said.get("Session", "")),
+        "compression_count": number_of(said.get("Compression")) or 0,
+        "timestamp": plain_inline(said.get("Timestamp", "")),
+        "first_message": number_of(first) or 0,
+        "last_message": number_of(last) or 0,
+    }
+
+
+def _metadata_fields(lines: Iterable[str]) -> dict[str, Any]:
+    said = dict(facts(lines))
+    passed, _, total = said.get("Probe Score", "").partition(" of ")
+    return {
+        "probes_passed": number_of(passed),
+        "probes_total": number_of(total.partition(" ")[0]),
+        **{field: number_of(said.get(name)) for name, field in _TOKENS.items()},
+        **{field: number_of(said.get(name)) or 0 for name, field in _COUNTS.items()},
+    }

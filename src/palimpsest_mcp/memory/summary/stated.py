@@ -11,7 +11,7 @@ import msgspec
 
 from ...errors import InvalidArgument
 from ...models.sections import Incoming
-from ...models.summaries import AnchoredSummary, Blocker, Decision
+from ...models.summaries import AnchoredSummary, Blocker, Decision, StandingOrder
 from ...models.text import open_end_in
 from .merge import fold_text, tidy
 from .sections import PARTS, part_of_name
@@ -166,6 +166,9 @@ def usable(draft: AnchoredSummary, author: str, source: str, specifics: Specific
             for one in draft.decisions_made
             if fine(one.decision, one.rationale)
         ),
+        standing_orders=tuple(
+            StandingOrder(text=labelled(one.text)) for one in draft.standing_orders if fine(one.text)
+        ),
         technical_context=tuple(labelled(text) for text in draft.technical_context if fine(text)),
         current_state=labelled(draft.current_state) if fine(draft.current_state) else "",
         blockers=tuple(Blocker(text=labelled(one.text)) for one in draft.blockers if fine(one.text)),
@@ -188,6 +191,7 @@ def worded(kept: AnchoredSummary, draft: AnchoredSummary) -> AnchoredSummary:
     return msgspec.structs.replace(
         kept,
         decisions_made=_grown(kept.decisions_made, draft.decisions_made, lambda one: one.decision),
+        standing_orders=_grown(kept.standing_orders, draft.standing_orders, lambda one: one.text),
         technical_context=_grown(kept.technical_context, draft.technical_context, str),
         current_state=draft.current_state or kept.current_state
         if _is_free([kept.current_state])

@@ -1,4 +1,4 @@
-"""What a handoff quotes of a conversation: requests, wishes, reports, and questions that nobody answered."""
+"""What a handoff quotes of a conversation: requests, reports, and questions that nobody answered."""
 
 from __future__ import annotations
 
@@ -63,11 +63,12 @@ MAX_INTENT = 900
 """Characters of the user's own words that stand for the intent."""
 MAX_ASKED = 240
 MAX_SAID = 160
+MAX_REPLY = 120
 MAX_DECISION = 220
 """A longer sentence is no statement of one decision; it is left where it stands."""
 _NOTICE = re.compile(
     r"\s*(?:<(?:system-reminder|command-|local-command|task-notification|bash-)|\[Request interrupted|"
-    r"This session is being continued from)|\$ \S|/[\w:-]+\s*$"
+    r"This session is being continued from|Your task is to create a (?:detailed )?summary of th)|\$ \S|/[\w:-]+\s*$"
 )
 """Notices of the host, commands to the host, and what hosts show of commands that users ran in a shell of their own."""
 _OWN = r"(?:^|[,;:(] ?|\b(?:so|and|then|instead|therefore|thus|ok|okay|alright|now)\b,? )"
@@ -115,21 +116,31 @@ def last_asked(items: Sequence[Item], mask: Mask) -> str:
 
 
 def last_said(items: Sequence[Item], mask: Mask) -> str:
-    """How the agent's newest message begins."""
-    texts = [text for _, text in spoken(items, "assistant")]
-    return one_line(mask(ends_of(texts[-1])), MAX_SAID) if texts else ""
+    """How the agent's newest message begins, and a short answer of the user to it."""
+    said = list(spoken(items, "assistant"))[-1:]
+    if not said:
+        return ""
+    begin = one_line(mask(ends_of(said[0][1])), MAX_SAID)
+    replies = [text for item, text in spoken(items, "user") if item.position > said[0][0].position]
+    if not replies:
+        return begin
+    if _tells(replies[0]):
+        return f"{begin} (before the user's newest message)"
+    return f"{begin} The user then said: {one_line(mask(ends_of(replies[0])), MAX_REPLY)}"
 
 
-def decisions_of(items: Sequence[Item], mask: Mask) -> tuple[Decision, ...]:
-    """Decisions that the agent states as its own, each sentence verbatim; questions and conditions are none."""
-    found: dict[str, Decision] = {}
-    for _, text in spoken(items, "assistant"):
+def decisions_of(items: Sequence[Item], mask: Mask) -> tuple[tuple[int, Decision], ...]:
+    """Decisions that the agent states as its own, each sentence verbatim, with the row of the message that states it
+    last; questions and conditions are none."""
+    found: dict[str, tuple[int, Decision]] = {}
+    for item, text in spoken(items, "assistant"):
         if not any(_states_decision(sentence) for sentence in sentences(text)):
             continue
         for sentence in sentences(mask(ends_of(text))):
             if _states_decision(sentence):
                 one = _decision(sentence)
-                found.setdefault(one.decision.casefold(), one)
+                known = found.get(one.decision.casefold())
+                found[one.decision.casefold()] = (item.position[0], known[1] if known else one)
     return tuple(found.values())
 
 
@@ -147,22 +158,17 @@ def _decision(sentence: str) -> Decision:
 
 
 MAX_REQUEST = 260
-MAX_WISH = 220
+MAX_NEWEST = 700
+"""Characters of the newest request."""
 MAX_REPORT = 900
 MAX_QUESTION = 240
 REPORT_CHARACTERS = 200
 """A shorter message of the agent announces its next call; it reports nothing."""
+MOST_MUSINGS = 2
+"""Where no message ends a turn: so many of those that announce a call."""
 KEPT = 40
 """Newest of each kind that are looked at."""
 _WORD = re.compile(r"\w+")
-_WISH = re.compile(
-    r"\b(?:i|we) (?:\w+ ){0,2}(?:want|need|prefer|like to|expect)\b"
-    r"|\b(?:don'?t|do not|never|always|make sure|no longer|instead of|rather than|nothing else|at least|at most)\b"
-    r"|\b(?:should|must|has to|have to|needs? to) (?:not|never|always|only|be|stay|keep|remain|use|have|work|cover)\b"
-    r"|\bshouldn'?t\b|\bmustn'?t\b|\bplease (?:use|keep|avoid|do)\b",
-    re.IGNORECASE,
-)
-_PASTED = re.compile(r'[{}]|=>|":|^\s*(?:at |File ")|^[\w./~-]+\$ |^`|^\|')
 _MARKS = re.compile(r"^(?:[-*+>#]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|^#+ ", re.MULTILINE)
 
@@ -173,27 +179,25 @@ def first_request(items: Sequence[Item], mask: Mask) -> Said | None:
 
 
 def requests_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """What the user asked for, newest last; the first one too."""
+    """What the user asked for, newest last; the first one too. Only the newest is quoted at some length."""
     asked = list(spoken(items, "user"))[-KEPT * 4 :]
-    telling = [(item, text) for item, text in asked if _tells(text)]
-    return _quoted((telling or asked)[-KEPT:], mask, MAX_REQUEST)
+    telling = ([(item, text) for item, text in asked if _tells(text)] or asked)[-KEPT:]
+    return (*_quoted(telling[:-1], mask, MAX_REQUEST), *_quoted(telling[-1:], mask, MAX_NEWEST))
 
 
-def wishes_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
-    """The user's sentences about how it is wanted, verbatim; questions and pasted text are none."""
-    found: dict[str, Said] = {}
-    for item, text in list(spoken(items, "user"))[-KEPT * 4 :]:
-        for sentence in sentences(mask(ends_of(text))):
-            words = _MARKS.sub("", sentence)
-            if _is_wish(words):
-                found.pop(words.casefold(), None)
-                found[words.casefold()] = Said(message=item.position[0] + 1, text=one_line(words, MAX_WISH))
-    return tuple(found.values())[-KEPT:]
-
-
-def _is_wish(words: str) -> bool:
-    short = len(words) <= MAX_WISH and words[-1:] not in ("?", ":")
-    return short and _tells(words) and _WISH.search(words) is not None and not _PASTED.search(words)
+def replies_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
+    """Short answers of the user to a question of the agent, such as "last 6 months", newest last."""
+    found: list[tuple[Item, str]] = []
+    question = False
+    for item in items:
+        if is_said(item, "assistant"):
+            question = any(mark in content_text(item.content) for mark in "?？")
+        elif is_said(item, "user"):
+            text = content_text(item.content)
+            if question and text.strip() and not _tells(text) and not _NOTICE.match(text):
+                found.append((item, text))
+            question = False
+    return _quoted(found[-KEPT:], mask, MAX_REQUEST)
 
 
 def reports_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
@@ -201,8 +205,15 @@ def reports_of(items: Sequence[Item], mask: Mask) -> tuple[Said, ...]:
     said = [(item, text) for item, text in spoken(items, "assistant") if len(text) >= REPORT_CHARACTERS]
     before_calls = _before_calls(items)
     ends = [(item, text) for item, text in said if item.id not in before_calls]
-    plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in (ends or said)[-KEPT:]]
+    told = ends[-KEPT:] or said[-MOST_MUSINGS:]
+    plain = [(item, _EMPHASIS.sub("", ends_of(text))) for item, text in told]
     return _quoted(plain, mask, MAX_REPORT)
+
+
+def newest_said(items: Sequence[Item], mask: Mask) -> Said | None:
+    """The agent's newest message; None where the user spoke since, and the agent did nothing yet."""
+    said = list(spoken(items, "assistant"))[-1:]
+    return None if not said or is_unanswered(items) else _quoted(said, mask, MAX_REQUEST)[0]
 
 
 def _before_calls(items: Sequence[Item]) -> set[str]:
@@ -227,8 +238,8 @@ def open_questions(items: Sequence[Item], mask: Mask) -> tuple[str, ...]:
 
 
 def is_unanswered(items: Sequence[Item]) -> bool:
-    """Whether the user had the last word with something that asks for work."""
-    heard = max((item.position for item, text in spoken(items, "user") if _tells(text)), default=None)
+    """Whether the user had the last word."""
+    heard = max((item.position for item, _ in spoken(items, "user")), default=None)
     if heard is None:
         return False
     since = takewhile(lambda item: item.position > heard, reversed(items))

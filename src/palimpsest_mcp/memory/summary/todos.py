@@ -18,6 +18,7 @@ _TEXTS = ("content", "step", "text", "title", "subject", "task", "description")
 _DONE = frozenset(("completed", "done", "complete", "finished", "cancelled", "canceled"))
 _DOING = frozenset(("in_progress", "in-progress", "doing", "active", "started"))
 _TOOLS = re.compile(r"todo|update_plan|task_?list|set_?tasks|^plan$|write_?plan", re.IGNORECASE)
+_ONE_BY_ONE = ("TaskCreate", "TaskUpdate")
 _NUMBER = re.compile(r"#(\d{1,6})")
 
 
@@ -29,6 +30,8 @@ class Todos(NamedTuple):
     total: int
     finished: tuple[str, ...] = ()
     """Texts of what is done, oldest first."""
+    message: int = 0
+    """Which message changed a list last, from 1; 0: none did."""
 
 
 def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
@@ -36,15 +39,19 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
     listed: dict[str, str] = {}
     tasks: dict[str, tuple[str, str]] = {}
     plans: dict[str, dict[str, str]] = {}
+    message = 0
     for call in calls:
         if call.failed:
             continue
+        before = {path: dict(boxes) for path, boxes in plans.items()}
         if (entries := _list_of(call)) is not None:
             listed = entries
-        elif call.tool in ("TaskCreate", "TaskUpdate"):
+        elif call.tool in _ONE_BY_ONE:
             _task(call, tasks)
         else:
             _plan(call, plans)
+        if is_todo_tool(call.tool) or plans != before:
+            message = call.place[0] + 1
     states = [*listed.items(), *tasks.values(), *(pair for boxes in plans.values() for pair in boxes.items())]
     left = [(text, state) for text, state in states if state != "done"]
     return Todos(
@@ -52,7 +59,13 @@ def todos_of(calls: Sequence[Call], mask: Mask) -> Todos:
         done=len(states) - len(left),
         total=len(states),
         finished=tuple(one_line(mask(text), MAX_TODO) for text, state in states if state == "done"),
+        message=message,
     )
+
+
+def is_todo_tool(name: str) -> bool:
+    """Whether a tool keeps a todo list."""
+    return _TOOLS.search(name) is not None or name in _ONE_BY_ONE
 
 
 def _state(word: Any) -> str:

@@ -15,6 +15,7 @@ from .shell import file_effects
 
 _OLD = ("old_string", "oldString", "oldText", "old_str", "old_text", "old", "search")
 _NEW = ("new_string", "newString", "newText", "new_str", "new_text", "new", "replace", "insert_text")
+_WHOLE = ("content", "contents", "file_text", "fileText", "text", "code")
 _PATCHES = ("patch", "input", "diff", "patch_text", "command", "cmd", "arguments")
 _COMMANDS = ("command", "cmd", "commands", "script", "code", "argv")
 _SCRIPT_TOOLS = "python run_python execute_python execute_ipython_cell ipython sql write_stdin"
@@ -22,7 +23,7 @@ _SCRIPTS = frozenset(_SCRIPT_TOOLS.split())
 """Runners whose argument is no shell line."""
 _APPLIES = re.compile(r"\b(?:git apply|git am|patch|apply_patch)\b")
 """Programs that change what a patch on their standard input names."""
-MAX_NAMES = 40
+MAX_NAMES = 12
 """Names that one step keeps; further ones are counted."""
 
 
@@ -109,7 +110,9 @@ def _change(call: Call) -> Change:
         other = next((text for key in ("new_path", "newPath", "target") if (text := _word(call.args.get(key)))), "")
         return Change(path, "deleted" if command == "delete" else "moved", other=other)
     if call.action.verb == "write":
-        return Change(path, "created" if command == "create" or "created" in call.text[:200].lower() else "written")
+        verb: Verb = "created" if command == "create" or "created" in call.text[:200].lower() else "written"
+        text = next((text for key in _WHOLE if (text := _word(call.args.get(key)))), "")
+        return Change(path, verb, names=newly_defined("", text))
     names: dict[str, None] = {}
     for old, new in edits_of(call.args):
         names.update(dict.fromkeys(newly_defined(old, new)))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from .literals import is_secret, is_stand_in, looks_random
-from .names import Name, secret_name
+from ...models.pattern import late
+from .literals import Name, is_secret, is_stand_in, looks_random, secret_name
 from .passwords import CALLED, CALLED_ALONE, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
 from .patterns import Find, Found, compiled
 from .scan import Ranges
@@ -69,15 +69,15 @@ _LONGEST_LINE = 600  # bytes of a command that are read for its options
 _SAYS = frozenset(word.encode() + end for word in (*SAYS, *SETS) for end in (b"", b":"))
 _SAID_BESIDE = 2  # of the words of a phrase that follows the name itself, as `manager` and `policy` do
 _TOLD = 96  # bytes of a sentence behind the name in which its value is looked for
-_SENTENCE = re.compile(rb"[^\n\r]{0,%d}" % _TOLD)
-_WORD = re.compile(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
-_NO_WORD = re.compile(
+_SENTENCE = late(rb"[^\n\r]{0,%d}" % _TOLD)
+_WORD = late(rb"""[^\s"'`](?:[^\s"'`\xc2]|\xc2[^\xa0]|["'](?=\w))*""")
+_NO_WORD = late(
     rb"[A-Za-z_.-]+\d*[=:]|--?[a-z]|[!-/:-@\[-^{-~]+$|[)\]}]|[>|](?![A-Za-z0-9])"
 )  # what begins another field, or is code
-_ID = re.compile(rb"(?:\w{2,8}[:=])?[0-9A-Fa-f-]{6,}$")
-_AS_VALUE = re.compile(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
-_LABEL = re.compile(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
-_BEFORE = re.compile(
+_ID = late(rb"(?:\w{2,8}[:=])?[0-9A-Fa-f-]{6,}$")
+_AS_VALUE = late(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["']?$""")
+_LABEL = late(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
+_BEFORE = late(
     rb"""(?x)
     [ \t]{0,40} (?: !!(?:str|binary)[ \t]+ )?
     (?: [|>][+-]?\d?[ \t]*\r?\n(?:[ \t]*\d{1,6}[\t:|]|[+>-])?[ \t]+
@@ -90,14 +90,12 @@ _BEFORE = re.compile(
     (?: (?i:bearer|basic|token|apikey|ssws|digest|negotiate)[ \t]+ )?
     """
 )
-_RUN = re.compile(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
-_WIDE_RUN = re.compile(rb"""[^\s"'`]+""")
-_PHRASE = re.compile(rb"[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}")
-_NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
+_RUN = late(rb"""[^\s"'`<>(){}\[\],;|\\]+""")
+_WIDE_RUN = late(rb"""[^\s"'`]+""")
+_PHRASE = late(rb"[a-z]{3,10}(?:[ ,]{1,2}[a-z]{3,10}){11,23}")
+_NEXT_FIELD = late(rb"&(?:amp;)?[A-Za-z_][\w.\-\[\]%]{0,40}=")
 _NAME_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-" + bytes(range(128, 256))
-_EXPORTED = re.compile(
-    rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$"
-)
+_EXPORTED = late(rb"(?:^|[\n\r])(?:[ +\-]|\s*\d+[:\t |-]\s*)?\s*(?:export |set |env |ENV )?\s*$|(?:-e|--env)[ =]$")
 
 
 class Assignments:
@@ -365,7 +363,7 @@ _HEADER_SOURCE = (
     r"\bcurl\b.{0,300}?\s(?:-b|--cookie)[ =][\"']?"
 )
 _HEADER = compiled(_HEADER_SOURCE)
-_PAIR = re.compile(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
+_PAIR = late(rb"([\w.!#$%^|~+-]{1,80})=([^;\s\"'\\,<>]{4,4096})")
 _LONGEST = 8192
 _COOKIE_RANK = 4900
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from functools import lru_cache
-from importlib import resources
 from typing import Literal, TypeAlias
 
-from .literals import PAIRS, bits, looks_random, stands_in
-from .names import COMMON_PASSWORDS
+from ...models.pattern import late
+from ..languages import word_lists
+from .literals import COMMON_PASSWORDS, PAIRS, bits, looks_random, stands_in
 
 Form: TypeAlias = Literal["string", "plain", "inline"]
 """How a value is written: between quotes; without, and alone to the end of its line or word; in the midst of something
 that may be code or prose."""
 
-_DATA: dict[str, list[str]] = tomllib.loads(
-    resources.files(__package__ or "").joinpath("passwords.toml").read_text("utf-8")
-)
+_DATA: dict[str, list[str]] = word_lists("passwords")
 _SENTENCE, _ABOUT, _CODE = frozenset(_DATA["sentence"]), frozenset(_DATA["about"]), frozenset(_DATA["code"])
 _SAID = _ABOUT | frozenset(_DATA["said"])
 CALLED = tuple(_DATA["called"])
@@ -36,51 +33,47 @@ QUOTES = tuple((pair[0], pair[1]) for pair in _DATA["quotes"])
 MOST_SAID = 3
 """Points that the first four words of a phrase may have: two for each that sentences about passwords are made of, one
 for each that is formed like those, and for two of them at most."""
-_NOTHING = re.compile(  # constants, and what covers a value
+_NOTHING = late(  # constants, and what covers a value
     r"(?i)(?:null|none|nil|true|false|undefined|nan|void|yes|no|on|off|n/a|na|unset|empty|missing|disabled|enabled|"
     r"(?:std::)?(?:w?string|str|bytes|char|text|secretstr|object|any|uuid|binary|varchar|u?int\d*|[a-z]\w*array)[!?]?|"
     r"basic|bearer|guest|anonymous|[\W_]*|<[^<>]{0,60}>|\[[\w .-]{3,40}\]?|\([a-z][a-z ]{2,40}\)?)$"
 )
-_PLAIN = re.compile(
+_PLAIN = late(
     r"(?x)[-+]?\d+(?:[.,:/_-]\d+)+[a-zA-Z%]{0,3}$ | \d{1,3}[a-zA-Z%]{0,3}$ | v?\d+(?:\.\w+){1,4}(?:[-+][\w.+-]*)?$ "
     r"| \d{4}-\d\d-\d\d[T ]?[\d:.Z+-]*$ | [\w.+-]+\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|env|py|js|ts|go|rs|rb|sh|md|"
     r"  cfg|ini|conf|html?|css|png|jpe?g|gz|zip|log|db|sock)$ | [A-Za-z]+/\d+(?:\.\d+)* $ "
     r"| (?:sha\d{1,3}|md5|blake\w+)[:-].* "
     r"| [A-Za-z][A-Za-z_-]*[-@:=]v?\d+(?:\.\d+)+[\w.-]{0,20}$"
 )
-_COUNTED = re.compile(r"[^\x00-\x7f]*\d+[^\x00-\x7f]+$")  # `12文字以上`
-_ELSEWHERE = re.compile(  # where the value is kept
+_COUNTED = late(r"[^\x00-\x7f]*\d+[^\x00-\x7f]+$")  # `12文字以上`
+_ELSEWHERE = late(  # where the value is kept
     r"(?:arn|projects|vault|op|ssm|file|s3|gs|ref\+\w+|sm|secretsmanager|keyring|env)(?:://|:(?!//)|/)[\w./:#@+-]+$|"
     r"ENC\[[^\]]*\]?$|\w+://[^\s@]*$|[A-Za-z]:\\[\w .\\-]*$|(?:~|\.{1,2})/[\w./-]*$"
 )
-_FOLDERS = re.compile(r"/(?:[\w.-]+/)+[\w.-]*$|/[a-z]{2,12}$")
-_TEMPLATE = re.compile(
+_FOLDERS = late(r"/(?:[\w.-]+/)+[\w.-]*$|/[a-z]{2,12}$")
+_TEMPLATE = late(
     r"\$\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{\{[^{}]*\}\}|\$\([^()]*\)|<%[^%]*%>|\#\{[^{}]*\}|\(\([\w.-]+\)\)|`[^`]*`|"
     r"%\([\w.]+\)[sdr]|^(?:\{\{|\$\{|\$\()[\w .:|\"'/#-]*$"
 )
-_VARIABLE = re.compile(
-    r"(?:\$env:|[$%@{<]|%\()?(?<=[$%@{<:(])([A-Za-z_][\w. -]*|\d)(?:[%@}>]|\)s)?[;,)\]}]*$|%[sdrv]()$"
-)
-_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}]{4,})\}$")
-_YAML_MARK = re.compile(r"(?:!{1,2}|[*&])([A-Za-z][\w.:/-]*)(?:\s.*)?$", re.DOTALL)
+_VARIABLE = late(r"(?:\$env:|[$%@{<]|%\()?(?<=[$%@{<:(])([A-Za-z_][\w. -]*|\d)(?:[%@}>]|\)s)?[;,)\]}]*$|%[sdrv]()$")
+_DEFAULT = late(r"\$\{\w+:?[-=]([^{}]{4,})\}$")
+_YAML_MARK = late(r"(?:!{1,2}|[*&])([A-Za-z][\w.:/-]*)(?:\s.*)?$", re.DOTALL)
 _IDENTIFIER = r"[A-Za-z_$][\w$]*"
-_EXPRESSION = re.compile(
+_EXPRESSION = late(
     rf"(?x)[!*&~@(\[]*{_IDENTIFIER}(?: (?:\.|->|::|\?\.|!\.|=>|\|\||&&|\?|:){_IDENTIFIER} | \[[^\[\]]*\] "
     r"| <[\w<>,|?]*>? "
     r"| \((?:[^()]|\([^()]*\))*\) )* (?: [(\[{] [^()]* )? [!?]?[)\]};,]*$"
 )
-_NAMES = re.compile(_IDENTIFIER)
-_INNER_QUOTE = re.compile(r"(?<=\w)[\"'](?=\w)")
-_UNOPENED = re.compile(r"([^()\[\]{}]+)[)\]}]")
-_INNER_DIGIT = re.compile(r"\d[A-Za-z]")
-_CALLED = re.compile(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
-_FOREIGN_LETTERS = re.compile(r"[^\x00-\x7f]")
-_WORDS = re.compile(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
-_TOLD_WORD = re.compile(r"[A-Za-zß-öø-ÿ][a-zß-öø-ÿ]{2,11}(?![0-9A-Za-zß-öø-ÿ_=(/@'’-]|[.:]\w)")
-_FORMED = re.compile(
-    r"(?:ed|ing|ly|tion|mente?|iert|ung)$"
-)  # as few words are that people draw, and many that they say
-_SPREAD = re.compile(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
+_NAMES = late(_IDENTIFIER)
+_INNER_QUOTE = late(r"(?<=\w)[\"'](?=\w)")
+_UNOPENED = late(r"([^()\[\]{}]+)[)\]}]")
+_INNER_DIGIT = late(r"\d[A-Za-z]")
+_CALLED = late(r"[(\[]|->|::|=>|\?\.|\|\||&&|\w<[A-Za-z]")
+_FOREIGN_LETTERS = late(r"[^\x00-\x7f]")
+_WORDS = late(r"(?:[a-z]{3,12}|[A-Z][a-z]{2,11})(?:([-._ ])(?:[a-z]{3,12}|[A-Z][a-z]{2,11})){3,7}$")
+_TOLD_WORD = late(r"[A-Za-zß-öø-ÿ][a-zß-öø-ÿ]{2,11}(?![0-9A-Za-zß-öø-ÿ_=(/@'’-]|[.:]\w)")
+_FORMED = late(r"(?:ed|ing|ly|tion|mente?|iert|ung)$")  # as few words are that people draw, and many that they say
+_SPREAD = late(r"\s{2,}(?=[&\"'<>=])")  # a sign that was written out stands at the end of its place
 _BESIDE = 7  # letters and digits beside a stand-in that make no password of it
 _NO_CODE_BITS = 5.8  # a character: calls and members in programs have less
 _LONG = 12  # characters from which on it is told well whether code or a machine's drawing

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
+from ...models.pattern import late
+
 _re2 = importlib.import_module("re2")  # ships without types; the Protocols below are what this room uses of it
 
 _DIRECT = importlib.import_module("re2._re2")  # the library's wrapper costs more than most matches
@@ -128,9 +130,33 @@ WITHHELD = "withheld"
 """The kind of a find that is no secret, but the rest of a text that nobody had the time to check."""
 
 
+class _Late:
+    """Stands for a pattern until it is used: of a hundred rules a short text needs a few."""
+
+    def __init__(self, make: Callable[[], Pattern]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self._make()
+        self.__dict__.update({one: getattr(found, one) for one in _USES})
+        return self.__dict__[name]
+
+
+_USES = ("groups", "search", "match", "fullmatch", "finditer", "spans")
+
+
 @lru_cache(maxsize=512)  # redactors of one process share patterns, and the states that RE2 builds for them
 def compiled(source: str, *, any_case: bool = False, longest: bool = False, groups: bool = True) -> Pattern:
-    """Compile a pattern for bytes of UTF-8. Without groups a match is found at a third of the cost.
+    """A pattern of ours for bytes of UTF-8, compiled when it is first used. Without groups a match is found at a third
+    of the cost."""
+    return cast("Pattern", _Late(lambda: compiled_now(source, any_case=any_case, longest=longest, groups=groups)))
+
+
+@lru_cache(maxsize=512)
+def compiled_now(source: str, *, any_case: bool = False, longest: bool = False, groups: bool = True) -> Pattern:
+    """The same, compiled at once: for patterns that a user wrote.
 
     Raises:
         BadPattern: not a pattern that RE2 knows (look-around and back references are not).
@@ -192,7 +218,7 @@ def merged(finds: list[Find]) -> list[Find]:
 # The mark that stands for a secret: `[redacted:kind:hash8]`, in letters that only the store's key can make.
 
 
-_MARK = re.compile(rb"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):([g-v]{5})([g-v]{3})\]")
+_MARK = late(rb"\[redacted:([a-z0-9][a-z0-9_-]{0,63}):([g-v]{5})([g-v]{3})\]")
 _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
 """Hex digits as letters: nobody takes a mark for a hash or a number that the source does not have."""
 

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple, TypeAlias
 
+from ...models.pattern import late
 from .patterns import Find, Found, Pattern, compiled
 from .scan import Ranges
 
@@ -30,39 +31,65 @@ _NEEDS_CHECK = {
 
 
 @lru_cache(maxsize=64)
-def _stdnum(module: str) -> Any:
-    return importlib.import_module(f"stdnum.{module}")
-
-
 def _valid(module: str) -> Callable[[str], bool]:
-    return _stdnum(module).is_valid
+    return importlib.import_module(f"stdnum.{module}").is_valid
+
+
+def _luhn(digits: str) -> bool:
+    twice = (int(digit) * 2 for digit in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(one - 9 if one > 9 else one for one in twice)) % 10 == 0
+
+
+def _mod_97(text: str) -> bool:
+    """ISO 13616: country and check digits go to the end, letters count from A = 10."""
+    compact = "".join(text.split()).upper()
+    if not (15 <= len(compact) <= 34 and compact.isascii() and compact.isalnum()):
+        return False
+    return int("".join(str(int(sign, 36)) for sign in compact[4:] + compact[:4])) % 97 == 1
 
 
 class Checks:
-    """Check digits of cards, accounts, national ids and wallets (python-stdnum)."""
+    """Check digits of cards, accounts, national ids and wallets; of national ids by python-stdnum (the extra `pii`).
+
+    Without it a national id is found by its form (US, GB) or after a name of its own, and not where only check digits
+    tell it from other numbers: `123.456.789-09`, `RFC …`, `SIN …`.
+    """
+
+    @property
+    def present(self) -> bool:
+        """Whether the library is installed; a module of it is loaded when a number of its country is checked."""
+        return importlib.util.find_spec("stdnum") is not None
+
+    @cached_property
+    def _by_library(self) -> bool:
+        return self.present
 
     def card(self, text: str) -> bool:
         """An issuer in use, its length, and Luhn's digit."""
         digits = "".join(c for c in text if c.isdigit())
         lengths = next((sizes for heads, sizes in _ISSUERS if digits.startswith(heads)), ())
-        return len(digits) in lengths and len(set(digits)) > 1 and _valid("luhn")(digits)
+        return len(digits) in lengths and len(set(digits)) > 1 and _luhn(digits)
 
     def named_card(self, text: str) -> bool:
         """A number called a card's: Luhn's digit alone."""
         digits = "".join(c for c in text if c.isdigit())
-        return len(set(digits)) > 1 and _valid("luhn")(digits)
+        return len(set(digits)) > 1 and _luhn(digits)
 
     def iban(self, text: str) -> bool:
-        """A country that has IBANs, its length, and the check digits."""
-        return bool(_stdnum("iban").is_valid(text, check_country=False))
+        """The check digits; the country and its length where python-stdnum knows them."""
+        if not _mod_97(text):
+            return False
+        return not self._by_library or bool(importlib.import_module("stdnum.iban").is_valid(text, check_country=False))
 
     def formed_id(self, text: str) -> bool:
         """An id whose form alone names its country."""
         compact = "".join(c for c in text if c.isalnum())
         if len(text) == 11 and text[3:7:3] == "--":
-            return _valid("us.ssn")(text)
+            return _valid("us.ssn")(text) if self._by_library else text[:3] not in ("000", "666") and text[:1] != "9"
         if len(compact) == 9 and compact[:2].isalpha() and compact[2:8].isdigit():
             return compact[:2] not in ("BG", "GB", "NK", "KN", "TN", "NT", "ZZ") and compact[:1] not in "DFIQUV"
+        if not self._by_library:
+            return False
         modules = {11: ("br.cpf", "fi.hetu"), 10: ("fi.hetu",), 13: ("ch.ssn",), 14: ("br.cnpj",), 15: ("fr.nir",)}
         modules |= {16: ("it.codicefiscale",), 18: ("mx.curp",)}
         return any(_valid(module)(text) for module in modules.get(len(compact), ()))
@@ -70,7 +97,7 @@ class Checks:
     def named_id(self, name: str, number: str) -> bool:
         """An id after its name: by its check digits where the name means other things too, else by its looks."""
         if modules := _NEEDS_CHECK.get(name.lower()):
-            return any(_valid(module)(number) for module in modules)
+            return self._by_library and any(_valid(module)(number) for module in modules)
         digits = sum(c.isdigit() for c in number)
         if digits < 5 or len({c for c in number if c.isalnum()}) < 3 or _DATE.fullmatch(number):
             return False
@@ -131,7 +158,7 @@ class Phones:
         return False
 
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = late(r"\d{4}-\d{2}-\d{2}")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -147,17 +174,17 @@ def _base58_checks(text: str) -> bool:
 
 
 # RFC 2606 and RFC 6761: domains nobody has. People do write them for real ones, so only stand-ins stay.
-_RESERVED = re.compile(
+_RESERVED = late(
     rb"(?i)(?:@|\.)(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local|internal|localdomain)$"
 )
-_STAND_IN = re.compile(
+_STAND_IN = late(
     rb"(?i)(?:users?|user-?name|some(?:one|body)|any(?:one|body)|name|your?|you|me|my|e-?mail|mail|test(?:er|ing|user)?|"
     rb"foo|bar|baz|qux|admin|root|info|support|contact|hello|help|dev|demo|example|sample|alice|bob|carol|charlie|dave|"
     rb"eve|john|jane|joe|jdoe|(?:john|jane)[._-]?doe|[a-z]|.*no-?reply.*)$"
 )
-_NOBODY = re.compile(rb"(?i)(?:git|hg|svn|.*no-?reply|do-?not-?reply|donotreply|mailer-daemon)$")
-_PATH_FOLLOWS = re.compile(rb":[\w~./-]")
-_NOT_A_DOMAIN = re.compile(
+_NOBODY = late(rb"(?i)(?:git|hg|svn|.*no-?reply|do-?not-?reply|donotreply|mailer-daemon)$")
+_PATH_FOLLOWS = late(rb":[\w~./-]")
+_NOT_A_DOMAIN = late(
     rb"(?i)\.(?:png|jpe?g|gif|svg|webp|ico|css|s?css|m?js|tsx?|jsx|json|py|rb|go|rs|md|txt|html?|xml|ya?ml|toml|lock|"
     rb"service|socket|timer|mount|target|conf|cfg|ini|log|length|value|name|map|filter|each|md5|sha|sh|exe|dll|so|t?gz|zip|tar|whl|jar|deb|rpm)$"
 )
@@ -254,13 +281,13 @@ def _around(text: bytes, match: Found) -> tuple[bytes, bytes]:
     return text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 2]
 
 
-_GOES_ON = re.compile(rb"[-_/.][0-9A-Za-z]|[_/=%]")
-_COUNTS_ON = re.compile(rb"[.,:/_-]\d|[A-Za-z_%]")
-_COUNTER = re.compile(
+_GOES_ON = late(rb"[-_/.][0-9A-Za-z]|[_/=%]")
+_COUNTS_ON = late(rb"[.,:/_-]\d|[A-Za-z_%]")
+_COUNTER = late(
     rb"(?i)(?:id|ts|time|timestamp|seq|no|nr|trace|span|order|offset|size|count|bytes|[nmu]s|index|rows?|hash|#)"
     rb"[\"']?[ \t]{0,3}[=:#]?[ \t]{0,3}[\"']?$"
 )
-_FIRST_PIECE = re.compile(rb"\+?[A-Za-z0-9]+")
+_FIRST_PIECE = late(rb"\+?[A-Za-z0-9]+")
 
 
 def _stands_alone(text: bytes, match: Found) -> bool:
@@ -284,13 +311,11 @@ def _is_dialled(text: bytes, match: Found) -> bool:
 
 
 # What speaks of somebody in front of an address, and what makes four numbers a version.
-_OF_SOMEBODY = re.compile(
+_OF_SOMEBODY = late(
     rb"(?i)(?<![a-z])(?:client|visitor|caller|user|customer|peer|remote|login|logged in|session|request|connection|"
     rb"connected|accepted|forwarded|forwarded-for|real-ip|connecting-ip|client-ip|addr|address|ip)(?![a-z])[^\n]{0,44}$"
 )
-_OF_A_VERSION = re.compile(
-    rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$"
-)
+_OF_A_VERSION = late(rb"(?i)(?:versions?|upgraded?|release|build|[a-z]/|ssl|==|>=|<=|~|\^|\bv)[ \t]?(?:[\d.]+ to )?$")
 _COLONS = 7  # of an address that is written in full
 
 

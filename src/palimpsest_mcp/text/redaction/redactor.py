@@ -2,24 +2,68 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from pathlib import Path
 
 from ...errors import InvalidSettings
+from ...models.pattern import late
 from ...models.text import counted
 from ...ports.text import Redacted
 from .assignments import Assignments, Cookies
-from .patterns import BadPattern, Find, Marker, Pattern, compiled, fits_everything, merged
+from .patterns import BadPattern, Find, Marker, Pattern, compiled, compiled_now, fits_everything, merged
 from .personal import Checks, PersonalData, Phones
-from .private_keys import PrivateKeys
-from .rules import RuleFile, combine, default_rules, load_rules
+from .rules import Rule, RuleFile, combine, default_rules, load_rules
 from .ruleset import RuleSet
-from .scan import Detector, Scanner
+from .scan import Detector, Ranges, Scanner
+
+# Private key blocks, whole or cut: from BEGIN to END, else to the end of what looks like their body.
+
+_BEGIN = compiled(r"-----BEGIN[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
+_END = late(rb"-----END[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
+_LONGEST = 64 << 10
+# What stands before the body in a line: indentation, a diff's sign, a quotation mark, a line number, a string's quote.
+_LINE = late(
+    rb"(?:[ \t\\\"'+>|#*-]|\d{1,6}[:|\t])*"
+    rb"(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)"
+)
+_BODY = late(rb"[A-Za-z0-9+/=%_-]{16}")
+_DIGIT = late(rb"\d")
+_RANK = 0
+
+
+class PrivateKeys:
+    """Finds PEM and OpenPGP private keys. Public keys and certificates are not secret."""
+
+    gates = ("-----BEGIN[ +]",)
+
+    def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
+        """Blocks that begin in these ranges."""
+        done = 0
+        for start, end in ranges:
+            for begin in _BEGIN.finditer(text, max(start, done), max(end, done)):
+                done = block_end(text, begin.end())
+                body = text[begin.end() : done]
+                if (piece := _BODY.search(body)) and _DIGIT.search(body, piece.start(), piece.start() + 80):
+                    yield Find(begin.start(), done, "private-key", _RANK)
+
+
+def block_end(text: bytes, place: int) -> int:
+    """Where the body that begins at `place` ends: behind END, else behind its last line of base64."""
+    next_block = text.find(b"-----BEGIN", place, place + _LONGEST)
+    if end := _END.search(text, place, next_block if next_block >= 0 else place + _LONGEST):
+        return end.end()
+    last = place
+    while (line := _LINE.match(text, place)) and line.end() > place:
+        if line.group().strip():
+            last = line.start() + len(line.group().rstrip())
+        place = line.end()
+    return last
+
 
 _ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round hardly ever finds anything
 _NEAR = 2048  # bytes around a new mark that the next round looks at
@@ -28,12 +72,12 @@ _FAR = 8192  # and so many where a line, or a secret, is longer
 _EDGE = 512  # bytes before the end of what is looked at: a secret that ends there may go on behind it
 _OPENED = b"-----BEGIN"  # of a key block, which may be known only by its end, far behind the seam
 _LINK = 16  # bytes between a seam and a value whose name ends the text before
-_MARK_OF_ANOTHER = re.compile(
+_MARK_OF_ANOTHER = late(
     rb"(?i)\[(?:redacted(?::[a-z0-9][a-z0-9_-]{0,63}:[0-9a-z]{8})?|hidden|filtered|masked|removed|censored|secret)\]"
 )
-_GLUED_BEHIND = re.compile(rb"[\w.!#$%^*~+=?/-]{0,3}[^\W_]|[\x80-\xfe]")
-_GLUED_BEFORE = re.compile(rb"[^\W_][\w.!#$%^*~+?-]{0,3}$|[\x80-\xfe]$")
-_CONTENT = re.compile(rb"[^\W_]|[\x80-\xff]")
+_GLUED_BEHIND = late(rb"[\w.!#$%^*~+=?/-]{0,3}[^\W_]|[\x80-\xfe]")
+_GLUED_BEFORE = late(rb"[^\W_][\w.!#$%^*~+?-]{0,3}$|[\x80-\xfe]$")
+_CONTENT = late(rb"[^\W_]|[\x80-\xff]")
 
 
 class RuleRedactor:
@@ -288,19 +332,23 @@ def open_redactor(
         InvalidSettings: a rule file or a pattern cannot be used; it names file, rule and what to do.
     """
     files = [default_rules(), *(load_rules(path) for path in rule_files)]
-    phones = Phones()
-    detectors: list[Detector] = [PrivateKeys(), RuleSet(combine(files)), Cookies(), Assignments()]
-    if pii:
-        detectors.append(PersonalData(Checks(), phones))
+    phones, ids = Phones().present, Checks().present
     exceptions = [_allowed(pattern, number) for number, pattern in enumerate(allow, 1)]
-    loaded = (*map(_described, files), *_further(pii=pii, phones=phones, exceptions=len(exceptions)))
+    loaded = (*map(_described, files), *_further(pii=pii, phones=phones, ids=ids, exceptions=len(exceptions)))
     return RuleRedactor(
-        Scanner(detectors),
+        _scanner(combine(files), pii=pii, phones=phones, ids=ids),
         Marker(key),
         allow=exceptions,
         rules=loaded,
         weakened=_weakened(files, exceptions=len(exceptions), pii=pii),
     )
+
+
+@lru_cache(maxsize=4)  # what RE2 builds of the rules serves every redactor of a process
+def _scanner(rules: tuple[Rule, ...], *, pii: bool, phones: bool, ids: bool) -> Scanner:
+    """All detectors; `phones`, `ids`: what checks them is installed, and is looked for by whoever checks a number."""
+    detectors: list[Detector] = [PrivateKeys(), RuleSet(rules), Cookies(), Assignments()]
+    return Scanner([*detectors, PersonalData(Checks(), Phones())] if pii else detectors)
 
 
 def _weakened(files: Sequence[RuleFile], *, exceptions: int, pii: bool) -> list[str]:
@@ -323,15 +371,17 @@ def _described(file: RuleFile) -> str:
     return f"{file.name}: {counted(len(file.rules), 'rule')}{off}{unusable}"
 
 
-def _further(*, pii: bool, phones: Phones, exceptions: int) -> list[str]:
+def _further(*, pii: bool, phones: bool, ids: bool, exceptions: int) -> list[str]:
     if not pii:
         personal = ["personal data: off (redaction_pii)"]
-    elif phones.present:
-        personal = ["personal data by form and check digits", "phone numbers by number plans"]
     else:
         personal = [
-            "personal data by form and check digits",
-            "phone numbers by length only: install palimpsest-mcp[pii] for number plans",
+            "personal data by form and check digits"
+            if ids
+            else "personal data by form, national ids without check digits: install palimpsest-mcp[pii] for them",
+            "phone numbers by number plans"
+            if phones
+            else "phone numbers by length only: install palimpsest-mcp[pii] for number plans",
         ]
     return [
         "values by their names, cookies, private keys",
@@ -342,7 +392,7 @@ def _further(*, pii: bool, phones: Phones, exceptions: int) -> list[str]:
 
 def _allowed(source: str, number: int) -> Pattern:
     try:
-        pattern = compiled(source)
+        pattern = compiled_now(source)
     except BadPattern as error:
         raise InvalidSettings(
             f"Entry {number} of redaction_allow is not a pattern that RE2 takes ({error}).",

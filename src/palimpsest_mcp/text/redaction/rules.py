@@ -6,7 +6,7 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast
@@ -15,7 +15,7 @@ import msgspec
 
 from ...errors import InvalidSettings
 from ...ports.small_file import MOST_BYTES, read_small
-from .patterns import BadPattern, Pattern, compiled, fits_everything, kind_of
+from .patterns import BadPattern, Pattern, compiled, compiled_now, fits_everything, kind_of
 
 _RULE_KEYS = frozenset(
     {"id", "description", "regex", "keywords", "entropy", "secretGroup", "allowlist", "allowlists", "path", "tags"}
@@ -82,10 +82,23 @@ class RuleFile(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of rules that look at file names only: there are none here."""
 
 
+@cache
 def default_rules() -> RuleFile:
     """The rules that come with the program."""
     text = resources.files(__package__ or "").joinpath("default_rules.toml").read_text("utf-8")
-    return _Reader("default_rules.toml").read(text)
+    return _Reader("default_rules.toml", ours=True).read(text)
+
+
+def read_rules(text: str, name: str) -> RuleFile:
+    """Rules as text.
+
+    Args:
+        name: of their file, for errors.
+
+    Raises:
+        InvalidSettings: as `load_rules` does.
+    """
+    return _Reader(name).read(text)
 
 
 def load_rules(path: Path) -> RuleFile:
@@ -125,10 +138,15 @@ def entropy(text: bytes) -> float:
 
 
 class _Reader:
-    """Reads one file; knows its name for errors."""
+    """Reads one file; knows its name for errors.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        ours: it comes with the program; that its patterns can be used is seen by tests, not every time anew.
+    """
+
+    def __init__(self, name: str, *, ours: bool = False) -> None:
         self.name = name
+        self._ours = ours
 
     def refuse(self, what: str, todo: str, rule_id: str = "") -> NoReturn:
         where = f"Rule {rule_id!r} in {self.name}" if rule_id else f"The rule file {self.name}"
@@ -139,6 +157,8 @@ class _Reader:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             self.refuse(f"it is not TOML: {error}", "Correct the file at that line.")
+        except RecursionError:
+            self.refuse("it is nested too deeply", "Write its tables and lists flat.")
         self._known(data, _FILE_KEYS, "")
         extend = self._table(data.get("extend", {}), "extend", "")
         if extend.keys() - {"useDefault", "disabledRules"}:
@@ -172,13 +192,9 @@ class _Reader:
         if not isinstance(source, str) or not source:
             self.refuse("it has no regex", "Add one, or take the rule out.", rule_id)
         pattern = self._pattern(source, "regex", rule_id)
-        if pattern.search(b""):
-            self.refuse("its regex matches the empty text", "Make it ask for at least one character.", rule_id)
-        if fits_everything(pattern, whole=True):
-            self.refuse("its regex matches every text", "Name what the secret begins with or is made of.", rule_id)
         group = int(self._number(raw, "secretGroup", rule_id))
-        if group > pattern.groups:
-            self.refuse(f"secretGroup is {group}, the regex has {pattern.groups}", "Name an existing group.", rule_id)
+        if not self._ours:
+            self._check(pattern, group, rule_id)
         return Rule(
             id=rule_id,
             kind=kind_of(rule_id),
@@ -193,6 +209,14 @@ class _Reader:
             beside=int(self._number(raw, "beside", rule_id)) if "beside" in raw else beside,
             reach=int(self._number(raw, "reach", rule_id)) if "reach" in raw else reach,
         )
+
+    def _check(self, pattern: Pattern, group: int, rule_id: str) -> None:
+        if pattern.search(b""):
+            self.refuse("its regex matches the empty text", "Make it ask for at least one character.", rule_id)
+        if fits_everything(pattern, whole=True):
+            self.refuse("its regex matches every text", "Name what the secret begins with or is made of.", rule_id)
+        if group > pattern.groups:
+            self.refuse(f"secretGroup is {group}, the regex has {pattern.groups}", "Name an existing group.", rule_id)
 
     def _exemptions(self, raw: dict[str, Any], rule_id: str) -> tuple[Exemption, ...]:
         lists = self._tables(raw.get("allowlists", []), "allowlists", rule_id)
@@ -216,7 +240,7 @@ class _Reader:
         )
 
     def _any_of(self, sources: list[str], rule_id: str) -> Pattern | None:
-        for source in sources:
+        for source in () if self._ours else sources:
             if fits_everything(self._pattern(source, "allowlist", rule_id), whole=False):
                 self.refuse(
                     "a regex of its allowlist lets everything through",
@@ -227,7 +251,7 @@ class _Reader:
 
     def _pattern(self, source: str, where: str, rule_id: str) -> Pattern:
         try:
-            return compiled(source)
+            return compiled(source) if self._ours else compiled_now(source)
         except BadPattern as error:
             self.refuse(f"its {where} is not a pattern that RE2 takes ({error})", _RE2_HELP, rule_id)
 
@@ -254,11 +278,13 @@ class _Reader:
 
     def _number(self, raw: dict[str, Any], key: str, rule_id: str) -> float:
         value = raw.get(key, 0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-            self.refuse(f"{key} must be a number, 0 or more", f"Correct {key}.", rule_id)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _MOST:
+            self.refuse(f"{key} must be a number from 0 to {_MOST:,}", f"Correct {key}.", rule_id)
         return value
 
 
+_MOST = 1_000_000_000
+"""Of any number in a rule file; infinity and NaN are TOML too."""
 _RE2_HELP = "Rewrite it without look-around and back references: github.com/google/re2/wiki/Syntax."
 
 

@@ -2,22 +2,195 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeAlias
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
+from ...models.pattern import late
 from .literals import is_hex, looks_random
-from .patterns import Find, Gates, merged
-from .views import views
+from .patterns import Find, Found, Gates, Pattern, compiled, merged
+
+# Encodings undone, with the way back: what a text says when it is read as JSON, HTML, a terminal's output, a URL.
+
+_SURROGATE = late(rb"\xed[\xa0-\xbf][\x80-\xbf]")
+_COLOUR = compiled(r"(?:\x1b|\\(?:u001b|x1b|033|e))\[[0-9;]{0,20}[A-Za-z]")
+_WRITTEN_OUT = compiled(r"\\u00(2[267]|3[aAcCdDeE])|\\x(2[267]|3[aAdD])|&(quot|amp|apos|lt|gt|#0?3[49]|#x2[27]|#0?61);")
+_DEEP_BREAK = compiled(r"\\{2,32}[nrt]")
+_BREAKS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_ENTITY = {b"quot": b'"', b"amp": b"&", b"apos": b"'", b"lt": b"<", b"gt": b">"}
+_PERCENT = late(rb"%(?:25){0,3}([0-9A-Fa-f]{2})|\+")
+_ENCODED = compiled(r"%(?:25)?(?:[2-7][0-9A-Fa-f]|0[aAdD9])")
+_NEAR = 400  # bytes around a percent escape that are read as encoded with it
+_WIDE = 1024  # and so many around what splits or spells out a token
+
+# What stands inside a token and is not of it: as it comes, and as JSON and HTML write it out.
+_BREAKS_A_TOKEN = (
+    r"[\x{ad}\x{34f}\x{61c}\x{180e}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{206f}\x{feff}]|"
+    r"\\{1,16}u(?:200[b-fB-F]|00[aA][dD]|034[fF]|061[cC]|180[eE]|[fF][eE][fF][fF]|206[0-9a-fA-F]|202[a-eA-E])|"
+    r"&(?:ZeroWidthSpace|shy|zwj|zwnj|NoBreak);|"
+    r"(?:\x1b|\\{1,16}(?:u001[bB]|x1[bB]|033|e))(?:\[[0-9;:?]{0,20}[A-Za-z]|\][^\x07\x1b\n]{0,200}\x07)"
+)
+# The next line goes on with the token: behind a backslash, behind `=` as mail has it, in the next string of a program.
+_ENCODED_GAP = r"(?:[ \t]|\\?\r?\n|\\n){0,40}"
+_GOES_ON = (
+    r"\\\r?\n[ \t]*|\\{3}n[ \t]*|=\r?\n|"
+    rf"\\{{0,7}}[\"'`]{_ENCODED_GAP}(?:\+|\.{{1,2}}|&|\|\|)?{_ENCODED_GAP}[bfruBFRU]{{0,2}}\\{{0,7}}[\"'`]"
+)
+# A sign of it is spelled out: \u0067, \x67, &#103;, =67.
+_SPELLED = r"\\{1,16}(?:u00|x)([2-7][0-9A-Fa-f])|&#0{0,4}(\d{2,3});|&#[xX]0{0,4}([2-7][0-9A-Fa-f]);"
+_QUOTED = r"=([2-7][0-9A-F])"
+_TOKEN = r"[A-Za-z0-9_+/=.~%-]"
+_SPLIT = compiled(
+    rf"{_TOKEN}(?:{_BREAKS_A_TOKEN})+{_TOKEN}|{_TOKEN}(?:{_GOES_ON}){_TOKEN}|"
+    rf"\\{{1,16}}(?:u00|x)(?:[4-6][0-9A-Fa-f]|3[0-9]|2[bdefBDEF]|7[0-9aAeE])|"
+    r"&#0{0,4}(?:4[356]|4[89]|5[0-7]|6[5-9]|[78]\d|9[05789]|1[01]\d|12[0-2]);|"
+    rf"&#[xX]0{{0,4}}(?:[4-6][0-9A-Fa-f]|3[0-9]|7[0-9aA]|2[bdefBDEF]);|=3D|(?:=[2-7][0-9A-F]){{2}}"
+)
+_JOINED = compiled(f"{_BREAKS_A_TOKEN}|{_GOES_ON}|{_SPELLED}|{_QUOTED}")
+_WRITTEN = late(rb"[\\&=%\"'`\x1b\x80-\xff]")  # whatever is written out or split has one of these
+_SOFT_BREAK = compiled(rf"{_TOKEN}=\r?\n|(?:=[2-7][0-9A-F]){{2}}|=3D")
+
+
+class View(NamedTuple):
+    """A reading of a text, or of a part of it."""
+
+    text: bytes
+    places: array[int] | None
+    """For each byte of the reading its place in the text, and the place behind the last; None: byte for byte."""
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the text that a part of the reading stands for."""
+        return (start, end) if self.places is None else (self.places[start], self.places[end])
+
+
+def views(raw: bytes) -> list[View]:
+    """The readings of a text. The first is as long as the text: what is written out gives way to the sign and spaces.
+
+    Half surrogates become U+FFFD, terminal colours and written-out line breaks white space, quotes and separators of
+    JSON and HTML themselves. Backslashes before quotes stay: they tell a string's depth. Wherever there are percent
+    escapes, a further reading has them decoded; and wherever a token is split or spelled out (by signs of no width,
+    colours, line continuations, joined strings, escapes of letters), another one has it in one piece.
+    """
+    text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
+    if not _WRITTEN.search(text):  # as most short texts
+        return [View(text, None)]
+    whole = [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
+    text = _plain(text)
+    encoded = _parts(text, _ENCODED, _NEAR) if b"%" in text else []
+    return [View(text, None), *(_decoded(text, left, right) for left, right in encoded), *whole]
+
+
+def _plain(text: bytes) -> bytes:
+    slashes = b"\\" in text
+    if b"\x1b" in text or slashes:
+        text = _rewritten(text, _COLOUR, lambda m: b" " * len(m.group()))
+    if slashes:
+        text = _with_line_breaks(text)
+    if slashes or b"&" in text:
+        text = _rewritten(text, _WRITTEN_OUT, _sign)
+    return text
+
+
+def _in_one_piece(text: bytes, left: int, right: int) -> View:
+    """A part without what splits its tokens, and with the signs that it spells out."""
+    mail = _SOFT_BREAK.search(text, left, right) is not None
+    out, places = bytearray(), array("q")
+    done = left
+    for match in _JOINED.finditer(text, left, right):
+        sign = _spelled(match, mail=mail)
+        if sign is None:
+            continue
+        out += text[done : match.start()]
+        places.extend(range(done, match.start()))
+        if sign:
+            out += sign
+            places.append(match.start())
+        done = match.end()
+    out += text[done:right]
+    places.extend(range(done, right + 1))
+    return View(_plain(bytes(out)), places)
+
+
+def _spelled(match: Found, *, mail: bool) -> bytes | None:
+    """The sign that is spelled out, nothing for what only splits, None for what means itself here."""
+    group = next((n for n in range(1, 5) if match.start(n) >= 0), 0)
+    if not group:
+        return b"" if mail or match.group()[:1] != b"=" else None
+    code = int(match.group(group), 10 if group == 2 else 16)
+    return bytes([code]) if 0x20 <= code < 0x7F and (mail or group < 4) else None
+
+
+def _with_line_breaks(text: bytes) -> bytes:
+    if b"\\\\" in text:  # strings in strings
+        text = _rewritten(text, _DEEP_BREAK, lambda m: _BREAKS[m.group()[-1:]].rjust(len(m.group())))
+    for letter, sign in _BREAKS.items():
+        text = text.replace(b"\\" + letter, b" " + sign)
+    return text
+
+
+def _rewritten(text: bytes, pattern: Pattern, sign: Callable[[Found], bytes]) -> bytes:
+    """The text with every match replaced by as many bytes."""
+    out: bytearray | None = None
+    for match in pattern.finditer(text):
+        out = bytearray(text) if out is None else out
+        out[match.start() : match.end()] = sign(match)
+    return text if out is None else bytes(out)
+
+
+def _sign(match: Found) -> bytes:
+    code = next((match.group(n) for n in (1, 2) if match.start(n) >= 0), b"")
+    if code:
+        sign = bytes([int(code, 16)])
+    else:
+        name = match.group(3)
+        sign = _ENTITY.get(name) or bytes([int(name[2:], 16) if name[1:2] == b"x" else int(name[1:])])
+    return sign.rjust(len(match.group()))
+
+
+def _parts(text: bytes, pattern: Pattern, near: int) -> list[tuple[int, int]]:
+    """Where the pattern occurs, with what is around it in its line; apart from one another."""
+    parts: list[tuple[int, int]] = []
+    for match in pattern.finditer(text):
+        if parts and match.start() <= parts[-1][1]:
+            parts[-1] = (parts[-1][0], max(parts[-1][1], _line_end(text, match.end(), near)))
+            continue
+        left = max(parts[-1][1] if parts else 0, match.start() - near)
+        left = max(left, text.rfind(b"\n", left, match.start()) + 1)
+        parts.append((left, _line_end(text, match.end(), near)))
+    return parts
+
+
+def _line_end(text: bytes, place: int, near: int) -> int:
+    line_end = text.find(b"\n", place, place + near)
+    return min(len(text), place + near) if line_end < 0 else line_end
+
+
+def _decoded(text: bytes, left: int, right: int) -> View:
+    """A part with its percent escapes decoded; a plus sign is a space where no space is written otherwise."""
+    plus_is_space = text.find(b"%20", left, right) < 0 and text.find(b" ", left, right) < 0
+    out, places = bytearray(), array("q")
+    done = left
+    for match in _PERCENT.finditer(text, left, right):
+        if match.group(1) is None and not plus_is_space:
+            continue
+        out += text[done : match.start()]
+        places.extend(range(done, match.start()))
+        out.append(int(match.group(1), 16) if match.group(1) else 0x20)
+        places.append(match.start())
+        done = match.end()
+    out += text[done:right]
+    places.extend(range(done, right + 1))
+    return View(bytes(out), places)
+
 
 # Where a secret goes on in the next line: wrapped by a terminal, a mail, a string in code.
 
 
-_GAP = re.compile(
+_GAP = late(
     rb"(?P<joint>[ \t]*\\{0,15}[\"'`]?[ \t]*[+.\\]?[ \t\\]{0,16})(?:\r?[ ]*\n|\r)"
     rb"(?:[ \t]*\d{1,6}[\t:|])?[ \t]*(?:[>|#*+]{1,2}[ \t]+)?(?:[bfru]{0,2}\\{0,15}[\"'`])?"
 )
-_RUN = re.compile(rb"[A-Za-z0-9_+/=.~-]{4,4096}")
+_RUN = late(rb"[A-Za-z0-9_+/=.~-]{4,4096}")
 _SHORTEST = 12  # what is shorter ends by itself
 _LAST_RANK = 6000  # personal data does not wrap
 

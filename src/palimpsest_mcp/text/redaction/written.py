@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from ...models.pattern import late
 from .passwords import (
     ENDS,
     MOST_SAID,
@@ -25,57 +26,57 @@ _JUDGED = 128  # bytes of a value that are enough to tell what it is
 _REACH = 4096  # no value is longer; what goes on is masked up to here, and the rest by its own form if it has one
 _SHORT_LINE = 256  # bytes of a line of several words that may be a phrase
 # What may stand before a name that begins its line: marks of lists, diffs, listings, commands.
-_LINE_START = re.compile(
+_LINE_START = late(
     rb"(?:^|[\n\r])(?:[ \t]*\d{1,6}[\t:|-])?[+>|-]?\s*(?:-[ \t]+)?(?:export |set |env |ENV |ARG |SET |setx )?\s*$|"
     rb"(?:-e|--env)[ =]$"
 )
-_LABEL = re.compile(rb"(?:[A-Za-z'\x80-\xfe]{1,20} ){1,4}$")
-_RUN = re.compile(rb"\S+")
-_LINE = re.compile(rb"[^\n\r]+")
-_COMMENT = re.compile(rb"[ \t]+(?:#|//|<!--|--[ \t]).*", re.DOTALL)
-_NEXT_FIELD = re.compile(rb"""[&,;|](?:amp;)?\s?["']?[A-Za-z_][\w.\[\]%-]{0,40}["']?\s?(?:=(?!=)|:(?!:))""")
-_NAME_AGAIN = re.compile(
+_LABEL = late(rb"(?:[A-Za-z'\x80-\xfe]{1,20} ){1,4}$")
+_RUN = late(rb"\S+")
+_LINE = late(rb"[^\n\r]+")
+_COMMENT = late(rb"[ \t]+(?:#|//|<!--|--[ \t]).*", re.DOTALL)
+_NEXT_FIELD = late(rb"""[&,;|](?:amp;)?\s?["']?[A-Za-z_][\w.\[\]%-]{0,40}["']?\s?(?:=(?!=)|:(?!:))""")
+_NAME_AGAIN = late(
     rb"(?i)[\w.${(\[!&*%%-]{0,20}(?:%s|"
     rb"(?:pass(?:word|wd|phrase)?|pwd|secret|token)[\w.-]{0,20}(?:=|: ?[\w.-]{0,20}pass))" % "パスワードは".encode()
 )
-_FIELD = re.compile(rb"[A-Za-z_][\w.-]{0,40}=[^=]")
-_STRING_ENDS = re.compile(rb"""\\+["'`]|["'`](?=[\])},:;>\s\\]|$)""")
-_AFTER_QUOTE = re.compile(rb"""(?:'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"`,;)\]}]){1,200}""")
-_HIDDEN = re.compile(rb"(?:\xff+|\[[\w .-]{3,40}\]|\([a-z][a-z ]{2,40}\)|<[\w -]{3,40}>|\*{3,})[ \t]+(?=\S)")
-_USERINFO = re.compile(rb"""([^\s/?#"'<>|`\\]{1,300})@(?=[A-Za-z0-9\[{$%_.-])""")
+_FIELD = late(rb"[A-Za-z_][\w.-]{0,40}=[^=]")
+_STRING_ENDS = late(rb"""\\+["'`]|["'`](?=[\])},:;>\s\\]|$)""")
+_AFTER_QUOTE = late(rb"""(?:'[^'\n]*'|"(?:[^"\\\n]|\\.)*"|[^\s'"`,;)\]}]){1,200}""")
+_HIDDEN = late(rb"(?:\xff+|\[[\w .-]{3,40}\]|\([a-z][a-z ]{2,40}\)|<[\w -]{3,40}>|\*{3,})[ \t]+(?=\S)")
+_USERINFO = late(rb"""([^\s/?#"'<>|`\\]{1,300})@(?=[A-Za-z0-9\[{$%_.-])""")
 # The same with `/`, `?` or `#` in the password, which an address must spell out, and people do not: up to its first @,
 # and on to a further one where no host ends the first.
-_WIDE_USERINFO = re.compile(
+_WIDE_USERINFO = late(
     rb"""((?:[^\s"'<>|`\\@/?#]|@(?![A-Za-z0-9\[{$%_.-])){0,100}[/?#][^\s"'<>|`\\@]{0,200}(?:@[^\s"'<>|`\\@/?#]{1,100}){0,3})@(?=[A-Za-z0-9\[{$%_.-])"""
 )
-_HOST_AND_MORE = re.compile(rb"""[^\s"'<>|`\\@/?#]{1,100}[?#][^\s"'<>|`\\@/]{0,200}@(?=[A-Za-z0-9\[{$%_.-])""")
+_HOST_AND_MORE = late(rb"""[^\s"'<>|`\\@/?#]{1,100}[?#][^\s"'<>|`\\@/]{0,200}@(?=[A-Za-z0-9\[{$%_.-])""")
 # A port, or its place, behind a host; and a drive.
-_PORT = re.compile(rb"(?:\d{1,5}|[$%{]\S*|(?i:\w{0,20}port\w{0,20}))/")
-_PORT_OF_HOST = re.compile(rb"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}[?#]|[A-Za-z]:/")
+_PORT = late(rb"(?:\d{1,5}|[$%{]\S*|(?i:\w{0,20}port\w{0,20}))/")
+_PORT_OF_HOST = late(rb"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}[?#]|[A-Za-z]:/")
 _LONGEST_HEREDOC = 600  # bytes in which its end is looked for
-_HEREDOC = re.compile(
+_HEREDOC = late(
     rb"""[ \t]{0,20}\\{0,7}["']?(?:\$\([ \t]{0,4}cat[ \t]{1,4})?<{2,3}[~-]?[ \t]?"""
     rb"""\\{0,7}["']?(?P<tag>[A-Za-z_]\w{0,30})"""
     rb"""\\{0,7}["']?[ \t]{0,8}\r?\n[ \t]{0,60}"""
 )
-_NEXT_LINE = re.compile(
+_NEXT_LINE = late(
     rb"""[ \t]{0,20}(?:#[^\n]{0,80})?\r?\n(?:[ \t]*\d{1,6}[\t:|]|[+>-](?=[ \t]{2}))?(?P<indent>[ \t]{0,60})"""
     rb"""(?P<value>[^\s"'`|>\[{&*@-][^\s"'`]{3,200})[ \t]*(?:#[^\n]{0,80})?(?=\r|\n|$)"""
 )
-_NAME_BEGINS = re.compile(
+_NAME_BEGINS = late(
     rb"""(?:^|[\n\r"'])(?:[ \t]*\d{1,6}[\t:|]|[+>-](?=[ \t]{2}))?(?P<indent>[ \t]*)(?:-[ \t]+)?"""
     rb"""(?:[A-Za-z]{2,12} ){0,3}$"""
 )
 _IS = tuple(word.encode() for word in ("是", "为", "為"))
-_NOT_TOLD = re.compile(rb"[ \t]?\d*[\x80-\xff]")  # these say much else in front of a word of their own script
-_SHELL_WORD = re.compile(rb"""(?:\\{0,3}'[^'\n]{0,400}'|\\{0,3}"(?:[^"\\\n]|\\.){0,400}"|\\.|[^\s'"\\]){1,400}""")
-_GLUED, _SPACED = re.compile(rb"\s-p(?=[^\s-])"), re.compile(rb"\s(?:-p[ =]?|--pass[ =])(?=[^\s-])")
-_AFTER_LOGIN = re.compile(rb"\b(?:login|upload)\b[^\n]{0,200}?\s-p[ =]?(?=[^\s-])")
+_NOT_TOLD = late(rb"[ \t]?\d*[\x80-\xff]")  # these say much else in front of a word of their own script
+_SHELL_WORD = late(rb"""(?:\\{0,3}'[^'\n]{0,400}'|\\{0,3}"(?:[^"\\\n]|\\.){0,400}"|\\.|[^\s'"\\]){1,400}""")
+_GLUED, _SPACED = late(rb"\s-p(?=[^\s-])"), late(rb"\s(?:-p[ =]?|--pass[ =])(?=[^\s-])")
+_AFTER_LOGIN = late(rb"\b(?:login|upload)\b[^\n]{0,200}?\s-p[ =]?(?=[^\s-])")
 _CAPITAL_P, _MONGO = (
-    re.compile(rb"\s-P ?(?=[^\s-])"),
-    re.compile(rb"\s-p ?(?!\S*:\d+(?:\s|$)|\d+(?:\s|$)|\S*PORT)(?=[^\s-])"),
+    late(rb"\s-P ?(?=[^\s-])"),
+    late(rb"\s-p ?(?!\S*:\d+(?:\s|$)|\d+(?:\s|$)|\S*PORT)(?=[^\s-])"),
 )
-_HTPASSWD = re.compile(  # flags, the file, which -n does without, and the user
+_HTPASSWD = late(  # flags, the file, which -n does without, and the user
     rb"\s(?:-[A-Za-z]+\s+(?:\d+\s+)?){0,4}(?:-\w*n\w*b\w*|-\w*b\w*n\w*|-\w*b\w*(?P<file>))\s+"
     rb"(?:-[A-Za-z]+\s+(?:\d+\s+)?){0,4}(?(file)[^\s-]\S*\s+)[^\s-]\S*\s+(?=\S)"
 )
@@ -86,14 +87,14 @@ _SHORT_OPTIONS = {
         (b"docker", b"podman", b"helm", b"az", b"twine", b"oc", b"cf", b"skopeo", b"buildah", b"nerdctl"), _AFTER_LOGIN
     ),
     **dict.fromkeys(
-        (b"ldapsearch", b"ldapmodify", b"ldapadd", b"ldappasswd", b"ldapwhoami"), re.compile(rb"\s-w ?(?=[^\s-])")
+        (b"ldapsearch", b"ldapmodify", b"ldapadd", b"ldappasswd", b"ldapwhoami"), late(rb"\s-w ?(?=[^\s-])")
     ),
     **dict.fromkeys((b"sqlcmd", b"bcp", b"osql", b"unzip", b"zip", b"mosquitto_pub", b"mosquitto_sub"), _CAPITAL_P),
     **dict.fromkeys((b"mongo", b"mongosh", b"mongodump", b"mongorestore", b"mongoexport", b"mongoimport"), _MONGO),
     **dict.fromkeys((b"7z", b"7za", b"7zz"), _GLUED),
     b"htpasswd": _HTPASSWD,
-    b"ConvertTo-SecureString": re.compile(rb"\s(?:-(?:String|AsPlainText|Force)\s+){0,3}(?=[^\s(-])"),
-    b"redis-cli": re.compile(rb"\s-a ?(?=[^\s-])"),
+    b"ConvertTo-SecureString": late(rb"\s(?:-(?:String|AsPlainText|Force)\s+){0,3}(?=[^\s(-])"),
+    b"redis-cli": late(rb"\s-a ?(?=[^\s-])"),
 }  # fmt: skip
 COMMANDS = tuple(name.decode() for name in _SHORT_OPTIONS)
 """Commands that take a password after a short option."""
@@ -101,8 +102,8 @@ _OPENING = {b")": b"(", b"]": b"[", b"}": b"{", b">": b"<"}
 _FOREIGN: dict[bytes, tuple[bytes, ...]] = {
     opening.encode(): tuple(closing.encode() for other, closing in QUOTES if other == opening) for opening, _ in QUOTES
 }
-_ENDS = re.compile(b"|".join(re.escape(end.encode()) for end in ENDS) + rb"|[ \xc2]\xa0")
-_GAP = re.compile(rb"(?:[ \t]|\xc2\xa0|\xe3\x80\x80)*")
+_ENDS = late(b"|".join(re.escape(end.encode()) for end in ENDS) + rb"|[ \xc2]\xa0")
+_GAP = late(rb"(?:[ \t]|\xc2\xa0|\xe3\x80\x80)*")
 
 
 class Written(NamedTuple):

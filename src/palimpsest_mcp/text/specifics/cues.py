@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from ...models.pattern import late
+
 
 def _any(*phrases: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
@@ -27,14 +29,14 @@ DECIDED = _any(
     "decided (?:to|on)|chose(?:n)?|choosing|agreed (?:to|on)|settled on|opt(?:ed)? for|selected",
     "will use|(?:we|i)(?:'?ll| will) (?:go with|keep)|(?:we|i)'ll use|let's (?:use|go with|keep)|go(?:ing)? with",
 )
-SUPERSEDES = re.compile(
+SUPERSEDES = late(
     r"\b(?:instead of|rather than|no longer|switch(?:ed|ing)? (?:away )?from|replac(?:e|ed|ing)|drop(?:ped|ping)?"
     r"|scrap(?:ped)?|forget about|changed my mind about)\s+(?:the |using |use |to )*",
     re.IGNORECASE,
 )
 """What is named behind it no longer holds."""
 BECAUSE = _any("because", "since", "so that", "in order to", "due to", "the reason (?:is|being)")
-ASKS = re.compile(r"\?(?:\s|$)|\b(?:blocked (?:by|on)|waiting (?:for|on)|unclear|open question)\b", re.IGNORECASE)
+ASKS = late(r"\?(?:\s|$)|\b(?:blocked (?:by|on)|waiting (?:for|on)|unclear|open question)\b", re.IGNORECASE)
 CRITERIA = _any("must(?: not)?|should(?: not)?|shall|has to|have to|required?|acceptance|criteri(?:a|on)")
 PREFERS = _any(
     "prefer|always|never|don'?t|do not|from now on",
@@ -42,11 +44,11 @@ PREFERS = _any(
 )
 PASSED = _any("pass(?:es|ed|ing)?|green|clean", "succe(?:ss|eds?|eded|ssful(?:ly)?)", "fail(?:s|ed|ing|ures?)?")
 """How an answer speaks of the end of a run."""
-NEXT = re.compile(r"^[ \t#*]*(?:next steps?|remaining|to ?do|what'?s left|still to do)\b[^\n]{0,40}$", re.I | re.M)
+NEXT = late(r"^[ \t#*]*(?:next steps?|remaining|to ?do|what'?s left|still to do)\b[^\n]{0,40}$", re.I | re.M)
 """A heading, or a line that ends in one."""
 
-_NAME = re.compile(r"\s*(?:`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'|([A-Za-z][\w.+/#-]{1,79}))")
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s|$)|\n|$)")
+_NAME = late(r"\s*(?:`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([^'\n]{2,80})'|([A-Za-z][\w.+/#-]{1,79}))")
+_SENTENCE = late(r"[^\n]+?(?:[.!?](?=\s|$)|\n|$)")
 
 
 def sentences(text: str, cue: re.Pattern[str]) -> Iterator[str]:
@@ -70,31 +72,29 @@ def name_after(text: str, place: int) -> str:
 READ_CHARS: Final = 60_000
 """Of a longer output, the first and the last half of this are read: programs say what came of them at their end."""
 
-_CODE = re.compile(
+_CODE = late(
     r"\b(?:exit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|return(?:ed)?(?: with)?(?: exit)? (?:code|status)"
     r"|returncode|exit_code)[:=\"' ]{1,4}(\d{1,5})\b"
 )
 # Patterns that begin with a digit are found many times as fast as those that begin with a choice.
-_FAILURES = re.compile(r"(\d{1,7}) (?:tests? |specs? |examples? )?(?:failed|failures?|failing)\b")
-_ERRORS = re.compile(r"(\d{1,7}) (?:errors?|problems?)\b")
-_BEFORE_ERRORS = re.compile(r"(?:[(,;:=] *|\bfound +|\bwith +)$")
+_FAILURES = late(r"(\d{1,7}) (?:tests? |specs? |examples? )?(?:failed|failures?|failing)\b")
+_ERRORS = late(r"(\d{1,7}) (?:errors?|problems?)\b")
+_BEFORE_ERRORS = late(r"(?:[(,;:=] *|\bfound +|\bwith +)$")
 _LOOK_BACK = 24
-_WELL = re.compile(
+_WELL = late(
     r"\b[1-9]\d{0,6} (?:tests? |specs? |examples? )?(?:passed|passing)\b|\bbuild successful\b|\ball checks passed\b"
 )
-_RAISED = re.compile(
-    r"^(?:E +)?(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)(?::.*)?$", re.M
-)
-_BEGINS = re.compile(
+_RAISED = late(r"^(?:E +)?(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)(?::.*)?$", re.M)
+_BEGINS = late(
     r"^[ \t>]{0,8}(?:(?:fatal|error|ERROR|FATAL|Error|panic|FAILED)\b[^\n:]{0,40}:"
     r"|npm (?:error|ERR!)|error\[E\d+\]|thread '[^'\n]{0,80}' panicked at)",
     re.M,
 )
-_INSIDE = re.compile(
+_INSIDE = late(
     r"\berror TS\d+:|: (?:command not found|No such file or directory|[Pp]ermission denied|syntax error\b"
     r"|cannot (?:open|access|find)\b)"
 )
-_SUMMARY = re.compile(r"\d{1,7} (?:[a-z]+ )?(?:passed|passing|failed|failing|failures?)\b")
+_SUMMARY = late(r"\d{1,7} (?:[a-z]+ )?(?:passed|passing|failed|failing|failures?)\b")
 
 _Found = Iterator[re.Match[str]]
 

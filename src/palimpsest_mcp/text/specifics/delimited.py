@@ -11,17 +11,19 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_SUSPECT = re.compile(r"[0-9],[-+$\u20ac\u00a3(]?[0-9]")
-_TAIL, _HEAD = re.compile(r"[0-9][0-9.]*$"), re.compile(r"[0-9][0-9.]*(?<!\.)")
-_NUMBER = re.compile(
+from ...models.pattern import late
+
+_SUSPECT = late(r"[0-9],[-+$\u20ac\u00a3(]?[0-9]")
+_TAIL, _HEAD = late(r"[0-9][0-9.]*$"), late(r"[0-9][0-9.]*(?<!\.)")
+_NUMBER = late(
     r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]{1,3}(?:,[0-9]{2}){1,3},[0-9]{3}(?:\.[0-9]+)?|[0-9]+,[0-9]+"
     r"|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+"
 )
 """With commas between groups, or before the decimals."""
-_TUPLES = re.compile(r"(?:\([^()\n]{1,400}\), ?)+\([^()\n]{1,400}\)")
-_IN_TUPLE = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\), ?\(|(,)")
-_NUMERIC = re.compile(r"\s*[-+(]?[$\u20ac\u00a3]?[0-9][0-9.]*[%)]?\s*")
-_NAME = re.compile(r"\s*\"?[^\W\d][^\",;:={}\n]{0,60}\"?\s*")
+_TUPLES = late(r"(?:\([^()\n]{1,400}\), ?)+\([^()\n]{1,400}\)")
+_IN_TUPLE = late(r"'[^'\n]*'|\"[^\"\n]*\"|\), ?\(|(,)")
+_NUMERIC = late(r"\s*[-+(]?[$\u20ac\u00a3]?[0-9][0-9.]*[%)]?\s*")
+_NAME = late(r"\s*\"?[^\W\d][^\",;:={}\n]{0,60}\"?\s*")
 _LONGEST: Final = 20_000
 """Characters of a record; a longer one is no row."""
 _MOST_LINES: Final = 40
@@ -201,11 +203,11 @@ def _commas(line: str) -> Iterator[int]:
 
 _NO_BREAK: Final = "\u00a0\u202f\u2009"
 _SIGNS: Final = "$\u20ac\u00a3\u00a5\u20b9"
-_JOINED = re.compile(
+_JOINED = late(
     rf"(?<![\w.'\u2019])(?:[0-9]{{1,3}}(?:[{_NO_BREAK}'\u2019][0-9]{{3}})+)"
     r"(?:\.[0-9]+|,[0-9]{1,2})?(?![0-9_]|[.,'\u2019][0-9])"
 )
-_SPACED = re.compile(
+_SPACED = late(
     r"(?<![\w.#/])(?<![0-9][ :,])(?<![0-9]-)(?<![\])\"] )[0-9]{1,3}"
     rf"(?:(?: [0-9]{{3}}){{2,}}|(?: [0-9]{{3}})(?=,[0-9]{{1,2}}(?![0-9])|\.[0-9]| ?[{_SIGNS}%]| [^\W\d_]"
     r"|[.,:;!?)]?(?:\n|$)|\t|  |[.,;!?] | ?[|;]))"
@@ -213,19 +215,17 @@ _SPACED = re.compile(
 )
 """A single group only where something says that it is one: a unit, a word or the end of a field behind it."""
 _NEAR: Final = 80
-_BEFORE = re.compile(
-    rf"(?:^|[\s,;|(\[\"]|(?:^|[\s,;|(\[\"])[A-Za-z_][\w.-]*[=:]|[^\x00-\x7f])[('\"\[]*[-+~{_SIGNS}]{{0,2}}$"
-)
+_BEFORE = late(rf"(?:^|[\s,;|(\[\"]|(?:^|[\s,;|(\[\"])[A-Za-z_][\w.-]*[=:]|[^\x00-\x7f])[('\"\[]*[-+~{_SIGNS}]{{0,2}}$")
 """What may stand before a number that begins there: a field's edge, a key, a sign, a script without spaces."""
-_MAYBE_SPACED = re.compile(r"[0-9] [0-9]{3}(?![0-9])")
-_BRACKETS = re.compile(r"[(\[{]([^()\[\]{}\n]{3,400})[)\]}]")
-_AMOUNT = re.compile(
+_MAYBE_SPACED = late(r"[0-9] [0-9]{3}(?![0-9])")
+_BRACKETS = late(r"[(\[{]([^()\[\]{}\n]{3,400})[)\]}]")
+_AMOUNT = late(
     rf"(?:[{_SIGNS}]|[A-Z]{{3}} )? ?"
     rf"(?:[0-9]{{1,3}}(?:[,'\u2019 {_NO_BREAK}][0-9]{{3}})+(?:\.[0-9]+)?|[0-9]+\.[0-9][0-9]"
     rf"|(?<=[{_SIGNS}])[0-9]+(?:\.[0-9]+)?)(?: ?[{_SIGNS}]| [A-Z]{{3}})?"
 )
-_ATOM = re.compile(r"[-+]?[0-9][0-9.eE+_-]*|[A-Za-z_][\w.-]*|'[^']*'|\"[^\"]*\"|")
-_COMMA_OF_LIST = re.compile(r"[0-9],[0-9]")
+_ATOM = late(r"[-+]?[0-9][0-9.eE+_-]*|[A-Za-z_][\w.-]*|'[^']*'|\"[^\"]*\"|")
+_COMMA_OF_LIST = late(r"[0-9],[0-9]")
 
 
 def view(text: str) -> str:

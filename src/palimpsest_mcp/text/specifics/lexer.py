@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ...models.pattern import late
 from . import patterns as shapes
 from .patterns import WINDOWS, WORD, is_file, path
 from .vocabulary import FILE_NAMES, TECH_WORDS, TRIGGERS
@@ -32,7 +33,7 @@ REACH_MONEY: Final = 7
 REACH_COMMA: Final = 8
 REACH_DOI: Final = 9
 
-PROMPT = re.compile(
+PROMPT = late(
     r"[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z_.-]{1,60}:[^\s:]{1,200}[$#]|(?:ba|z)?sh-\d\.\d[$#]|[A-Z]:\\[^\s:]{0,200}>"
 )
 """What shells put before a command: `ada@host:~/src$`, `bash-5.2#`, `C:\\src>`."""
@@ -40,23 +41,23 @@ LONGEST: Final = 512
 """Characters; a longer run without layout or punctuation is a blob, and nothing in it is copied by hand."""
 
 _HIDDEN = "-"
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = late(r"[0-9]")
 # Cheap answers first: without a digit, a specific has a joint inside, or a capital behind a letter.
-_DULL = re.compile(r"[^0-9A-Z_./\\:@]*(?:(?<![a-z])[A-Z][^0-9A-Z_./\\:@]*)?[.:]*")
-_SPEAKING = re.compile(rf"[0-9/\\@]|\.[{WORD}]|::|[0-9A-Za-z]_[^_]|[a-z][A-Z]|[A-Z][^A-Z]*[A-Z]")
-_REDACTED = re.compile(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
-_ESCAPES = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
-_CLOSERS = re.compile(r"</[A-Za-z][0-9A-Za-z:-]*")
-_LAST_WORD = re.compile(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?|[\u20ac\u00a3\u20b9])$")
+_DULL = late(r"[^0-9A-Z_./\\:@]*(?:(?<![a-z])[A-Z][^0-9A-Z_./\\:@]*)?[.:]*")
+_SPEAKING = late(rf"[0-9/\\@]|\.[{WORD}]|::|[0-9A-Za-z]_[^_]|[a-z][A-Z]|[A-Z][^A-Z]*[A-Z]")
+_REDACTED = late(r"redacted:[0-9A-Za-z_.-]{1,60}:[0-9a-z]{8}")
+_ESCAPES = late(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbfv])?")
+_CLOSERS = late(r"</[A-Za-z][0-9A-Za-z:-]*")
+_LAST_WORD = late(rf"(?<=[^{WORD}./:@#$\\-])(?:HTTP/[123](?:\.[01])?|[A-Za-z]{{2,9}}\.?|[\u20ac\u00a3\u20b9])$")
 _LONGEST_LAST = 10
 _LAST_LETTERS = frozenset("".join(trigger[-1:] for trigger in TRIGGERS))
-_IN_WORD = re.compile(f"[{WORD}]")
-_SCHEME = re.compile(r"[A-Za-z][0-9A-Za-z+.-]*$")
-_URL_IN_TOKEN = re.compile(r"[^<>\\^\x00-\x1f\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+")
+_IN_WORD = late(f"[{WORD}]")
+_SCHEME = late(r"[A-Za-z][0-9A-Za-z+.-]*$")
+_URL_IN_TOKEN = late(r"[^<>\\^\x00-\x1f\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+")
 _EASTERN = "\u4e07\u5104\u4ebf\u842c\u5146"
 """Ten thousand, a hundred million, and above, as East Asian numbers are grouped."""
 _EASTERN_MONEY = "\u5186\u5143"
-_JOINED = re.compile(
+_JOINED = late(
     rf"(?<![{WORD}.,])(?P<east>[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:(?:[{_EASTERN}][0-9,]*)+(?<!,)[{_EASTERN_MONEY}]?|[{_EASTERN_MONEY}]))"
     rf"|(?<![{WORD}.])(?<![0-9]:)(?<![0-9]{{2}}-[0-9]{{2}}-)[-+~]?(?:{shapes.DOLLARS}(?=\$))?"
     rf"(?:[{shapes.SIGNS}]?[0-9]{{1,3}}(?:(?:,[0-9]{{3}})+|(?:,[0-9][0-9]){{1,4}},[0-9]{{3}})(?:\.[0-9]+)?"
@@ -66,25 +67,25 @@ _JOINED = re.compile(
     rf"(?![{WORD}])"
     "|(?<![0-9])(?:[0-9]{2,4}\u5e74)?[0-9]{1,2}\u6708(?:[0-9]{1,2}[\u65e5\u53f7])?"
 )
-_GROUPED = re.compile(f"[,\u6708{_EASTERN}{_EASTERN_MONEY}]")
-_DECIMAL = re.compile(r"(?:^|(?<==))[-+~]?[0-9]{1,9},(?:[0-9]{1,2}|[0-9]{4,9})(?=[.:,!?]*$)")
-_ATOM = re.compile(
+_GROUPED = late(f"[,\u6708{_EASTERN}{_EASTERN_MONEY}]")
+_DECIMAL = late(r"(?:^|(?<==))[-+~]?[0-9]{1,9},(?:[0-9]{1,2}|[0-9]{4,9})(?=[.:,!?]*$)")
+_ATOM = late(
     rf"(?:>=|<=|~=|(?<![{WORD}])\^)?[{WORD}.\-+/:@#%{shapes.SIGNS}~\u00a2\u00b0\u00b5\u00d7]+(?:(?<=[0-9A-Za-z+/]{{20}})={{1,2}})?"
 )
-_ONE_ATOM = re.compile(rf"[0-9A-Za-z_.\-/:@#]{{1,{LONGEST}}}[,;]*")
+_ONE_ATOM = late(rf"[0-9A-Za-z_.\-/:@#]{{1,{LONGEST}}}[,;]*")
 """What most tokens are. Behind none of its signs begins a word that ends a token by itself."""
 _EAST = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_ATOM_EAST = re.compile(rf"(?:{_ATOM.pattern}(?:(?<=/)[{_EAST}{WORD}-]{{1,80}}(?=[/.][{WORD}{_EAST}]))?)+")
+_ATOM_EAST = late(rf"(?:{_ATOM.pattern}(?:(?<=/)[{_EAST}{WORD}-]{{1,80}}(?=[/.][{WORD}{_EAST}]))?)+")
 """East Asian script belongs to an atom as a step of a path only."""
-_KEY = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,60}")
-_COLONS = re.compile(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
+_KEY = late(r"[A-Za-z_][A-Za-z_.-]{0,60}")
+_COLONS = late(r"[^:]+(?::[0-9]+(?:-[0-9]+)?(?=:|$))*")
 _LEVELS = (
-    re.compile(rf"[{WORD}]+(?:[.+-][{WORD}]+)*"),
-    re.compile(rf"[{WORD}]+(?:\.[{WORD}]+)*"),
-    re.compile(rf"[{WORD}]+"),
+    late(rf"[{WORD}]+(?:[.+-][{WORD}]+)*"),
+    late(rf"[{WORD}]+(?:\.[{WORD}]+)*"),
+    late(rf"[{WORD}]+"),
 )
 _LAST = len(_LEVELS)
-_STAMP = re.compile(rf"(?<![{WORD}])\d{{4}}-\d\d-\d\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
+_STAMP = late(rf"(?<![{WORD}])\d{{4}}-\d\d-\d\dT[0-9:.,]+(?:Z|[+-]\d\d:?\d\d)?(?![{WORD}])")
 
 
 def lex(token: str) -> tuple[Hit, ...]:
@@ -275,7 +276,7 @@ _REACH = {
     "path": REACH_PATH,
     "money": REACH_MONEY,
 }
-_BY_PATTERN = re.compile(
+_BY_PATTERN = late(
     "|".join(
         f"(?P<{cls}>{pattern.pattern})"
         for cls, pattern in (

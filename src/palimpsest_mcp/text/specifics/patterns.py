@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ...models.pattern import late
 from .vocabulary import (
     BRANDS,
     DECORATORS,
@@ -38,9 +39,9 @@ _TROUBLE_ENDS = (
     "BackOff",
 )
 _ENDS = _ERROR_ENDS + _TROUBLE_ENDS
-_ERRNO = re.compile(r"E[A-Z]{4,}")
-_ERR_CODE = re.compile(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
-_DOTTED = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
+_ERRNO = late(r"E[A-Z]{4,}")
+_ERR_CODE = late(r"(?:ERR|ERROR)_[A-Z0-9_]{2,}|[A-Z0-9]+(?:_[A-Z0-9]+)*_(?:ERR|ERROR|FAILED|EXCEPTION)")
+_DOTTED = late(r"[A-Za-z_][0-9A-Za-z_]*(?:(?:\.|::)[A-Za-z_][0-9A-Za-z_]*)*")
 
 
 def error(s: str) -> bool:
@@ -57,14 +58,14 @@ def _has_cap_start(s: str) -> bool:
     return last[:1].isupper() and last not in _ERROR_ENDS and last not in _TROUBLE_ENDS
 
 
-ISSUE = re.compile(
+ISSUE = late(
     r"(?!(?:UTF|SHA|ISO|GPT|COVID|UTC|GMT|RFC|IEEE|BASE|MD|AES|RSA|HTTP|TLS|SSL|IPV|WORD|INT|UINT|FLOAT|BF|FP|CP)-)(?:"
     r"#\d{1,8}|CVE-\d{4}-\d{4,9}|GHSA(?:-[0-9a-z]{4}){3}|[A-Z][A-Z0-9]{1,9}-\d{1,8}"
     r"|[0-9A-Za-z][0-9A-Za-z._-]{0,60}/[0-9A-Za-z._-]{1,100}#\d{1,8})"
 )
-UUID = re.compile(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
-_BLOB = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[0-9A-Za-z+/]*[0-9A-Za-z]{24}[0-9A-Za-z+/]*={0,2}")
-HASH = re.compile(
+UUID = late(r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}")
+_BLOB = late(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[0-9A-Za-z+/]*[0-9A-Za-z]{24}[0-9A-Za-z+/]*={0,2}")
+HASH = late(
     r"sha(?:1|256|384|512)-[0-9A-Za-z+/]{20,100}={0,2}"
     r"|(?:sha(?:1|256|384|512)[:-]|0x)?(?=\d+[a-f]|[a-f]+\d)[0-9a-f]{7,128}"
     r"|0x[0-9A-Fa-f]{2,64}|[0-9A-F]{32,128}|[0-9A-Za-z][0-9A-Za-z._/:-]{0,200}@sha256:[0-9a-f]{7,64}"
@@ -78,29 +79,29 @@ _CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
 _TIME = rf"{_CLOCK}(?:am|pm|AM|PM)?"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d|\+\d)"  # +1: on the next day, as timetables say it
 _ZONE_NAME = r"(?:AM|PM|am|pm|UTC|GMT|EST|EDT|CST|CDT|MST|MDT|PST|PDT|CET|CEST|BST|IST|JST)"
-DATE = re.compile(
+DATE = late(
     rf"\d{{4}}-\d\d-\d\d(?:[T_]{_TIME}{_ZONE}?|[T_-]\d\d-\d\d-\d\d)?|(?:1[89]|2[01])\d\d-(?:0[1-9]|1[0-2])"
     r"|(?:0[1-9]|1[0-2])/(?:19|20)\d\d|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(?:\d\d){1,2}|\d{1,2}-\d{1,2}-(?:1[89]|2[01])\d\d|(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:1[89]|2[01])\d\d"
     rf"|\d{{1,2}}[-/]{MONTH}[-/]\d{{4}}(?::\d\d:\d\d:\d\d)?"
     rf"|\d{{8}}T\d{{4}}(?:\d\d)?(?:\.\d{{1,6}})?Z?|T?{_TIME}{_ZONE}?"
     r"|(?:\d{2,4}\u5e74)?\d{1,2}\u6708(?:\d{1,2}[\u65e5\u53f7])?"
 )
-TIME_AFTER = re.compile(rf" {_TIME}(?: ?{_ZONE}| {_ZONE_NAME})?(?![{WORD}])")
-ZONE_AFTER = re.compile(rf" (?:{_ZONE}|{_ZONE_NAME})(?![{WORD}])")
+TIME_AFTER = late(rf" {_TIME}(?: ?{_ZONE}| {_ZONE_NAME})?(?![{WORD}])")
+ZONE_AFTER = late(rf" (?:{_ZONE}|{_ZONE_NAME})(?![{WORD}])")
 _STAMPED = rf" ?\d{{1,2}} \d\d:\d\d:\d\d(?: [A-Z]{{3,4}})?(?: \d{{4}})?(?: {_ZONE})?"  # syslog, ctime, git
-MONTH_FIRST = re.compile(
+MONTH_FIRST = late(
     rf"{MONTH}\.? (?:\d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}|{_STAMPED}| ?\d{{1,2}}(?:st|nd|rd|th)?|(?:1[89]|2[01])\d\d)"
     rf"(?![{WORD}/%-]|[.,:]\d)"
 )
-MONTH_AFTER = re.compile(
+MONTH_AFTER = late(
     rf" {MONTH}(?:\.? \d{{4}}(?![{WORD}])|(?![{WORD}/=-]|[.:][{WORD}]| {{1,2}}\d{{1,2}}(?!\d?:)| {{1,2}}\d{{3}}))"
 )
 """Before a day, a month belongs to what follows: `4096 Nov 20`."""
-IP = re.compile(
+IP = late(
     r"\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5}){0,2}|(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
     r"|(?=[0-9A-Fa-f:.]*::|(?:[0-9A-Fa-f]{1,4}:){7})(?=[:A-Fa-f]*\d)[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:%[0-9a-z]{1,15})?(?:/\d{1,3})?"
 )
-_HOST = re.compile(
+_HOST = late(
     r"localhost:\d{1,5}|[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){1,9}(?::\d{1,5})?|[A-Za-z][0-9A-Za-z-]{2,60}:\d{2,5}"
 )
 _PRE = (
@@ -110,7 +111,7 @@ _PRE = (
 _TAIL = r"(?:[-+~][0-9A-Za-z.+~-]{1,80})?"
 _PRE_TAIL = rf"(?:{_PRE}){{0,3}}{_TAIL}"
 _RANGED = rf"v?\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}"
-VERSION = re.compile(
+VERSION = late(
     rf"(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}){{2,5}}{_PRE_TAIL}"
     rf"|(?!\d+\.\d+-\d+\.\d+$)(?:\d{{1,2}}:)?\d{{1,8}}(?:\.\d{{1,8}}(?:{_PRE}|[-+~][0-9A-Za-z.+~-]{{1,80}})|~[0-9A-Za-z.+~-]{{1,80}})"
     rf"|[vV]\d{{1,4}}(?:\.\d{{1,8}}){{0,5}}{_PRE_TAIL}|(?:>=|<=|~=|\^|~(?!\d{{2,}}$)){_RANGED}"
@@ -128,60 +129,58 @@ DOLLARS = "(?:US|CA|AU|NZ|HK|[ACRS])?"
 """What may stand before a dollar sign."""
 _EURO = r"\d{1,3}(?:\.\d{3})+,\d\d"
 _SCALE = "(?:[kKmMBT]|bn|mn)"
-MONEY = re.compile(
+MONEY = late(
     rf"[-+~]?{DOLLARS}[{SIGNS}](?:{_EURO}|(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,3}}(?:_\d{{3}})+|{_INDIAN}|\d{{2,}}|\d\.\d|\.\d\d)\d*(?:\.\d+)?{_SCALE}?|\d(?:{_SCALE}|(?=/[A-Za-z])))"
     rf"(?:/[A-Za-z0-9]{{1,12}})?|[-+~]?[{SIGNS[1:]}]\d|(?:{_EURO}|{_NUM})[{SIGNS[1:]}\u00a2]"
 )
-LONE_MONEY = re.compile(rf"{DOLLARS}\$\d")
+LONE_MONEY = late(rf"{DOLLARS}\$\d")
 """An amount only where a scale follows: `$5 million`."""
-SCALE_AFTER = re.compile(rf" (?:thousand|million|billion|trillion)(?![{WORD}])")
-SCORE = re.compile(
-    rf"[-+~]?{_NUM}%|\d{{1,3}}(?:\.\d{{1,3}})?-{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}(?:\.\d{{1,2}})?/\d{{1,7}}"
-)
+SCALE_AFTER = late(rf" (?:thousand|million|billion|trillion)(?![{WORD}])")
+SCORE = late(rf"[-+~]?{_NUM}%|\d{{1,3}}(?:\.\d{{1,3}})?-{_NUM}%|[-+]?0?\.\d{{2,6}}|\d{{1,7}}(?:\.\d{{1,2}})?/\d{{1,7}}")
 _ATTACHED = "|".join(sorted((re.escape(u) for u in UNITS if len(u) <= 7), key=lambda u: (-len(u), u)))
-QUANTITY = re.compile(
+QUANTITY = late(
     rf"(?!0x)[-+~]?{_NUM}(?:{_ATTACHED})(?:(?:\d{{1,4}}(?:{_ATTACHED})){{0,4}})|PT(?:\d{{1,6}}[HMS]){{1,3}}"
     r"|[1-9]\d{1,4}[x\u00d7]\d{2,5}(?:[x\u00d7]\d{1,5})?"
 )
-UNIT_AFTER = re.compile(
+UNIT_AFTER = late(
     " (?:"
     + "|".join(sorted((re.escape(u) for u in SPACED_UNITS), key=lambda u: (-len(u), u)))
     + rf")(?![{WORD}/=-]|[.:][{WORD}])"
 )
-PERCENT_AFTER = re.compile(rf" %(?![{WORD}])")
-CURRENCY_AFTER = re.compile(
+PERCENT_AFTER = late(rf" %(?![{WORD}])")
+CURRENCY_AFTER = late(
     rf" (?:[{SIGNS[1:]}](?![{WORD}])|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN)(?![{WORD}]))"
 )
-PLAIN_NUMBER = re.compile(rf"[-+]?(?:{_EURO}|{_NUM})(?![.,]\d)")
-NUMBER = re.compile(
+PLAIN_NUMBER = late(rf"[-+]?(?:{_EURO}|{_NUM})(?![.,]\d)")
+NUMBER = late(
     rf"[-+~]?(?:\d{{5,}}|{_NUM}[eE][-+]?\d{{1,4}}|(?:\d{{1,3}}(?:,\d{{3}})+|{_INDIAN})(?:\.\d+)?|{_EURO}|\d{{1,3}}(?:_\d{{3}})+(?:\.\d+)?|\d+\.\d+[fFdD]?)"
     r"|[-+]?0[xX][0-9A-Fa-f]+(?:\.[0-9A-Fa-f]*)?[pP][-+]?\d{1,5}[fF]?|0[bB][01]{2,64}|0[oO][0-7]{2,22}"
     r"|\d+\.\d+-\d+\.\d+|\d{5,}-\d+|\d+-\d{5,}"
 )
-INTEGER = re.compile(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
-DASHED = re.compile(r"\d{1,8}(?:-\d{1,8}){2,6}|arXiv:\d{4}\.\d{4,5}(?:v\d{1,2})?")
-DOI = re.compile(r"10\.\d{4,9}/[0-9A-Za-z._;/:+-]{1,100}")
-RESOURCE = re.compile(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
-CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
-_CAMEL = re.compile(
+INTEGER = late(r"[-+~]?\d{2,4}|\d{1,4}-\d{1,4}")
+DASHED = late(r"\d{1,8}(?:-\d{1,8}){2,6}|arXiv:\d{4}\.\d{4,5}(?:v\d{1,2})?")
+DOI = late(r"10\.\d{4,9}/[0-9A-Za-z._;/:+-]{1,100}")
+RESOURCE = late(r"(?:arn|urn):[0-9A-Za-z-]+(?::[0-9A-Za-z_./*@+-]*){1,7}:[0-9A-Za-z_./*@+-]+")
+CONSTANT = late(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+_{0,2}")
+_CAMEL = late(
     r"_?[a-z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|_?[a-z](?:[A-Z][a-z0-9]*){2,}|_?(?:[A-Z][a-z0-9]+){3,}[A-Z]*"
     r"|[a-z][A-Z][a-z]{3,}"
 )
-_SNAKE = re.compile(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+_{0,2}")
-_QUALIFIED = re.compile(
+_SNAKE = late(r"_{0,2}[a-z][a-z0-9]*(?:_[a-z0-9]+)+_{0,2}")
+_QUALIFIED = late(
     r"[A-Za-z_][0-9A-Za-z_]*(?:\.[A-Za-z_][0-9A-Za-z_]*){2,}"
     r"|[A-Za-z_][0-9A-Za-z_]*(?:::[A-Za-z_][0-9A-Za-z_]*)+(?:#[A-Za-z_][0-9A-Za-z_]*)?"
     r"|_?[A-Za-z][0-9A-Za-z_]+\.[A-Za-z_][0-9A-Za-z_]+|[a-z]\.[a-z_][0-9A-Za-z_]{2,}"
 )
-_KEBAB = re.compile(r"[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*(?:\.[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*)+")
+_KEBAB = late(r"[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*(?:\.[A-Za-z_][0-9A-Za-z_]*(?:-[0-9A-Za-z_]+)*)+")
 """Tried on what holds a hyphen and a dot: style classes, packages, services."""
-_SCOPED = re.compile(r"@[0-9a-z][0-9a-z._-]{0,80}/[0-9a-z][0-9a-z._-]{0,80}")
-HANDLE = re.compile(r"@[A-Za-z][0-9A-Za-z_-]{2,38}")
-SCP = re.compile(
+_SCOPED = late(r"@[0-9a-z][0-9a-z._-]{0,80}/[0-9a-z][0-9a-z._-]{0,80}")
+HANDLE = late(r"@[A-Za-z][0-9A-Za-z_-]{2,38}")
+SCP = late(
     r"[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}:[0-9A-Za-z_~.-]*/[0-9A-Za-z_./~+-]*[0-9A-Za-z]"
 )
 """Where git and scp fetch from: `git@host:owner/repo.git`."""
-EMAIL = re.compile(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}\.[A-Za-z]{2,24}")
+EMAIL = late(r"[0-9A-Za-z.+_-]{1,80}@[0-9A-Za-z-]{1,63}(?:\.[0-9A-Za-z-]{1,63}){0,8}\.[A-Za-z]{2,24}")
 
 
 def name(s: str) -> bool:
@@ -209,11 +208,11 @@ def handle(s: str) -> bool:
     return HANDLE.fullmatch(s) is not None and s[1:] not in DECORATORS
 
 
-_LONG_RUN = re.compile(r"[0-9]{3}")
-_MIXED = re.compile(r"[#_]?(?=[0-9._+-]*[A-Za-z])(?=[A-Za-z._+-]*\d)[0-9A-Za-z_]+(?:[-.+][0-9A-Za-z_]+)*[-_]?")
-_NUMBERED = re.compile(r"[A-Za-z]{3,40}-\d")
-_BOOKING = re.compile(r"[A-Z0-9]{5,12}")
-_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th)")
+_LONG_RUN = late(r"[0-9]{3}")
+_MIXED = late(r"[#_]?(?=[0-9._+-]*[A-Za-z])(?=[A-Za-z._+-]*\d)[0-9A-Za-z_]+(?:[-.+][0-9A-Za-z_]+)*[-_]?")
+_NUMBERED = late(r"[A-Za-z]{3,40}-\d")
+_BOOKING = late(r"[A-Z0-9]{5,12}")
+_ORDINAL = late(r"\d{1,4}(?:st|nd|rd|th)")
 
 
 def mixed_id(s: str) -> bool:
@@ -250,19 +249,19 @@ def host(s: str) -> bool:
 # Which strings are paths: absolute, relative, bare file names, each with an optional line and column.
 
 
-_PLACE = re.compile(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
-_WINDOWS = re.compile(
+_PLACE = late(r"(?::\d{1,7}(?:-\d{1,7})?){1,2}")
+_WINDOWS = late(
     r"[A-Za-z]:(?:\\{1,2}|/(?!/))[^\s\"'`<>|*?:;,=(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+|\\\\[0-9A-Za-z.$-]+\\[^\s\"'`<>|*?:;,=(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+"
 )
-_CHARS = re.compile(r"[^:$\u20ac\u00a3\u00a5]+")
-_ANCHOR = re.compile(r"#[0-9A-Za-z_.-]{1,80}")
-_PARAMETER = re.compile(r"/:(?=[A-Za-z_])")
+_CHARS = late(r"[^:$\u20ac\u00a3\u00a5]+")
+_ANCHOR = late(r"#[0-9A-Za-z_.-]{1,80}")
+_PARAMETER = late(r"/:(?=[A-Za-z_])")
 """Of a route: `/users/:id`."""
-_VARIABLE = re.compile(r"\$[A-Za-z_][0-9A-Za-z_]*/")
-_HOSTED = re.compile(r"//[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+/")
-_ENV = re.compile(r"\.env(?:\.[0-9A-Za-z_-]{1,40}){1,3}")
-_LETTER = re.compile(r"[^\W\d_]")
-_ALL_DIGITS = re.compile(r"[\d./+-]+")
+_VARIABLE = late(r"\$[A-Za-z_][0-9A-Za-z_]*/")
+_HOSTED = late(r"//[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)+/")
+_ENV = late(r"\.env(?:\.[0-9A-Za-z_-]{1,40}){1,3}")
+_LETTER = late(r"[^\W\d_]")
+_ALL_DIGITS = late(r"[\d./+-]+")
 
 _STEP = r"[0-9A-Za-z_.@~-]+"
 # Behind a single backslash these make an escape (`a\nb.py`), unless the step is one that many projects have.
@@ -270,7 +269,7 @@ _USUAL = "|".join(sorted(folder for folder in FOLDERS if folder[0] in "nrtbfv"))
 _SINGLE = rf"\\(?:(?![\\nrtbfv0]|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})|(?=(?:{_USUAL}|test_{_STEP})(?![0-9A-Za-z_-])))"
 _RELATIVE = rf"{_STEP}(?:(?:\\\\|{_SINGLE}){_STEP})+"
 
-WINDOWS = re.compile(
+WINDOWS = late(
     rf"(?<![0-9A-Za-z\\])(?:{_WINDOWS.pattern})(?::\d{{1,7}}){{0,2}}"
     rf"|(?<![{WORD}.@~/\\-])(?P<relative>{_RELATIVE})(?::\d{{1,7}}){{0,2}}"
 )

@@ -9,57 +9,58 @@ from __future__ import annotations
 
 import re
 
+from ...models.pattern import late
 from . import patterns as shapes
 from .patterns import WORD
 from .vocabulary import PROGRAMS, PROMPTS, SPACED_UNITS
 
-_STATUS = re.compile(
+_STATUS = late(
     r"(?:[Ee]xit(?:ed)?(?: with)?(?: exit)?(?: (?:code|status))?|[Rr]eturn(?:ed)?(?: with)?(?: exit)? (?:code|status)"
     r"|[Ss]tatus(?: code)?|HTTP(?:/[123](?:\.[01])?)?(?: [Ss]tatus| [Ee]rror| [Rr]esponse)?(?: [Cc]ode)?"
     r"|[Ee]rrno|[Ee]rror(?: code)?|[Ss]ignal)"
     rf":? -?\d{{1,10}}(?![{WORD}/%-]|[.,:]\d)"
 )
-_CURRENCY = re.compile(
+_CURRENCY = late(
     rf"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|[\u20ac\u00a3\u20b9]) {shapes.PLAIN_NUMBER.pattern}"
     rf"(?:{shapes.SCALE_AFTER.pattern})?(?![{WORD}])"
 )
-_ISSUE = re.compile(rf"(?:PR \d{{1,7}}|MR !?\d{{1,7}}|(?:[Ii]ssue|[Tt]icket|[Bb]ug) \d{{2,8}})(?![{WORD}/%-]|[.,:]\d)")
-_SHORT_UNIT = re.compile(rf" [mshglt](?![{WORD}/=-]|[.:][{WORD}])")
+_ISSUE = late(rf"(?:PR \d{{1,7}}|MR !?\d{{1,7}}|(?:[Ii]ssue|[Tt]icket|[Bb]ug) \d{{2,8}})(?![{WORD}/%-]|[.,:]\d)")
+_SHORT_UNIT = late(rf" [mshglt](?![{WORD}/=-]|[.:][{WORD}])")
 """Behind a number with a decimal comma; behind another, a letter may be a column of its own."""
-_REASON = re.compile(
+_REASON = late(
     rf" (?:OK|Created|Accepted|No Content|Moved Permanently|Bad Request|Unauthorized|Forbidden|Not Found|Gone|Conflict"
     r"|Method Not Allowed|Request Timeout|Payload Too Large|Unprocessable (?:Entity|Content)|Too Many Requests"
     r"|Internal Server Error|Not Implemented|Bad Gateway|Service Unavailable|Gateway Time-?out"
     rf"|(?:Client|Server) Error)(?![{WORD}])"
 )
 """What HTTP says behind a status."""
-_PROGRAM = re.compile(
+_PROGRAM = late(
     rf"(?:sudo )?(?:{'|'.join(sorted(map(re.escape, PROGRAMS)))}|go (?:build|get|install|mod|run|test|vet))"
     r"(?= [^=:,]| *(?:\n|$))"
 )
 """What must follow a mark that means other things too: headings, comments, quotes and added lines."""
-_QUOTED = re.compile(r": (?:'[0-9A-Za-z_.-]{1,60}'|\"[0-9A-Za-z_.-]{1,60}\")")
-_COMMAND = re.compile(r"[$\u276f#%>+] [0-9A-Za-z_./~][^\n]{0,198}")
-_PROMPT = re.compile(
+_QUOTED = late(r": (?:'[0-9A-Za-z_.-]{1,60}'|\"[0-9A-Za-z_.-]{1,60}\")")
+_COMMAND = late(r"[$\u276f#%>+] [0-9A-Za-z_./~][^\n]{0,198}")
+_PROMPT = late(
     r"[ \t]*(?:\([0-9A-Za-z_.-]{1,40}\) ?)?"
     r"(?:\[?[0-9A-Za-z_.-]{1,60}@[0-9A-Za-z_.-]{1,60}[: ][^ \n]{1,200}|(?:ba|z)?sh-\d\.\d|PS [A-Z]:\\[^ \n]{0,200})?"
 )
 """What may stand before the mark of a prompt in its line."""
 _LONGEST_PROMPT = 340
-_URL_PIECE = re.compile(
+_URL_PIECE = late(
     r"[^\s\"'`<>|\\^\x00-\x1f(){}\[\]\u00ab\u00bb\u2014\u2018-\u201f\u2026\u3000-\u303f\uff00-\uff65]+|[(){}\[\]]"
 )
 _SPACE_HEAD, _SPACED = ":\\Program", " Files"
-_SPACED_REST = re.compile(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]*[0-9A-Za-z_@~+-])*")
+_SPACED_REST = late(r" Files(?: \(x86\))?(?:\\{1,2}[0-9A-Za-z_.@~+-]*[0-9A-Za-z_@~+-])*")
 """The one folder with a blank in its name that everybody has."""
-_PLACE = re.compile(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
+_PLACE = late(r"\([0-9]{1,7}(?:, ?[0-9]{1,7})?\)")
 _BRACKETED = (
     r"(?:\[\[[0-9A-Za-z_.-]{1,40}\]\]|\[[0-9A-Za-z_.-]{1,40}\]|\([0-9A-Za-z_.-]{1,40}\)|\{[0-9A-Za-z_.-]{1,40}\})"
 )
-_THROUGH = re.compile(
+_THROUGH = late(
     rf"{_BRACKETED}(?:[0-9A-Za-z_./-]{{0,80}}/{_BRACKETED}){{0,8}}[0-9A-Za-z_./-]{{0,80}}(?<![./])(?::\d{{1,7}}){{0,2}}"
 )
-_DOI_REST = re.compile(r"(?:\([0-9A-Za-z.-]{1,30}\)[0-9A-Za-z._;/:-]{0,60}(?<![.;:-])){1,3}")
+_DOI_REST = late(r"(?:\([0-9A-Za-z.-]{1,30}\)[0-9A-Za-z._;/:-]{0,60}(?<![.;:-])){1,3}")
 _DEEPEST = 8
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _OPENS = frozenset(_CLOSES.values())

@@ -1,18 +1,18 @@
-"""Counting tokens offline: o200k by tiktoken, scaled to the model's own tokenizer."""
+"""Counting tokens offline: o200k, scaled to the model's own tokenizer."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import msgspec
-import tiktoken
 
 from ...models.items import Content, is_raw_bytes
-from .vocabulary import load_vocabulary
+from ...models.pattern import late
+from .vocabulary import Encode, is_likely, load_vocabulary
 
 # What of an item's content a tokenizer reads: its texts, and how many binaries stand beside them.
 
@@ -122,9 +122,9 @@ CLAUDE_TO_4_6 = Family("claude to 4.6", 125, "measured on 743 provider-reported 
 CLAUDE_FROM_4_7 = Family("claude from 4.7", 155, "84 provider-counted requests of others, probes, field reports")
 UNKNOWN = Family("unknown", 155, "the highest known: compacting early costs less than a refused request")
 
-_CLAUDE = re.compile(r"claude")
-_VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-_OPENAI = re.compile(r"(?:^|/)(?:gpt-|chatgpt-|o[1-9](?:-|$)|codex-|openai)")
+_CLAUDE = late(r"claude")
+_VERSION = late(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_OPENAI = late(r"(?:^|/)(?:gpt-|chatgpt-|o[1-9](?:-|$)|codex-|openai)")
 
 
 def family_of(model: str) -> Family:
@@ -155,7 +155,8 @@ IMAGE_TOKENS = 1_600
 """An image whose size is not known: about what the largest one costs that is not scaled down first (w x h / 750)."""
 
 CHUNK_CHARS = 100_000
-"""tiktoken 0.14 panics on about a million white-space characters in a row; pieces of this size cannot reach that."""
+"""tiktoken 0.14 panics on about a million white-space characters in a row, and splintr lets no other thread run
+meanwhile: pieces of this size cannot reach the one, and take ten milliseconds of the other."""
 _SHORT_CHARS = 128
 _DRAFT_CHARS = 30_000
 """A text up to here that begins as digests do is counted by its lines: drafts of one digest differ in a few of them."""
@@ -185,12 +186,11 @@ class ModelCounter:
         self._raw = raw
         self._percent = family.percent
         self.family = family.name
-        self._name = f"{raw.name} x {family.percent / 100:g}"
 
     @property
     def name(self) -> str:
         """Such as `o200k x 1.55`, or `characters x 1.55` where no vocabulary loads."""
-        return self._name
+        return f"{self._raw.name} x {self._percent / 100:g}"
 
     def count(self, text: str) -> int:
         """Tokens of one text. Special-token spellings are plain text; a lone surrogate counts as U+FFFD."""
@@ -213,9 +213,7 @@ def open_counter(model: str = "", *, prefer: Literal["auto", "characters"] = "au
         prefer: `auto` uses o200k, and the characters rule where it cannot be loaded (the counter's name says which);
             `characters` loads nothing.
     """
-    family = family_of(model)
-    vocabulary = None if prefer == "characters" else load_vocabulary().encoding
-    return ModelCounter(_CHARACTERS if vocabulary is None else _o200k(vocabulary), family)
+    return ModelCounter(_CHARACTERS if prefer == "characters" else _LateCounter(), family_of(model))
 
 
 class O200kCounter:
@@ -226,8 +224,8 @@ class O200kCounter:
 
     name = "o200k"
 
-    def __init__(self, encoding: tiktoken.Encoding, *, entries: int = _CACHE_ENTRIES) -> None:
-        self._encode = encoding.encode_ordinary
+    def __init__(self, encode: Encode, *, entries: int = _CACHE_ENTRIES) -> None:
+        self._encode = encode
         self._entries = entries
         self._young: dict[str | bytes, int] = {}
         self._old: dict[str | bytes, int] = {}
@@ -310,10 +308,28 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+class _LateCounter:
+    """o200k, loaded when the first text is counted: a command that counts nothing need not wait for it."""
+
+    @property
+    def name(self) -> str:
+        """That of the counter; before it is loaded, of the one that can be."""
+        return O200kCounter.name if is_likely() else self._raw.name
+
+    def count(self, text: str) -> int:
+        """Tokens of one text."""
+        return self._raw.count(text)
+
+    @cached_property
+    def _raw(self) -> RawCounter:
+        encode = load_vocabulary().encode
+        return _CHARACTERS if encode is None else _o200k(encode)
+
+
 _CHARACTERS = CharactersCounter()
-_shared: dict[int, O200kCounter] = {}
+_shared: dict[Encode, O200kCounter] = {}
 
 
-def _o200k(encoding: tiktoken.Encoding) -> O200kCounter:
+def _o200k(encode: Encode) -> O200kCounter:
     """One counter, and so one memory of counts, for all models of a process."""
-    return _shared.setdefault(id(encoding), O200kCounter(encoding))
+    return _shared.setdefault(encode, O200kCounter(encode))

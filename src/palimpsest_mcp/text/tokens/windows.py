@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
 from ...models.host_table import HostOverrides, HostRow, host_row
 from ...models.llm import Rate
+from ...models.pattern import late
 from ...models.reports import DEFAULT_PRICES, Prices
 from .count import OPENAI, family_of
 
@@ -74,12 +74,16 @@ MODELS = (
     ModelRow(prefix="o1", window=200_000, output=100_000, read=0.50, write=1.0, write_1h=None, source=_OPENAI),
 )
 
+BINDS_THINKING_FROM = (5, 1)
+"""Claude models from this version on bind thinking to all that stood before it (platform.claude.com, prefix checks of
+preserved thinking, 2026-11; enforced for accounts since 2026-08-31). A floor, no list: what comes next will as well."""
 HOST_RESERVE_TOKENS = 20_000
 """What hosts hold back for the answer, at most: found by bisection for Claude Code (the smaller of this and the
 model's largest output)."""
 
-_ONE_MILLION = re.compile(r"\[1m\]$")
-_NOISE = re.compile(r"^.*?(?=claude|gpt-|chatgpt-|o[1-9](?:-|$)|gemini)|@.*$|-v\d+:\d+$")
+_ONE_MILLION = late(r"\[1m\]$")
+_VERSION = late(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?=-|$)")
+_NOISE = late(r"^.*?(?=claude|gpt-|chatgpt-|o[1-9](?:-|$)|gemini)|@.*$|-v\d+:\d+$")
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +134,15 @@ def rates_of(model: str) -> tuple[Rate, ...]:
     """Dollars for a million tokens of a model; empty where the table does not know them."""
     row = model_row(model)
     return row.rates if row is not None else ()
+
+
+def binds_thinking(model: str) -> bool | None:
+    """Whether a model refuses thinking before which something changed; None where that is not known."""
+    name = normal(model)
+    found = _VERSION.match(name)
+    if found is not None:
+        return (int(found[1]), int(found[2] or 0)) >= BINDS_THINKING_FROM
+    return False if model_row(name) is not None or family_of(model) is OPENAI else None
 
 
 def own_window(host: HostRow, model: str) -> int | None:

@@ -1,0 +1,60 @@
+"""`watch`: the sessions of hosts in which nothing of ours acts, followed by their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .face import Face, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..core.palimpsest import Palimpsest
+    from ..core.watch import Watched
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Look once, and end.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="codex or gemini-cli; default: both.")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Files changed in so many days.")
+@click.option("--every", type=click.FloatRange(min=0.2), default=2.0, metavar="SECONDS", help="Between two looks.")
+@shared_options
+@pass_face
+def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: float) -> int:
+    """Follow the session files of Codex CLI and Gemini CLI until it is stopped.
+
+    What stands in them is archived before their own compaction takes it away. After one, what its summary lost is
+    compared by code, and said at the session's next start. Their files are only read.
+    """
+    import asyncio
+
+    from .screen import say
+
+    async def look(facade: Palimpsest) -> None:
+        while True:
+            for one in await facade.watch(days=days, hosts=hosts):
+                _say(face, one)
+            if once:
+                return
+            await asyncio.sleep(every)
+
+    try:
+        face.ask(look)
+    except KeyboardInterrupt:
+        say("stopped")
+    return 0
+
+
+def _say(face: Face, one: Watched) -> None:
+    import msgspec
+
+    from ..models.text import counted
+    from .screen import say, say_json
+
+    if face.as_json:
+        say_json(msgspec.to_builtins(one))
+        return
+    say(f"{one.host} {one.handle}: {counted(one.new_items, 'new item')} of {one.session_id}")
+    for each in one.compactions:
+        lost = f"{each.lost:,} of {counted(each.total, 'specific')} are not in its summary"
+        say(f"  compacted by its host: {lost}; originals: {face.command('list_offloaded', session_id=one.handle)}")

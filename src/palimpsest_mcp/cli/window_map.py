@@ -1,0 +1,112 @@
+"""What fills a window, as a map of lines: by kind in one bar, or as a tree of kinds and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..models.reports import NOT_APPLIED, OUTSIDE
+from .screen import Column, console, on_terminal, percent, say, say_table, terminal_width, tokens
+
+if TYPE_CHECKING:
+    from ..models.reports import ContextView, ItemView
+
+NAMES = {
+    "digest": "digests",
+    "tool_result": "results",
+    "tool_call": "calls",
+    "message": "messages",
+    "evidence": "evidence",
+    OUTSIDE: "system and tools",
+    NOT_APPLIED: "waiting to be applied",
+}
+"""Of kinds; others are named as they are."""
+STYLES = {"digest": ("█", "cyan"), NOT_APPLIED: ("▒", "cyan"), OUTSIDE: ("▚", ""), "free": ("░", "dim")}
+"""Cyan is what a digest stands for, here as everywhere; what is whole has no colour, and what is free is dim."""
+WHOLE = "▓▆▅▄▃"
+"""Of the kinds that are whole, the largest first; further ones have the last."""
+LEAST_BAR, MOST_BAR = 20, 100
+
+
+def cells(sizes: Sequence[int], room: int) -> list[int]:
+    """So many cells for each size that all together they are the room, each within one of its share."""
+    whole = sum(sizes)
+    if not whole:
+        return [0] * len(sizes)
+    found = [size * room // whole for size in sizes]
+    rest = sorted(range(len(sizes)), key=lambda at: (-(sizes[at] * room % whole), at))
+    for at in rest[: room - sum(found)]:
+        found[at] += 1
+    return found
+
+
+def say_map(view: ContextView) -> None:
+    """One bar of the whole window, and a line for each kind: their tokens sum to what is used, and with what is free
+    to the window."""
+    used, window = view.usage.used.value, view.usage.effective_window.value
+    rows = [(one.reason, one.items, one.tokens) for one in view.by_kind if one.tokens > 0]
+    if used is not None and window is not None and window > used:
+        rows.append(("free", 0, window - used))
+    whole = sum(size for _, _, size in rows)
+    signs = _signs([name for name, _, _ in rows])
+    if on_terminal() and whole:
+        from rich.text import Text
+
+        room = max(LEAST_BAR, min(MOST_BAR, terminal_width()))
+        parts = cells([size for _, _, size in rows], room)
+        console().print(
+            Text.assemble(*((sign * size, style) for (sign, style), size in zip(signs, parts, strict=True)))
+        )
+    table = [
+        (
+            sign,
+            NAMES.get(name, name.replace("_", " ")),
+            f"{items:,}" if items else "",
+            tokens(size),
+            percent(size / whole),
+        )
+        for (name, items, size), (sign, _) in zip(rows, signs, strict=True)
+    ]
+    columns = (Column(""), Column("fills the window"), Column("items", "number"), Column("tokens", "number"))
+    say_table((*columns, Column("share" if window is not None else "of what is used", "number")), table)
+
+
+def _signs(names: Sequence[str]) -> list[tuple[str, str]]:
+    plain = iter(WHOLE)
+    return [STYLES.get(name) or (next(plain, WHOLE[-1]), "") for name in names]
+
+
+def kind_of(item: ItemView) -> str:
+    """As the map has it."""
+    if item.state == "replaced":
+        return "digest"
+    return "message" if item.kind == "original_query" else item.kind
+
+
+def say_tree(view: ContextView) -> None:
+    """Kinds, in them tools, in them the largest three items."""
+    kinds: dict[str, dict[str, list[ItemView]]] = {}
+    for item in view.items:
+        if item.state != "gone":
+            kinds.setdefault(kind_of(item), {}).setdefault(item.tool_name, []).append(item)
+    for kind, tools in sorted(
+        kinds.items(), key=lambda one: -_sum([item for each in one[1].values() for item in each])
+    ):
+        every = [item for each in tools.values() for item in each]
+        say(f"{NAMES.get(kind, kind.replace('_', ' '))}  {_sum(every):,} tokens in {len(every):,}")
+        for tool, items in sorted(tools.items(), key=lambda one: -_sum(one[1])):
+            if tool:
+                say(f"├─ {tool}  {_sum(items):,} in {len(items):,}")
+            lead = "│  " if tool else ""
+            for item in sorted(items, key=lambda one: -one.tokens)[:LEAVES]:
+                room = max(20, (terminal_width() if on_terminal() else 120) - 26)
+                say(f"{lead}├─ {item.tokens:>7,}  {item.item_id[:24]}  {item.preview[: max(8, room - 26)]}")
+            if rest := sorted(items, key=lambda one: -one.tokens)[LEAVES:]:
+                say(f"{lead}└─ {_sum(rest):>7,}  {len(rest):,} more")
+
+
+LEAVES = 3
+
+
+def _sum(items: Sequence[ItemView]) -> int:
+    return sum(item.tokens for item in items)

@@ -1,0 +1,159 @@
+"""What offloading saved a session, net of what came back since: one sum from the ledger, for every face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from ..models.items import Item
+from ..models.reports import Saved, StatusNote
+from .fold import Batch, Fold
+from .view import item_of
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of a batch; what was purged counts in none of them."""
+
+    original: int = 0
+    """Originals as they stood in the context, with what a result takes beside its text."""
+    digest: int = 0
+    """The digest alone."""
+    overhead: int = 0
+    """What the results take beside their texts: as originals, and as parts of the digest."""
+
+
+def savings(fold: Fold, *, result_overhead: int) -> Saved:
+    """What a session's batches saved, and what came back of them.
+
+    Args:
+        result_overhead: tokens that a tool result takes beside its text, its digest too.
+    """
+    batches = [one for one in fold.decided.batches.values() if one.state not in ("purged", "reinstated")]
+    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
+    results = {item.id for one in batches for item in one.info.items if _counts(fold, one, item.id)}
+    again = _read_again(fold, batches)
+    return Saved(
+        batches=len(batches),
+        results=len(results),
+        offloaded=sum(one.original for one in each),
+        digests=sum(one.digest + one.overhead for one in each),
+        restored=sum(_given_back(fold, *one) for one in fold.restored),
+        restored_results=len(results & {item for _, items, _ in fold.restored for item in items}),
+        read_again=None if again is None else sum(item.tokens + result_overhead for item in again),
+        read_again_results=None if again is None else len(again),
+    )
+
+
+def sizes(fold: Fold, batch: Batch, *, result_overhead: int) -> Sizes:
+    """Tokens of one batch, without those of its items that were purged.
+
+    Args:
+        result_overhead: as in `savings`.
+    """
+    if batch.state == "purged":
+        return Sizes()
+    info, decided = batch.info, fold.decided.batches
+    below = [item for name in info.replaces if name in decided for item in decided[name].info.items]
+    stood = {item.id: item.part_tokens for item in below}  # what a digest of a higher level took the place of
+    beside = {item.id: result_overhead * _is_result(fold, item.id) for item in info.items}
+    gone = [item for item in info.items if item.id in batch.purged_items]
+    leaves = sum(beside[item.id] for item in gone)
+    originals = sum(stood.get(item.id, _text_tokens(fold, item.id)) for item in gone)
+    return Sizes(
+        original=max(0, info.original_tokens - originals - leaves),
+        digest=max(0, info.digest_tokens - sum(item.part_tokens for item in gone)),
+        overhead=sum(beside.values()) - leaves,
+    )
+
+
+def _given_back(fold: Fold, batch_id: str, item_ids: tuple[str, ...], tokens: int) -> int:
+    """Of one restore, the tokens of what was not purged since."""
+    batch = fold.decided.batches.get(batch_id)
+    gone = {*item_ids} & {*(batch.purged_items if batch is not None else ())}
+    if batch_id in fold.decided.purged_batches or (gone and gone == {*item_ids}):
+        return 0
+    return max(0, tokens - sum(_text_tokens(fold, item_id) for item_id in gone))
+
+
+def _read_again(fold: Fold, batches: list[Batch]) -> list[Item] | None:
+    """Results that came in after an offload and hold what it had taken: the same bytes, or the same file read again
+    that nothing had changed meanwhile. None where a pass did not write down how far the context reached."""
+    first: dict[tuple[str, str], tuple[int, int]] = {}
+    """What a result shows -> message of the first original that left with it, and newest message then."""
+    for batch in batches:
+        for one in batch.info.items:
+            item = item_of(fold, one.id)
+            if item is None or item.role != "tool":
+                continue
+            row = item.position[0] if batch.reason == "at_birth" else batch.last_row
+            if row < 0:
+                return None
+            for key in _shows(item):
+                first[key] = min(first.get(key, (item.position[0], row)), (item.position[0], row), key=lambda at: at[1])
+    results: list[Item] = []
+    changed: dict[tuple[str, str], list[int]] = {}
+    for state in fold.states.values():
+        item = state.current if state.versions else None
+        if item is None:
+            continue
+        if item.action is not None and item.action.verb in ("write", "edit"):
+            changed.setdefault((item.agent, item.action.target), []).append(item.position[0])
+        if item.role == "tool" and item.kind != "restored_copy" and item.sha256 not in fold.fetched:
+            results.append(item)
+    return [item for item in results if any(_came_back(item, key, first, changed) for key in _shows(item))]
+
+
+def _came_back(
+    item: Item,
+    key: tuple[str, str],
+    first: dict[tuple[str, str], tuple[int, int]],
+    changed: dict[tuple[str, str], list[int]],
+) -> bool:
+    shown, left = first.get(key, (0, item.position[0]))
+    if item.position[0] <= left:
+        return False
+    target = item.action.target if item.action is not None else ""
+    return not any(shown < row < item.position[0] for row in changed.get((item.agent, target), ()))
+
+
+def _shows(item: Item) -> Iterator[tuple[str, str]]:
+    """What tells that two results show the same. Short ones (`ok`, `(no output)`) repeat by themselves."""
+    if item.sha256 and item.size_bytes >= _TELLING_BYTES:
+        yield item.agent, item.sha256
+    if item.action is not None and item.action.verb == "read" and item.action.target and not item.is_error:
+        yield item.agent, f"read {item.action.target}"
+
+
+_TELLING_BYTES = 64
+"""As `forget` has it for equal results."""
+
+
+def _counts(fold: Fold, batch: Batch, item_id: str) -> bool:
+    return item_id not in batch.purged_items and _is_result(fold, item_id)
+
+
+def _is_result(fold: Fold, item_id: str) -> bool:
+    item = item_of(fold, item_id)
+    return item is not None and item.role == "tool"
+
+
+def _text_tokens(fold: Fold, item_id: str) -> int:
+    item = item_of(fold, item_id)
+    return 0 if item is None else item.tokens
+
+
+def status_of(fold: Fold, handle: str, *, result_overhead: int) -> StatusNote:
+    """What a status line tells of a session."""
+    saved = savings(fold, result_overhead=result_overhead)
+    items = [name for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"]
+    probes = fold.decided.last_probes
+    return StatusNote(
+        handle=handle,
+        batches=sum(batch.state == "replaced" for batch in fold.decided.batches.values()),
+        items=len(items),
+        saved_tokens=saved.net,
+        restores_per_hundred=saved.restores_per_hundred,
+        probes_passed=probes.passed if probes is not None else 0,
+        probes_asked=probes.total if probes is not None else 0,
+    )

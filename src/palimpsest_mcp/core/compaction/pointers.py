@@ -1,0 +1,210 @@
+"""Records of what leaves without a digest: arguments of calls under notes, and what a later result says again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from ...context.arguments import first_line, long_strings, notes
+from ...digest.engine import outcome_lines
+from ...digest.manifest import header, item_note
+from ...digest.proof import check_part, counted, facts_of
+from ...digest.source_facts import Facts
+from ...errors import DigestRefused
+from ...hosts.pieces import with_arguments
+from ...models.events import SessionInfo
+from ...models.items import content_sha256, content_text
+from ...models.plans import ContextItem
+from ...models.records import (
+    ArchivedItem,
+    DigestLine,
+    DigestRequest,
+    DigestSource,
+    OffloadRecord,
+    Reason,
+    Verification,
+)
+from ...ports.text import Redacted
+from ..dependencies import ContentCounter, Dependencies
+from ..made import Made, archived_item
+from .digests import Sources
+
+DIGESTER = "pointer/1"
+"""What records name as theirs that a pass made here."""
+_ENOUGH = 1_000_000
+_READ = 8_000
+"""Characters of an argument that are masked to quote its first line."""
+_BRACKETS = str.maketrans("[]", "()")
+
+
+class Pointers:
+    """Makes the batches of one pass that leave without a digest. Nothing is written."""
+
+    def __init__(
+        self, deps: Dependencies, info: SessionInfo, counter: ContentCounter, sources: Sources, reason: Reason
+    ) -> None:
+        self._deps = deps
+        self._info = info
+        self._counter = counter
+        self._sources = sources
+        self._reason: Reason = reason
+
+    async def arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
+        """Calls with notes in the place of their long arguments; those that would not be shorter are not in it.
+
+        Raises:
+            DigestRefused: none would be.
+        """
+        return await asyncio.to_thread(self._arguments, items, batch_id)
+
+    def _arguments(self, items: Sequence[ContextItem], batch_id: str) -> Made:
+        stands: dict[str, str] = {}
+        tokens: dict[str, int] = {}
+        shapes: dict[str, str] = {}
+        way_back = f"restore_batch {self._info.handle} {batch_id}"
+        for one in items:
+            strings = long_strings(one.item)
+            begins = {place: first_line(self._masked(text[:_READ])) for place, text in strings.items()}
+            texts = notes(one.item, begins, way_back)
+            block = with_arguments(one.item.content, texts) if isinstance(one.item.content, dict) else None
+            if block is None or (size := self._counter.count_content(block)) >= one.item.tokens:
+                continue
+            name = one.item.id
+            stands[name], tokens[name] = content_text(block), size
+            shapes[name] = _shape(strings)
+        left = [one for one in items if one.item.id in stands]
+        if not left:
+            raise DigestRefused("No call would be shorter.", next="Leave these calls as they are.")
+        return self._made(left, batch_id, shapes, tokens, stands)
+
+    def _masked(self, text: str) -> str:
+        return self._deps.redactor.redact(text).text
+
+    async def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
+        """Results that a later one says again, or that are no longer true, each under a pointer that says so.
+
+        Args:
+            why: item id -> which later call, in words.
+
+        Raises:
+            DigestRefused: the pointers would not be shorter.
+        """
+        return await asyncio.to_thread(self._repeated, items, why, batch_id)
+
+    def _repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
+        made = self._made(items, batch_id, why)
+        if made.record.digest_token_count >= sum(one.item.tokens for one in items):
+            raise DigestRefused("The pointers would not be shorter.", next="Leave these items as they are.")
+        return made
+
+    def _made(
+        self,
+        items: Sequence[ContextItem],
+        batch_id: str,
+        shapes: Mapping[str, str],
+        tokens: Mapping[str, int] | None = None,
+        stands: Mapping[str, str] | None = None,
+    ) -> Made:
+        masked = self._sources.masked(items)
+        sources = self._sources.of(items, masked)
+        record = pointer_record(
+            self._deps,
+            self._info,
+            batch_id,
+            items,
+            masked,
+            sources,
+            [shapes[one.item.id] for one in items],
+            self._counter,
+            tokens=tokens or {},
+            reason=self._reason,
+            digester=DIGESTER,
+            outcomes=stands is None,
+        )
+        return Made(record=record, texts=tuple(one.text for one in masked), stands=dict(stands or {}))
+
+
+def _shape(strings: Mapping[tuple[str | int, ...], str]) -> str:
+    """Which arguments left, in words."""
+    names = list(dict.fromkeys(str(place[-1]) for place in strings))
+    return f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''} left the call".translate(_BRACKETS)
+
+
+def pointer_record(
+    deps: Dependencies,
+    info: SessionInfo,
+    batch_id: str,
+    items: Sequence[ContextItem],
+    masked: Sequence[Redacted],
+    sources: Sequence[DigestSource],
+    shapes: Sequence[str],
+    counter: ContentCounter,
+    *,
+    tokens: Mapping[str, int],
+    reason: Reason,
+    digester: str,
+    outcomes: bool = False,
+) -> OffloadRecord:
+    """The record of a batch of which nothing is shown but what each item was, and where it is.
+
+    Args:
+        shapes: what is said of each item.
+        outcomes: and how it went, where a line says that (D17).
+        tokens: item id -> what really stands for it, where that is not its part.
+    """
+    # As every digest counts them, item by item: `verify` counts them again.
+    facts = [facts_of(source, deps.registry) for source in sources]
+    lines = [_outcomes(source, one) if outcomes else [] for source, one in zip(sources, facts, strict=True)]
+    checks = [check_part(one, said) for one, said in zip(facts, lines, strict=True)]
+    counts = counted(facts, checks, 0)
+    request = DigestRequest(
+        sources=tuple(sources),
+        budget_tokens=_ENOUGH,
+        ceiling_tokens=_ENOUGH,
+        handle=info.handle,
+        batch_id=batch_id,
+    )
+    parts = [
+        item_note(source, number, source.text.count("\n") + 1, shape=shape)
+        for number, (source, shape) in enumerate(zip(sources, shapes, strict=True), 1)
+    ]
+    parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
+    parts[0] = f"{header(request, counts, 0)}\n{parts[0]}"
+    archived: list[ArchivedItem] = []
+    start = 0
+    for one, part in zip(items, parts, strict=True):
+        size = tokens.get(one.item.id, counter.count(part))
+        archived.append(archived_item(one, (start, start + len(part)), part, size))
+        start += len(part) + 2
+    redaction: dict[str, int] = {}
+    for text in masked:
+        for kind, count in text.counts.items():
+            redaction[kind] = redaction.get(kind, 0) + count
+    whole = "\n\n".join(parts)
+    return OffloadRecord(
+        ts=deps.now(),
+        session_id=info.session_id,
+        batch_id=batch_id,
+        reason=reason,
+        items=tuple(archived),
+        digest_replacing_inline=whole,
+        original_token_count=sum(one.tokens for one in items),
+        digest_token_count=sum(item.digest_tokens for item in archived),
+        digest_sha256=content_sha256(whole),
+        mode="pointer",
+        batch_key=content_sha256(f"{digester} {[(one.item.id, one.item.sha256) for one in items]}"),
+        parent=info.parent,
+        registry=deps.registry.version,
+        digester=digester,
+        verification=Verification(passed=True, checks=("pointer",)),
+        specifics=counts,
+        redaction=dict(sorted(redaction.items())),
+        counter=counter.name,
+    )
+
+
+def _outcomes(source: DigestSource, facts: Facts) -> list[DigestLine]:
+    """The lines that say how it went, where its checks let them stand."""
+    lines = [DigestLine("quote", text) for text in outcome_lines(source)]
+    bad = check_part(facts, lines).bad_lines
+    return [line for number, line in enumerate(lines) if number not in bad]

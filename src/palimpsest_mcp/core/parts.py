@@ -1,0 +1,89 @@
+"""What one `Palimpsest` works with. A part with much behind it is imported, and made, when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..experience.ports import Experience
+from .dependencies import Dependencies
+from .notices import Notices
+from .offloaded import Offloaded
+from .sessions import Sessions
+from .summary import KeptSummaries
+
+if TYPE_CHECKING:
+    from .claude_code.events import HostEvents
+    from .claude_code.skills import Lessons
+    from .purge import Purge
+    from .repair import Repairs
+    from .step_back import StepBack
+    from .watch import Watch
+
+
+class Parts:
+    """The parts of one `Palimpsest`.
+
+    Args:
+        learn: has skills learn from a session that ends.
+        lessons: what skills learned, and where their uses are recorded.
+    """
+
+    def __init__(
+        self,
+        deps: Dependencies,
+        sessions: Sessions,
+        offloaded: Offloaded,
+        notices: Notices,
+        summaries: KeptSummaries,
+        skills: Experience,
+        learn: Callable[[str], Awaitable[None]],
+        lessons: Lessons,
+    ) -> None:
+        self._deps, self._sessions, self._offloaded = deps, sessions, offloaded
+        self._notices, self._summaries, self._skills, self._learn = notices, summaries, skills, learn
+        self._lessons = lessons
+
+    @cached_property
+    def step_back(self) -> StepBack:
+        """Passes taken back."""
+        from .step_back import StepBack
+
+        return StepBack(self._deps, self._sessions, self._offloaded)
+
+    @cached_property
+    def purge(self) -> Purge:
+        """What takes originals out for good."""
+        from .purge import Purge, blank_experience
+
+        return Purge(self._deps, self._sessions, lambda mask: blank_experience(self._skills, mask))
+
+    @cached_property
+    def repairs(self) -> Repairs:
+        """What mends a store."""
+        from .repair import Repairs
+
+        return Repairs(self._deps, self._sessions, self.purge)
+
+    @cached_property
+    def host_events(self) -> HostEvents:
+        """What answers Claude Code."""
+        from .claude_code.events import HostEvents
+
+        return HostEvents(
+            self._deps,
+            self._sessions,
+            self._offloaded,
+            self._notices,
+            self._summaries,
+            self._learn,
+            self._lessons,
+        )
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What follows files of other hosts."""
+        from .watch import Watch
+
+        return Watch(self._deps, self._sessions, *self.host_events.around_compaction)

@@ -1,0 +1,184 @@
+"""Sessions of hosts that compact by themselves: archived while they run, compared after, handed back at the start."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ..context.view import View
+from ..digest.engine import outcome_lines
+from ..errors import InvalidArgument
+from ..hosts.codex import CODEX
+from ..hosts.detect import parse_value
+from ..hosts.gemini import GEMINI
+from ..hosts.recorded import RecordedSession, Recorder, Stretch
+from ..models.events import HostCompacted, SessionInfo
+from ..models.text import plain_line, shown
+from ..ports.host import HostUsage
+from .claude_code.after_compaction import AfterCompaction
+from .claude_code.before_compaction import BeforeCompaction
+from .claude_code.notices import loss_text
+from .compaction.digests import Sources
+from .dependencies import Dependencies
+from .importer import Imported, import_context
+from .sessions import Sessions
+
+RECORDERS = (CODEX, GEMINI)
+MOST_BYTES = 256 * 1024 * 1024
+"""A larger file is left alone: it would have to be held in memory."""
+_OUTCOMES = 8
+_LINE = 200
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """What one look at a session's file brought."""
+
+    host: str
+    session_id: str
+    handle: str
+    new_items: int
+    compactions: tuple[HostCompacted, ...] = ()
+    """Those of the host that were not known yet, oldest first."""
+
+
+class Watch:
+    """Follows the files of hosts. A file that did not change since the last look costs one `stat`."""
+
+    def __init__(
+        self, deps: Dependencies, sessions: Sessions, before: BeforeCompaction, after: AfterCompaction
+    ) -> None:
+        self._deps = deps
+        self._sessions = sessions
+        self._before = before
+        self._after = after
+        self._looked: dict[Path, tuple[int, int]] = {}
+
+    async def look(
+        self, environ: Mapping[str, str], home: Path, *, days: float, hosts: Sequence[str] = ()
+    ) -> list[Watched]:
+        """Read what changed in the last days; what is known already brings nothing, and is not among the answers.
+
+        Args:
+            hosts: names of those to look for; none takes all.
+
+        Raises:
+            InvalidArgument: there is no such host.
+            WriteFailed, LockTimeout: what was read before is kept; look again.
+        """
+        names = [recorder.host for recorder in RECORDERS]
+        for name in hosts:
+            if name not in names:
+                raise InvalidArgument(f"No files of {shown(name)} are known.", next=f"Name {' or '.join(names)}.")
+        found: list[Watched] = []
+        for recorder in RECORDERS:
+            if hosts and recorder.host not in hosts:
+                continue
+            for path in await asyncio.to_thread(self._changed, recorder, recorder.folder(environ, home), days):
+                one = await self.file(path, recorder)
+                if one is not None and (one.new_items or one.compactions):
+                    found.append(one)
+        return found
+
+    def _changed(self, recorder: Recorder, folder: Path, days: float) -> list[Path]:
+        since = time.time() - days * 86_400
+        found: list[tuple[float, Path]] = []
+        for pattern in recorder.patterns:
+            for path in folder.glob(pattern):
+                try:
+                    stat = path.stat()
+                except OSError:
+                    continue
+                seen = (stat.st_mtime_ns, stat.st_size)
+                if stat.st_mtime >= since and stat.st_size <= MOST_BYTES and self._looked.get(path) != seen:
+                    self._looked[path] = seen
+                    found.append((stat.st_mtime, path))
+        return [path for _, path in sorted(found)]
+
+    async def file(self, path: Path, recorder: Recorder) -> Watched | None:
+        """Read one file; None where it holds no session, or cannot be read right now.
+
+        Raises:
+            WriteFailed, LockTimeout: see `look`.
+        """
+        try:
+            data = await asyncio.to_thread(path.read_bytes)
+        except OSError:
+            return None
+        read = await asyncio.to_thread(recorder.read, data)
+        if read is None or not any(one.messages for one in read.stretches):
+            return None
+        info = await self._sessions.ensure(
+            read.session_id, host=recorder.host, project=read.project, source=path.name, path=str(path)
+        )
+        known = len((await self._sessions.fold(info)).states)
+        *ended, going_on = read.stretches
+        news = ended[await self._told(info, ended) :]
+        told = [await self._ended(info, recorder, read, one) for one in news]
+        if going_on.messages:
+            await self._imported(info, recorder, read, going_on, newest=True)
+        new = len((await self._sessions.fold(info)).states) - known
+        return Watched(
+            host=recorder.host,
+            session_id=info.session_id,
+            handle=info.handle,
+            new_items=new,
+            compactions=tuple(one for one in told if one is not None),
+        )
+
+    async def _told(self, info: SessionInfo, ended: Sequence[Stretch]) -> int:
+        """How many of these are known: all up to the newest whose summary is."""
+        last = (await self._sessions.fold(info)).host_compacted
+        found = [at for at, one in enumerate(ended, 1) if last is not None and one.summary == last.summary]
+        return found[-1] if found else 0
+
+    async def _ended(
+        self, info: SessionInfo, recorder: Recorder, read: RecordedSession, one: Stretch
+    ) -> HostCompacted | None:
+        """Archive what a compaction took away, and compare. What the file lost since stands in the ledger."""
+        counter = self._deps.counter_for(read.model or self._deps.model)
+        _, here = await self._sessions.view(info, counter)
+        if one.messages:
+            await self._before.prepare(info, here, counter, by_user=False)
+            here = (await self._imported(info, recorder, read, one)).view
+        if not here.count:
+            return None
+        await self._before.prepare(info, here, counter, by_user=False)
+        compared = await self._after.compared(info, here, one.summary, "auto")
+        await self._deps.store.ledger.observe(self._sessions.key(info), [compared])
+        lost = [loss_text(info.handle, compared), await asyncio.to_thread(self._outcomes, here, one.summary)]
+        await self._before.keep_start_of(info, lost="\n".join(filter(None, lost)))
+        return compared
+
+    async def _imported(
+        self, info: SessionInfo, recorder: Recorder, read: RecordedSession, one: Stretch, *, newest: bool = False
+    ) -> Imported:
+        context = parse_value(list(one.messages), form=read.form, kind_by_tool=self._deps.kind_by_tool)
+        last = max((item.position[0] for item in context.items), default=-1)
+        context = msgspec.structs.replace(
+            context,
+            host=recorder.host,
+            model=read.model,
+            project=read.project,
+            usage=HostUsage(used_tokens=read.used_tokens, model=read.model, row=last) if newest else None,
+            gone_why="host_compaction",
+        )
+        return await import_context(self._deps, self._sessions, info, context)
+
+    def _outcomes(self, here: View, summary: str) -> str:
+        """How the newest calls went, where the summary does not say it in the same words."""
+        results = [one for one in here.items if one.item.role == "tool" and one.state == "live"]
+        about = Sources(self._deps.redactor, self._deps.registry)
+        found: list[str] = []
+        for one in reversed(results):
+            masked = about.masked([one])
+            lines = [line for line in outcome_lines(about.of([one], masked)[0]) if line.strip() not in summary]
+            if lines:
+                asked = one.item.action.target if one.item.action is not None else ""
+                found.append(f"- {plain_line(f'{one.item.tool_name} {asked}: {lines[-1]}', _LINE)}")
+            if len(found) == _OUTCOMES:
+                break
+        return "\n".join(["How the newest calls went, which it does not say:", *found]) if found else ""

@@ -1,0 +1,306 @@
+"""One result of a batch as what can be chosen of it: units with what they are worth, and what is shown of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from .blocks import Block, Unit, encoded
+from .notation import CUT
+from .pieces import COLUMNS, LINE, ROW, Spot, fields_of, of_fields, of_line, of_row
+from .rank import Need, tokens_of
+from .records import Record, Table
+from .source import Source
+
+OUTCOMES = 2
+"""Records of how a result went that are shown at every budget."""
+_OUTER = 0.9
+"""Worth from which a line of code is more than a step inside of a definition."""
+_NO_TEMPLATES = frozenset({"code", "web_results"})
+"""Forms in which lines that are alike are an accident, but for definitions."""
+DEEP = 6
+"""Headings above a line, at most."""
+_SAYS = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
+"""A line without a word of two letters, or one of another script, says nothing."""
+_PASSAGE = 6
+"""Lines of a sentence that are shown together, at most."""
+_FULL_LINE = 50
+"""Characters of a line from which it may have been broken for its length."""
+_HALF_LINE = 25
+"""The same before a line that begins with a small letter."""
+_SPOKEN = frozenset({"line", "claim"})
+_ENDS = re.compile(r"[.!?:;。！？]\W{0,3}$")
+_LEADING = 1.5
+"""Worth of a row from which it says what is below it."""
+PLACE = re.compile(r"\d{1,6}[→\t] ?")
+"""The number of a line of a file, as a viewer shows it."""
+_ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
+
+
+@dataclass(slots=True)
+class Item:
+    """One result while its digest is filled."""
+
+    records: Sequence[Record]
+    free: Sequence[int]
+    """Records that may be shown: all but those that an earlier result of the batch has, too."""
+    need: Need
+    values: dict[int, float]
+    """Specific (its number in the batch) -> what showing it is worth."""
+    specs: Sequence[Sequence[Sequence[int]]]
+    """Per record and cell, the specifics in it, by their numbers in the batch; a line is one cell."""
+    spots: Mapping[int, Sequence[Spot]] = field(default_factory=dict[int, Sequence[Spot]])
+    """Of long lines, by the number of the record, where their specifics stand."""
+    names: dict[str, int] = field(default_factory=dict[str, int])
+    """What may stand alone, best first, by its number in the batch, among those of the specifics."""
+    outcome: int = 120
+    """Characters that are left of a line that says how it went."""
+    outcomes: frozenset[int] = frozenset()
+    """Records that say how it went, and are shown at every budget (D17)."""
+    errors: frozenset[int] = frozenset()
+    """Records that say what went wrong."""
+    twin: int = -1
+    """The earlier result of the batch that this one nearly equals; -1: none."""
+    unfinished: frozenset[int] = frozenset()
+    """Lines of prose whose sentence goes on in the next."""
+    inner: frozenset[int] = frozenset()
+    """Lines inside definitions: they are no place for the names in them, which say as much in a list."""
+    parents: frozenset[int] = frozenset()
+    """Records that others stand under."""
+    silent: bool = False
+    """Nothing is shown of it but how it went; its note says what it held."""
+    tables: Sequence[Table] = ()
+    units: list[Unit] = field(default_factory=list[Unit])
+    blocks: list[Block] = field(default_factory=list[Block])
+    forced: tuple[int, ...] = ()
+    """Units that are shown whatever the budget."""
+    rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    """Per unit its gain a token while nothing is shown, below zero, and its number."""
+    least: list[int] = field(default_factory=list[int])
+    """Per unit the fewest tokens that it can cost, beside whatever is shown."""
+    banned: set[int] = field(default_factory=set[int])
+    """Units that may not be shown: the checks refused them."""
+    unfit: set[str] = field(default_factory=set[str])
+    """Names that may not."""
+    taken: set[int] = field(default_factory=set[int])
+    """Units that are shown."""
+    pieces: Counter[int] = field(default_factory=Counter[int])
+    """Record -> its pieces that are shown."""
+    whole: set[int] = field(default_factory=set[int])
+    """Records that are shown whole."""
+    listed: list[str] = field(default_factory=list[str])
+    """Names that are listed."""
+    heads: set[int] = field(default_factory=set[int])
+    """Records that are shown as a heading or by a unit."""
+    open: set[int] = field(default_factory=set[int])
+    """Blocks with a row that is shown."""
+    alike: Counter[int] = field(default_factory=Counter[int])
+    """Block -> its rows that are shown."""
+    cells: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
+    """Block and column -> pieces of it that are shown."""
+
+    def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
+        """Make units of the records; of the tables in `narrow` with these columns only."""
+        self.tables = source.reading.tables
+        self.inner = frozenset(
+            n
+            for n, (record, form) in enumerate(zip(self.records, source.forms, strict=True))
+            if form == "code" and record.kind in ("line", "noise") and record.worth < _OUTER
+        )
+        self.parents = frozenset(record.under for record in self.records)
+        bodies = {n: PLACE.sub("", self.records[n].text) for n in self.free if self.records[n].kind == "definition"}
+        often = Counter(bodies.values())
+        alike = [
+            n
+            for n in self.free
+            if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
+        ]
+        units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
+        folded = [one for one in units if one.block >= 0 and self.blocks[one.block].table < 0]
+        if bare := {n for one in folded if self.parents.issuperset(one.records) for n in one.records}:
+            # Headings alone would stand away from what they are above.
+            alike = [n for n in alike if n not in bare]
+            units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
+        self.units = _passages(units, self.records, source.forms)
+        self.unfinished = frozenset(
+            n
+            for n, (record, following) in enumerate(pairwise(self.records))
+            if source.forms[n] == source.forms[n + 1] == "prose"
+            and _goes_on(record, following, _HALF_LINE if following.text[:1].islower() else _FULL_LINE)
+        )
+        self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
+        said = set[str]()
+        for number, unit in enumerate(self.units):
+            if unit.block < 0 and unit.text in said and number not in self.forced:
+                continue  # the same line again says nothing
+            said.add(unit.text)
+            size = len(unit.text) // len(unit.records)
+            told = [self.need.told(self.records[n], size) for n in unit.records]
+            says = any(_SAYS.search(self.records[n].text) for n in unit.records)
+            unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
+            unit.specs = self._specs_of(unit) if says else ()
+        self._add_pieces(source.forms)
+        self._add_names()
+        self.rates = []
+        self.banned = set()
+        self.clear()
+
+    def _add_pieces(self, forms: Sequence[str]) -> None:
+        """What can be shown of units that are long; of code nothing, half a statement misleads."""
+        for unit in list(self.units):
+            n = unit.records[0]
+            record = self.records[n]
+            if unit.cut or len(unit.records) > 1 or record.kind == "definition" or forms[n] == "code":
+                continue
+            if record.table >= 0:
+                table = self.tables[record.table]
+                columns = [c for c in range(len(record.cells)) if c not in self.blocks[unit.block].same]
+                if len(record.text) >= ROW and len(columns) >= COLUMNS:
+                    for piece in of_row(record, n, columns, table.columns, table.key, self.specs[n]):
+                        piece.of = unit.block
+                        self.units.append(piece)
+            elif unit.block < 0 and len(record.text) >= LINE and n in self.spots:
+                made = list(of_fields(record, n, self.spots[n])) if record.kind == "field" else []
+                self.units += made or list(of_line(record, n, self.spots[n]))
+
+    def name(
+        self, names: Sequence[tuple[str, float]], numbers: dict[str, int], specs: Mapping[tuple[str, str], int]
+    ) -> None:
+        """Take names that may stand alone: a line that holds one shows it, too.
+
+        Args:
+            names: best first, each with its gain.
+            numbers: of the names of the batch so far; those that are new get one.
+            specs: (class, text) -> its number: one that is a name is worth what the name is.
+        """
+        for name, gain in names:
+            number = self.names[name] = numbers.setdefault(name, -1 - len(numbers))
+            self.values[number] = gain
+        for (_, text), number in specs.items():
+            if text in self.names:
+                same = self.names[text]
+                self.values[same] = max(self.values[same], self.values[number])
+                self.values[number] = 0.0
+        self._add_names()
+        self.rates = []
+
+    def _add_names(self) -> None:
+        for unit in self.units if self.names else ():
+            if not unit.cut and self.records[unit.records[0]].table < 0 and unit.records[0] not in self.inner:
+                texts = [unit.text] if unit.span else [self.records[n].text for n in unit.records]
+                held = (self.names.get(word) for text in texts for word in tokens_of(text))
+                unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
+
+    def _specs_of(self, unit: Unit) -> tuple[int, ...]:
+        """The specifics that a unit shows, each once."""
+        if unit.cut:
+            return ()
+        shown = self.blocks[unit.block].shown if unit.block >= 0 and self.blocks[unit.block].table >= 0 else None
+        cells = (
+            cell for n in unit.records for column, cell in enumerate(self.specs[n]) if shown is None or column in shown
+        )
+        return tuple(dict.fromkeys(spec for cell in cells for spec in cell))
+
+    def clear(self) -> None:
+        """Nothing is shown."""
+        self.taken, self.listed, self.heads, self.open, self.alike = set(), [], set(), set(), Counter()
+        self.pieces, self.whole, self.cells = Counter(), set(), Counter()
+
+    def text_of(self, unit: Unit) -> str:
+        """What a unit shows, expanded."""
+        if unit.cut or unit.span or self.records[unit.records[0]].table >= 0:
+            return unit.text
+        return "\n".join(self.records[n].text for n in unit.records)
+
+    def is_whole(self, unit: Unit) -> bool:
+        """Whether nothing of its lines is missing: no end that was cut off, no column that is left out."""
+        if unit.cut or unit.span:
+            return False
+        shown = self.blocks[unit.block].shown if unit.block >= 0 else frozenset[int]()
+        return all(shown.issuperset(range(len(self.records[n].cells))) for n in unit.records)
+
+    def shown_text(self) -> str:
+        """What all that is taken shows, expanded."""
+        return "\n".join(self.text_of(self.units[number]) for number in sorted(self.taken))
+
+    def own_row(self) -> int:
+        """The unit of an object that is all of the result: its title, its address, its state; -1: there is none."""
+        first = self.units[0] if self.units else None
+        if first is None or first.span:
+            return -1
+        if first.block < 0:
+            record = self.records[first.records[0]]
+            return 0 if record.kind == "field" and not fields_of(record.text)[0] else -1
+        block = self.blocks[first.block]
+        return 0 if block.table >= 0 and block.total == 1 else -1
+
+    def leading_rows(self) -> list[int]:
+        """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
+        rows = (n for n, unit in enumerate(self.units) if unit.block >= 0 and not unit.span)
+        leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
+        return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
+
+    def obsolete(self, piece: Unit) -> bool:
+        """Whether a unit is a piece of what is shown anyway."""
+        if not piece.span or piece.records[0] not in self.whole:
+            return False
+        return piece.of < 0 or piece.span[0] in self.blocks[piece.of].shown
+
+    def lead(self, unit: Unit) -> str:
+        """What stands before the first piece of a record."""
+        record = self.records[unit.records[0]]
+        if record.table >= 0:
+            table = self.tables[record.table]
+            return f"{table.columns[table.key]}={record.cells[table.key]}|"
+        path, separator, pairs = fields_of(record.text) if record.kind == "field" else ("", "", [])
+        return path + pairs[0] + separator if pairs else f"{CUT} "
+
+    def chain(self, record: int) -> set[int]:
+        """The headings that a record stands under."""
+        found = set[int]()
+        while record >= 0 and (record := self.records[record].under) >= 0 and record not in found:
+            found.add(record)
+        return found
+
+    def above(self, unit: Unit) -> list[int]:
+        """Headings of a unit that nothing shows yet, the nearest first."""
+        found: list[int] = []
+        at = self.records[unit.records[0]].under
+        while at >= 0 and at not in self.heads and len(found) < DEEP:
+            found.append(at)
+            at = self.records[at].under
+        return found
+
+
+def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:
+    """The units, with lines of prose that a sentence goes on over as one."""
+    found: list[Unit] = []
+    for unit in units:
+        n, before = unit.records[0], found[-1].records if found else ()
+        if (
+            before
+            and len(before) < _PASSAGE
+            and unit.block < 0
+            and found[-1].block < 0
+            and not (unit.cut or found[-1].cut)
+            and forms[n] == forms[before[-1]] == "prose"
+            and _goes_on(records[before[-1]], records[n])
+        ):
+            found[-1] = Unit((*before, n), f"{found[-1].text}\n{unit.text}")
+        else:
+            found.append(unit)
+    return found
+
+
+def _goes_on(line: Record, following: Record, least: int = _FULL_LINE) -> bool:
+    """Whether a line was broken because it was full, not because what it says was at its end."""
+    if line.kind not in _SPOKEN or following.kind not in _SPOKEN:
+        return False
+    if line.at + 1 != following.at or line.under != following.under:
+        return False
+    if line.text.endswith("\\"):  # a command
+        return True
+    return len(line.text) >= least and not _ENDS.search(line.text) and not _ITEM.match(following.text)

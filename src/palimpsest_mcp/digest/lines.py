@@ -1,0 +1,200 @@
+"""A filled item as the lines of its part, in source order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..models.records import LineKind
+from .blocks import Block, escaped
+from .item import DEEP, PLACE, Item
+from .notation import CUT, Heads
+from .pieces import joined
+from .rank import tokens_of
+
+FEW = 10
+"""Lines that are alike below which they may stand as they are, where few of them are shown."""
+SHORT = 10
+"""Characters of the names of columns up to which they are said again rather than looked up."""
+_NESTED = frozenset({"definition", "heading"})
+"""Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
+_HEAD = 16
+"""Characters of the count before a template, about."""
+
+
+class Printed(NamedTuple):
+    """One line of a part."""
+
+    kind: LineKind
+    text: str
+    units: tuple[int, ...] = ()
+    """What it shows; of a line above others, what they show."""
+
+
+def printed(item: Item, number: int = 0, heads: Heads | None = None) -> list[Printed]:
+    """The lines of a part, without its note.
+
+    Args:
+        number: of the item in its batch.
+        heads: columns that earlier items say; gets those of this one.
+    """
+    return _Print(item, number, {} if heads is None else heads).lines
+
+
+class _Print:
+    """A filled item being printed, in source order; a block stands where its first row would."""
+
+    def __init__(self, item: Item, number: int, heads: Heads) -> None:
+        self._item = item
+        self._number = number
+        self._heads = heads
+        self._shown: set[int] = set()
+        self._pieced: set[int] = set()
+        self._current = -1
+        self.lines: list[Printed] = []
+        if item.twin >= 0:
+            said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
+            self.lines.append(Printed("note", said))
+        done: set[int] = set()
+        for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
+            block = item.units[number].block
+            if item.units[number].span:
+                self._pieces(number)
+            elif block < 0:
+                self._quote(number)
+            elif block not in done:
+                done.add(block)
+                self._block(block, [one for one in sorted(item.taken) if item.units[one].block == block])
+        text = item.shown_text() if item.listed else ""
+        if names := [name for name in item.listed if name not in text]:
+            seen = set(tokens_of(text))
+            more = [CUT] if any(name not in seen for name in item.names.keys() - item.listed) else []
+            self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}"))
+
+    def _quote(self, number: int) -> None:
+        unit = self._item.units[number]
+        record = unit.records[0]
+        if record in self._shown:
+            return
+        self._headed(number, "")
+        lines = [escaped(line) for line in unit.text.split("\n")]
+        if self._goes_on(unit.records[-1]):
+            lines[-1] += f" {CUT}"
+        self.lines += [Printed("quote", line, (number,)) for line in lines]
+        self._shown.update(unit.records)
+        if record in self._item.parents:
+            self._current = record
+
+    def _goes_on(self, record: int) -> bool:
+        """Whether its sentence goes on in a line that is not shown."""
+        item = self._item
+        if record not in item.unfinished:
+            return False
+        return not any(item.units[one].records[0] == record + 1 for one in item.taken)
+
+    def _pieces(self, number: int) -> None:
+        """Those of one record in a line; the first of them prints all."""
+        item = self._item
+        n = item.units[number].records[0]
+        if n in self._pieced:
+            return
+        self._pieced.add(n)
+        members = [one for one in item.taken if item.units[one].span and item.units[one].records[0] == n]
+        members.sort(key=lambda one: item.units[one].span or ())
+        table = item.tables[item.records[n].table] if item.records[n].table >= 0 else None
+        names, key = (table.columns, table.key) if table else ((), 0)
+        text = joined(item.records[n], names, key, [item.units[one] for one in members])
+        self._headed(number, "")
+        self.lines.append(Printed("quote", text if text[0] == CUT else escaped(text), tuple(members)))
+
+    def _block(self, number: int, members: Sequence[int]) -> None:
+        block = self._item.blocks[number]
+        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
+            for one in members:
+                for n in self._item.units[one].records:
+                    self._headed(one, "")
+                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
+                    self._shown.add(n)
+            return
+        all_of_it = tuple(members)
+        noun, names = block.noun, block.head
+        if block.table >= 0 and len(names) > SHORT:
+            said = (n for (n, of), one in self._heads.items() if n < self._number and (of, one) == (noun, names))
+            if (other := next(said, -1)) >= 0:
+                noun, names = f"{noun} as item {other + 1}", ""
+            else:
+                self._heads.setdefault((self._number, noun), names)
+        head = f"[{len(members):,} of {block.total:,} {noun}]"
+        self.lines.append(Printed("row", f"{head} {names}".rstrip(), all_of_it))
+        self.lines += [Printed("row" if line.startswith("[all") else "note", line, all_of_it) for line in block.lines]
+        if block.spread:
+            for one in members:
+                self._headed(one, " ")
+                self.lines.append(Printed("row", f" {self._item.units[one].text}", (one,)))
+        else:
+            texts = [self._item.units[one].text for one in members]
+            self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
+        self._shown.update(n for one in members for n in self._item.units[one].records)
+
+    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+        """Whether so few lines that are alike are shorter as they stand."""
+        units = [self._item.units[one] for one in members]
+        rows = sum(len(unit.text) + 2 for unit in units)
+        quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)
+        return len(block.head) + _HEAD + rows > quotes
+
+    def _headed(self, number: int, indent: str) -> None:
+        """What says where a unit stands, unless it is the last thing of that sort that was printed."""
+        records = self._item.records
+        record = records[self._item.units[number].records[0]]
+        under = record.under
+        if under < 0 or under == self._current:
+            return
+        if record.kind in _NESTED and under in self._shown and under in self._item.chain(self._current):
+            return  # one more of its children, after another with children of its own
+        if self._only_leads(under):
+            self._current = under
+            return
+        above: list[int] = []
+        while under >= 0 and under not in self._shown and len(above) < DEEP:
+            above.append(under)
+            under = records[under].under
+        if not above and PLACE.match(records[under].text) and PLACE.match(record.text):
+            return  # their line numbers say where they stand
+        for n in reversed(above or [record.under]):
+            text = records[n].text
+            self.lines.append(Printed("quote", f"{indent}{text}" if indent else escaped(text), (number,)))
+            self._shown.add(n)
+        self._current = record.under
+
+    def _only_leads(self, heading: int) -> bool:
+        """Whether what was printed last stands under a heading, with no other but words that lead to a list: a line
+        after such a list cannot be taken for one of it."""
+        records, at = self._item.records, self._current
+        if heading not in self._shown or heading not in self._item.chain(at):
+            return False
+        while at != heading:
+            if records[at].kind == "heading" and records[at].worth > 0:
+                return False
+            at = records[at].under
+        return True
+
+
+def _runs(texts: Sequence[str]) -> list[str]:
+    """Numbers in order of equal width, each but one more than the one before, as `first–last`."""
+    found: list[list[str]] = []
+    for text in texts:
+        last = found[-1][-1] if found else ""
+        if (
+            last
+            and len(last) == len(text)
+            and int(text) == int(last) + 1
+            or last
+            and len(last) < len(text)
+            and last[0] != "0"
+            and int(text) == int(last) + 1
+        ):
+            found[-1].append(text)
+        else:
+            found.append([text])
+    return [one[0] if len(one) == 1 else " ".join(one) if len(one) == 2 else f"{one[0]}–{one[-1]}" for one in found]

@@ -1,0 +1,153 @@
+"""What a result held, in a few words: for results of which too little fits to be of use.
+
+A reader decides by it whether to fetch the result: names of fields, of sections, definitions and rows, as they
+stand in the source, and how many of what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ..models.text import counted
+from .blocks import Block
+from .pieces import fields_of
+from .records import Reading, Record, Table
+
+_DEFINED = re.compile(
+    r"\b(?:class|def|defp?|defmodule|defstruct|enum|fn|func|function|impl|interface|module|namespace|record|struct|trait"
+    r"|type|const|let|var)\s+([A-Za-z_$][\w$.]*)"
+)
+_CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
+_SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,60})[\"'`])")
+"""A test or a block that is named by its first argument."""
+_HEADING = re.compile(r"^[#=*\s]+|[#=*\s]+$")
+_KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
+_PLACE = re.compile(r"^\d{1,6}[→\t:|] ?")
+_BRACKETS = re.compile(r"[\[\]]")
+"""What has one is not said: in a note it could be taken for the note's end, and said with others it is not verbatim."""
+_UNFIT = re.compile(r"[\[\]=;]")
+"""In a name or a value: it would read as the beginning of the next."""
+_LISTED = re.compile(r'\["[^"\[\]\\]{1,40}"(?:, ?"[^"\[\]\\]{1,40}")*\]')
+"""A short list of words in an object."""
+_UNCOUNTED = frozenset(("noise", "outcome", "error", "line", "claim", "heading"))
+"""Kinds of records that say nothing of a shape; errors are counted beside it."""
+_LEAST = 2
+"""Names that make a list; one says no more than the count of lines."""
+_NAMES_ONLY = 0.7
+"""Share of the width that names may take without values: each tells less."""
+_SHORT_VALUE = 40
+"""Characters of a value that is told of an object of which nothing is shown."""
+_LISTS = 0.4
+"""Share of the room that an object's own fields leave to its lists."""
+
+
+def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
+    """At most about `width` characters; empty where nothing names what is in it. Equal names are said once, and counted
+    each."""
+    records, tables = reading.records, reading.tables
+    names_only = int(_NAMES_ONLY * width)
+    lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
+    largest = lists[0] if lists else None
+    noun = "rows" if largest and _BRACKETS.search(largest.noun) else largest.noun if largest else ""
+    rows = f"{largest.total:,} {noun}" if largest else ""
+    named = (("section", _sections(records), _LEAST), ("definition", _definitions(records), 1))
+    for noun, names, least in named:
+        if len(names) >= least:
+            return _joined(", ".join(filter(None, (counted(len(names), noun), rows))), names, names_only)
+    fields = _fields(records, tables, largest.table if largest else -1)
+    if len(fields) >= _LEAST:
+        return _object(reading, lists, fields, width)
+    if largest:
+        if largest.head and 2 * len(largest.head) <= width and not _BRACKETS.search(largest.head):
+            rows = f"{rows} {largest.head}"
+        return _joined(rows, _keys(records, tables, largest), names_only)
+    kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
+    return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
+
+
+def _object(reading: Reading, lists: Sequence[Block], fields: Sequence[str], width: int) -> str:
+    """An object's own fields with what they say, its lists by their rows' names, then the names of its other fields."""
+    left = width
+    said: list[str] = []
+    shown: list[str] = []
+    words: dict[str, list[str]] = {}
+    own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
+    for name, value in zip(own.columns, own.cells, strict=True) if own else ():
+        if _LISTED.fullmatch(value):
+            words[name] = value[2:-2].replace('", "', '","').split('","')
+        elif (
+            len(value) <= _SHORT_VALUE
+            and len(name) + len(value) + 3 <= left - width * _LISTS * bool(lists)
+            and not _UNFIT.search(name + value)
+        ):
+            shown.append(name)
+            said.append(f"{name}={value}")
+            left -= len(said[-1]) + 2
+    said = [", ".join(said)] if said else []
+    listed = [(one.total, one.noun, _keys(reading.records, reading.tables, one)) for one in lists]
+    listed += [(len(one), name, one) for name, one in words.items()]
+    for total, noun, names in listed:
+        count = f"{total:,} {noun}"
+        if left > len(count) and not _BRACKETS.search(noun):
+            said.append(_joined(count, names, left - len(count)))
+            left -= len(said[-1])
+            shown.append(noun)
+    others = [name for name in fields if name not in shown]
+    if others:
+        more = f"{len(others):,} {'more ' if shown else ''}{'field' if len(others) == 1 else 'fields'}"
+        said.append(_joined(more, others, max(0, left - len(more))))
+    return "; ".join(said)
+
+
+def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> list[str]:
+    """What the rows of a table are called."""
+    return [one.cells[tables[block.table].key] for one in records if one.table == block.table]
+
+
+def _joined(count: str, names: Iterable[str], width: int) -> str:
+    """The count and as many of its names as fit, none cut."""
+    shown: list[str] = []
+    cut = ""
+    for name in dict.fromkeys(" ".join(name.split()) for name in names):
+        if _BRACKETS.search(name):
+            cut = " …"
+            continue
+        if sum(len(one) + 2 for one in shown) + len(name) > width:
+            cut = " …"
+            break
+        shown += [name] if name else []
+    return f"{count}: {', '.join(shown)}{cut}" if shown else count
+
+
+def _sections(records: Sequence[Record]) -> list[str]:
+    """All that has a heading; what only leads to a list is none."""
+    return [_HEADING.sub("", one.text) for one in records if one.kind == "heading" and one.worth]
+
+
+def _definitions(records: Sequence[Record]) -> list[str]:
+    """A name for each, empty where none is told."""
+    texts = (one.text for one in records if one.kind == "definition")
+    found = (_DEFINED.search(text) or _SPOKEN.match(_PLACE.sub("", text)) or _CALLED.search(text) for text in texts)
+    return [next(filter(None, one.groups()), "") if one else "" for one in found]
+
+
+def _fields(records: Sequence[Record], tables: Sequence[Table], largest: int) -> list[str]:
+    """An object's own fields, each once; of what lies deeper the one that it lies in, save the largest table, which is
+    counted by its rows. An object may be the one row of a table without a name of its own."""
+    found: dict[str, None] = {}
+    rows = Counter(one.table for one in records)
+    for one in records:
+        if one.table >= 0 and one.table != largest:
+            table = tables[one.table]
+            alone = rows[one.table] == 1 and table.noun == Table(()).noun
+            found.update(dict.fromkeys(table.columns if alone else [table.noun]))
+        elif one.kind == "field":
+            path, _, pairs = fields_of(one.text)
+            first, within, _ = (path or one.text.partition("=")[0]).partition(": ")
+            names = [first] if within else [pair.partition("=")[0] for pair in pairs]
+            if not names and (key := _KEY.match(one.text)):
+                names = [key[1]]
+            found.update(dict.fromkeys(names))
+    return list(dict.fromkeys(name.partition(".")[0] for name in found))

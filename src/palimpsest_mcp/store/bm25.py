@@ -1,0 +1,323 @@
+"""How well a text answers a query, where in it, and a search through texts that needs no index.
+
+A text's score is Okapi BM25 over the whole of it, plus the same over its best passage: what is asked stands close
+together, in a long result too. The passage counts rarity among passages, so that a name which every text has still
+tells who speaks. `benchmarks/recall.py` has the figure of each part.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ..ports.store import Entry, Match
+from ..text.stem import stem
+from .search_text import STOP, WORD, Term, fold, keys, one_line, parse, spaced
+
+SENTENCE = 4
+"""Terms from which on a query is a sentence, and no list of what must be there."""
+SNIPPET_CHARACTERS = 160
+_BEFORE_HIT = 48
+_K1, _B = 1.2, 0.75
+"""The usual constants of Okapi BM25 (Robertson and Zaragoza 2009), as SQLite's FTS5 has them too."""
+NAMED_WEIGHT = 2.0
+"""A word of the tool, the title or the arguments counts as so many of the text."""
+_BLOCK = 100
+_BLOCKS = 3
+"""A passage is three blocks of so many characters: about two sentences, or three lines."""
+_MOST_DIGITS = 20
+"""Of a number that may stand in groups: `1,234` for `1234`."""
+_LINE_START = 400
+"""The line of a hit begins at most so far before it; in longer lines the place is the hit's own."""
+
+
+class Need(NamedTuple):
+    """One thing that makes a text better."""
+
+    term: Term
+    weight: float
+    prefix: bool = False
+    """Nothing has it whole: what begins with it."""
+
+
+class Query(NamedTuple):
+    """What a user's text asks for."""
+
+    terms: tuple[Term, ...]
+    every: bool
+    """A few words mean what holds them all; only where nothing does, what holds any."""
+    needs: tuple[Need, ...]
+
+
+def read(text: str) -> Query:
+    """A query's terms without those that say nothing, and what each may stand as: `main_loop` as `main loop`."""
+    given = parse(text)
+    telling = tuple(one for one in given if one.cjk or one.several or fold(one.words[0]) not in STOP)
+    terms = telling or given
+    needs: dict[Term, float] = dict.fromkeys(terms, 1.0)
+    for term in terms:
+        if term.cjk or term.quoted:
+            continue
+        inner = [key for word in term.words for key in _loose(word) if key not in STOP]
+        if len(inner) > 1:
+            for key in inner:
+                needs.setdefault(Term((key,), False), 1 / len(inner))
+    return Query(terms, len(given) < SENTENCE, tuple(Need(*one) for one in needs.items()))
+
+
+def _loose(word: str) -> list[str]:
+    """What a word of a query may stand as. With digits it is a number or a code, which is itself or nothing."""
+    if any(sign.isdigit() for sign in word):
+        return [fold(word)] if len(word) > 2 else []
+    return sorted(keys(word))
+
+
+class Text(NamedTuple):
+    """A text that may answer."""
+
+    named: str
+    """Its tool, title, address and arguments."""
+    body: str
+
+
+class Answer(NamedTuple):
+    """How well a text answers."""
+
+    score: float
+    has: tuple[bool, ...]
+    """Of each need, whether the text has it."""
+    close: float
+    """Worth of the best passage."""
+    place: int
+    """Character of the body at which the rarest of the best passage stands; -1 where only the name answers."""
+
+
+class _Found(NamedTuple):
+    length: int
+    named: Counter[int]
+    """By number of the need."""
+    at: tuple[tuple[int, int], ...]
+    """(character, number of the need), in order."""
+
+
+def ranked(
+    texts: Sequence[Text], needs: Sequence[Need], *, having: Sequence[int] | None = None, total: int | None = None
+) -> list[Answer]:
+    """The answer of every text, in the order given.
+
+    Args:
+        having: of each need, how many texts have it where these are only the likeliest of many; None counts here.
+        total: how many texts there are then.
+    """
+    seen = [_look(text, needs) for text in texts]
+    counts = [one.named + Counter(number for _, number in one.at) for one in seen]
+    numbers = range(len(needs))
+    having = having or [sum(1 for count in counts if count[number]) for number in numbers]
+    rare = _rarity(having, max(total or 0, len(texts)))
+    rare = [worth * need.weight for worth, need in zip(rare, needs, strict=True)]
+    mean = sum(one.length for one in seen) / len(seen) if seen else 1
+    blocks = [_blocks(one) for one in seen]
+    with_it = Counter(number for block in blocks for count in block.values() for number in count)
+    close = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
+    close = [worth * need.weight for worth, need in zip(close, needs, strict=True)]
+    answers: list[Answer] = []
+    for one, block in zip(seen, blocks, strict=True):
+        frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
+        for _, number in one.at:
+            frequency[number] = frequency.get(number, 0) + 1
+        norm = _K1 * (1 - _B + _B * one.length / max(1, mean))
+        whole = sum(rare[n] * count * (_K1 + 1) / (count + norm) for n, count in frequency.items())
+        best, first = _best_passage(block, close)
+        inside = [row for row in one.at if first * _BLOCK <= row[0] < (first + _BLOCKS) * _BLOCK]
+        place = max(inside, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
+        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), best, place))
+    return answers
+
+
+def _rarity(having: Sequence[int], total: int) -> list[float]:
+    return [math.log(1 + (max(total, n) - n + 0.5) / (n + 0.5)) for n in having]
+
+
+def _look(text: Text, needs: Sequence[Need]) -> _Found:
+    named = Counter(number for _, number in _places(text.named, needs))
+    return _Found(len(text.body), named, tuple(sorted(_places(text.body, needs))))
+
+
+def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
+    """Where each need stands in a text."""
+    whole, text = fold(text), spaced(text)
+    folded = fold(text)
+    found: list[tuple[int, int]] = []
+    by_key: dict[str, list[int]] = {}
+    begins: list[tuple[str, int]] = []
+    for number, need in enumerate(needs):
+        if need.term.cjk or need.term.several:
+            found += [(hit.start(), number) for hit in _pattern(need.term).finditer(whole if need.term.cjk else folded)]
+        elif need.prefix:
+            begins.append((fold(need.term.words[0]), number))
+        else:
+            word = need.term.words[0]
+            by_key.setdefault(stem(fold(word)), []).append(number)
+            if word.isascii() and word.isdigit() and 3 < len(word) < _MOST_DIGITS:
+                grouped = re.compile(rf"(?<![\d.,]){int(word):,}(?![\d,])")
+                found += [(hit.start(), number) for hit in grouped.finditer(folded)]
+    beginnings = {_beginning(key) for key in by_key} | {begin for begin, _ in begins}
+    if not beginnings:
+        return found
+    last = -1
+    for hit in re.finditer("|".join(map(re.escape, sorted(beginnings, key=len))), folded):
+        if hit.start() < last:
+            continue
+        start = hit.start()
+        while start and (folded[start - 1].isalnum() or folded[start - 1] == "_"):
+            start -= 1
+        word = WORD.match(text, start)
+        if word is None:
+            continue
+        last = word.end()
+        found += [(start, number) for key in keys(word.group()) for number in by_key.get(key, ())]
+        found += [(start, number) for begin, number in begins if folded.startswith(begin, start)]
+    return found
+
+
+def _beginning(key: str) -> str:
+    """What every word of this stem begins with: `happi` stands for `happy`."""
+    return key[:-1] if len(key) > 2 and key[-1] in "iey" else key
+
+
+def _pattern(term: Term) -> re.Pattern[str]:
+    """Where a term stands in folded text."""
+    if term.cjk:
+        return re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
+    words = r"[\W_]+".join(re.escape(fold(word)) for word in term.words)
+    return re.compile(rf"(?<![^\W_]){words}(?![^\W_])")
+
+
+def _blocks(one: _Found) -> dict[int, Counter[int]]:
+    found: dict[int, Counter[int]] = {}
+    for at, number in one.at:
+        found.setdefault(at // _BLOCK, Counter())[number] += 1
+    return found
+
+
+def _best_passage(blocks: Mapping[int, Counter[int]], worth: Sequence[float]) -> tuple[float, int]:
+    """The worth of the best passage, and the block it begins in."""
+    best, first = 0.0, 0
+    for block in blocks:
+        for start in range(max(0, block - _BLOCKS + 1), block + 1):
+            counts: Counter[int] = Counter()
+            for here in range(start, start + _BLOCKS):
+                counts.update(blocks.get(here, ()))
+            value = sum(worth[n] * count * (_K1 + 1) / (count + _K1) for n, count in counts.items())
+            if value > best:
+                best, first = value, start
+    return best, first
+
+
+def match(entry: Entry, answer: Answer) -> Match:
+    """A hit as it is shown: the place, and one clean line of it."""
+    body = entry.text
+    at = max(0, answer.place)
+    start = body.rfind("\n", max(0, at - _LINE_START), at) + 1
+    if start == 0 and at > _LINE_START:
+        start = at - _BEFORE_HIT
+    return Match(
+        session_id=entry.session_id,
+        batch_id=entry.batch_id,
+        item_id=entry.item_id,
+        snippet=snippet(body, at),
+        score=answer.score,
+        close=answer.close,
+        tool_name=entry.tool_name,
+        title=entry.title,
+        ts=entry.ts,
+        line=body.count("\n", 0, at) + 1 if entry.lines_stand else None,
+        offset=start if entry.places_stand else None,
+    )
+
+
+def snippet(text: str, at: int) -> str:
+    """One line around a place: no control, bidirectional or escape characters, about 160 characters."""
+    begin = max(0, at - _BEFORE_HIT) if at > SNIPPET_CHARACTERS - _BEFORE_HIT else 0
+    line = one_line(text[begin : begin + 4 * SNIPPET_CHARACTERS])
+    shown = line[:SNIPPET_CHARACTERS].rstrip()
+    more = len(line) > SNIPPET_CHARACTERS or begin + 4 * SNIPPET_CHARACTERS < len(text)
+    return f"{'…' if begin else ''}{shown}{'…' if more else ''}"
+
+
+# Search without an index: looks through every entry. Where SQLite or its disk fails.
+
+
+_Key: TypeAlias = tuple[str, str, str, str]
+
+
+class LinearSearch:
+    """Entries in memory. Safe over threads."""
+
+    def __init__(self) -> None:
+        self._entries: dict[_Key, Entry] = {}
+        self._lock = threading.Lock()
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        with self._lock:
+            self._entries.update({_key(entry): entry for entry in entries})
+
+    def find(
+        self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
+    ) -> tuple[Match, ...]:
+        with self._lock:
+            entries = [one for one in self._entries.values() if _in_scope(one, principal, session_ids, project)]
+        asked = read(query)
+        if not asked.terms or limit <= 0:
+            return ()
+        texts = [Text(one.named, one.text) for one in entries]
+        answers = ranked(texts, asked.needs)
+        missing = {n for n in range(len(asked.needs)) if not any(one.has[n] for one in answers)}
+        needs = [one._replace(prefix=may_begin(one.term)) if n in missing else one for n, one in enumerate(asked.needs)]
+        if missing:
+            answers = ranked(texts, needs)
+        return best(list(zip(entries, answers, strict=True)), asked, limit)
+
+    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        with self._lock:
+            return frozenset(key[2] for key in self._entries if key[:2] == (principal, session_id))
+
+    def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        gone = set(batch_ids)
+        with self._lock:
+            for key in [key for key in self._entries if key[:2] == (principal, session_id) and key[2] in gone]:
+                del self._entries[key]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._entries.clear()
+
+
+def may_begin(term: Term) -> bool:
+    """Whether words that begin with a term stand for it: two letters begin too many."""
+    return not term.cjk and not term.several and len(term.words[0]) > 2
+
+
+def best(found: Iterable[tuple[Entry, Answer]], asked: Query, limit: int) -> tuple[Match, ...]:
+    """The best of what was found, in order. Where all terms of a few are there somewhere, only what has them all."""
+    rows = [row for row in found if any(row[1].has)]
+    if asked.every:
+        rows = [row for row in rows if all(row[1].has[: len(asked.terms)])] or rows
+    rows.sort(key=lambda row: (-row[1].score, _key(row[0])))
+    return tuple(match(*row) for row in rows[:limit])
+
+
+def _key(entry: Entry) -> _Key:
+    return entry.principal, entry.session_id, entry.batch_id, entry.item_id
+
+
+def _in_scope(entry: Entry, principal: str, session_ids: Sequence[str] | None, project: str | None) -> bool:
+    return (
+        entry.principal == principal
+        and (session_ids is None or entry.session_id in session_ids)
+        and (project is None or entry.project == project)
+    )

@@ -1,0 +1,200 @@
+"""What the page asks, answered from the facade as JSON values: masked, save an original that is restored."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ..core.palimpsest import Palimpsest
+from ..core.surface import Surface, named_by_mark
+from ..errors import InvalidArgument, ItemUnknown
+from ..models.reports import ContextView, counts_to_json
+from .figures import SESSION, STORE, with_values
+
+Asked: TypeAlias = Mapping[str, str]
+Answer: TypeAlias = Callable[[Asked], Awaitable[dict[str, Any]]]
+ITEMS_A_PAGE = 1_000
+MOST_HITS = 50
+
+
+class Answers:
+    """One store's answers.
+
+    Args:
+        facade: the open store.
+    """
+
+    def __init__(self, facade: Palimpsest) -> None:
+        self._facade = facade
+        self._surface = Surface(facade.deps.redactor)
+        self._context: tuple[str, str, ContextView] | None = None
+        """Session, pulse, and what stands in it: pages of one list are cut from one view."""
+        self.reads: dict[str, Answer] = {
+            "store": self.store,
+            "pulse": self.pulse,
+            "session": self.session,
+            "items": self.items,
+            "item": self.item,
+            "search": self.search,
+            "experience": self.experience,
+            "rule": self.rule,
+            "handoffs": self.handoffs,
+        }
+        """Route -> what only reads."""
+        self.writes: dict[str, Answer] = {
+            "restore": self.restore,
+            "reinstate": self.reinstate,
+            "undo": self.undo,
+            "pin": self.pin,
+        }
+        """Route -> what a person may change from the page."""
+
+    def masked(self, text: str) -> str:
+        """A text of an error."""
+        return self._surface.text(text)
+
+    async def store(self, asked: Asked) -> dict[str, Any]:
+        """The whole store: its figures and its sessions, newest first."""
+        status = msgspec.to_builtins(await self._facade.status())
+        rows = await self._facade.session_rows()
+        return self._shown(
+            {
+                "home": status["home"],
+                "figures": with_values(STORE, {"status": status}, "this store, all sessions"),
+                "read_again_unknown": status["read_again_unknown"],
+                "sessions": [
+                    {**msgspec.to_builtins(one, enc_hook=str), "share": one.usage.ratio if one.usage else None}
+                    for one in rows
+                ],
+            }
+        )
+
+    async def pulse(self, asked: Asked) -> dict[str, Any]:
+        """What changes when the session does."""
+        return {"pulse": await self._facade.pulse(_one(asked, "session"))}
+
+    async def session(self, asked: Asked) -> dict[str, Any]:
+        """One session: its window, figures, timeline and batches; its items come by pages."""
+        name = _one(asked, "session")
+        info = await self._facade.session(name)
+        pulse, view = await self._view(info.session_id)
+        saved = (await self._facade.saved(info.session_id)).to_json()
+        usage = msgspec.to_builtins(view.usage, enc_hook=str)
+        story = await self._facade.timeline(info.session_id)
+        return self._shown(
+            {
+                **msgspec.to_builtins(info),
+                "pulse": pulse,
+                "usage": usage,
+                "by_kind": msgspec.to_builtins(view.by_kind),
+                "figures": with_values(SESSION, {"list": {"saved": saved}, "show": {"usage": usage}}, "this session"),
+                "batches": [
+                    {**msgspec.to_builtins(one), "digest": "", "specifics": counts_to_json(one.specifics)}
+                    for one in view.batches
+                ],
+                "fill": story.fill,
+                "passes": msgspec.to_builtins(story.passes),
+                "moments": msgspec.to_builtins(story.moments),
+                "items": len(view.items),
+            }
+        )
+
+    async def items(self, asked: Asked) -> dict[str, Any]:
+        """Rows of the context in its order, from `offset` on."""
+        _, view = await self._view((await self._facade.session(_one(asked, "session"))).session_id)
+        offset = _number(asked, "offset")
+        rows = view.items[offset : offset + ITEMS_A_PAGE]
+        return self._shown({"offset": offset, "total": len(view.items), "items": msgspec.to_builtins(rows)})
+
+    async def item(self, asked: Asked) -> dict[str, Any]:
+        """One item with its original and its digest; of a batch that no longer stands, by `batch`."""
+        session, item = _one(asked, "session"), _one(asked, "item")
+        if batch := asked.get("batch", ""):
+            both = await self._facade.beside_batch(session, batch)
+            named = [one for one in both if one.item_id == item]
+            named = named or named_by_mark(item, both, lambda one: one.item_id, self._facade.deps.redactor)
+            if not named:
+                raise ItemUnknown(
+                    f"{batch} has no item of this name.", next="Go back to the session, and choose again."
+                )
+            found = named[0]
+        else:
+            found = await self._facade.beside_item(session, item)
+        specifics = counts_to_json(found.batch_specifics)
+        return self._shown({**msgspec.to_builtins(found), "batch_specifics": specifics})
+
+    async def search(self, asked: Asked) -> dict[str, Any]:
+        """Hits in the archive, in one session or in all."""
+        session = asked.get("session") or None
+        hits = await self._facade.search_offloaded(_one(asked, "q"), session_id=session, limit=MOST_HITS)
+        return self._shown({"hits": [{**msgspec.to_builtins(one), "about": one.about} for one in hits]})
+
+    async def experience(self, asked: Asked) -> dict[str, Any]:
+        """Every skill with its rules."""
+        skills = await self._facade.experience_status()
+        found = [await self._facade.experience_show(one.folder or one.skill) for one in skills]
+        return self._shown({"skills": [msgspec.to_builtins(one, enc_hook=str) for one in found]})
+
+    async def rule(self, asked: Asked) -> dict[str, Any]:
+        """Where a rule comes from."""
+        found = await self._facade.experience_explain(_one(asked, "rule"), asked.get("skill", ""))
+        return self._shown(msgspec.to_builtins(found, enc_hook=str))
+
+    async def handoffs(self, asked: Asked) -> dict[str, Any]:
+        """Every handoff of every project, newest first."""
+        found = await self._facade.handoffs(project="*")
+        return self._shown({"handoffs": [msgspec.to_builtins(one, enc_hook=str) for one in found]})
+
+    async def restore(self, asked: Asked) -> dict[str, Any]:
+        """One original, exact: the bytes that `restore --raw` gives; noted in the ledger as that is."""
+        one = await self._facade.restore(_one(asked, "session"), _one(asked, "batch"), _one(asked, "item"))
+        return {
+            "item_id": one.item_id,
+            "batch_id": one.batch_id,
+            "sha256": one.sha256,
+            "size_bytes": len(one.data),
+            "base64": base64.b64encode(one.data).decode("ascii"),
+        }
+
+    async def reinstate(self, asked: Asked) -> dict[str, Any]:
+        """Put a batch back in the place of its digest."""
+        done = await self._facade.reinstate(_one(asked, "session"), _one(asked, "batch"))
+        return self._shown(msgspec.to_builtins(done, enc_hook=str))
+
+    async def undo(self, asked: Asked) -> dict[str, Any]:
+        """Take a pass back."""
+        number = _number(asked, "number") or None
+        done = await self._facade.undo(_one(asked, "session"), number)
+        return self._shown(msgspec.to_builtins(done, enc_hook=str))
+
+    async def pin(self, asked: Asked) -> dict[str, Any]:
+        """Pin an item, or with `off` take its pin off."""
+        item = _one(asked, "item")
+        on, off = ((), (item,)) if asked.get("off") else ((item,), ())
+        view = await self._facade.show_context(_one(asked, "session"), pin=on, unpin=off)
+        return self._shown({"session_id": view.session_id, "item_id": item, "pinned": bool(on)})
+
+    async def _view(self, session_id: str) -> tuple[str, ContextView]:
+        pulse = await self._facade.pulse(session_id)
+        if self._context is None or self._context[:2] != (session_id, pulse):
+            self._context = session_id, pulse, await self._facade.show_context(session_id)
+        return pulse, self._context[2]
+
+    def _shown(self, value: dict[str, Any]) -> dict[str, Any]:
+        return self._surface.value(value)
+
+
+def _one(asked: Asked, name: str) -> str:
+    if not (found := asked.get(name, "")):
+        raise InvalidArgument(f"The page asked without {name}.", next="Load the page anew.")
+    return found
+
+
+def _number(asked: Asked, name: str) -> int:
+    text = asked.get(name, "") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise InvalidArgument(f"{name} is no number.", next="Load the page anew.")
+    return int(text)

@@ -1,0 +1,38 @@
+"""Results that a later one says again: pointers that name the later call, and still say how it went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+
+pytestmark = pytest.mark.anyio
+
+
+def session() -> list[dict[str, Any]]:
+    """The same failing check twice, with other work around it."""
+    log = "\n".join(f"checking part {n} of the harbour's records, which takes a while" for n in range(120))
+    failed = f"{log}\nERROR: checksum of part 77 differs, nothing was written"
+    texts = [failed, *(f"{log}\nround {n} done" for n in range(5)), failed, *(f"late {n} {log}" for n in range(6))]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Why does the check fail?"}]
+    for n, text in enumerate(texts):
+        use = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": f"./check.sh --round {n}"}}
+        back = {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [back]}]
+    return [*messages, {"role": "user", "content": "Go on."}]
+
+
+async def test_a_result_that_comes_again_is_a_pointer_that_names_the_later_call_and_says_how_it_went(
+    p: Palimpsest,
+) -> None:
+    messages = session()
+    done = await p.compact_messages(messages, session_id="s", target=0.5, force=True)
+    stands = done.messages[2]["content"][0]["content"]
+    said = stands if isinstance(stands, str) else stands[0]["text"]
+    assert "the same as the result of call t6" in said
+    assert "ERROR: checksum of part 77 differs, nothing was written" in said, "D17: a pointer has it too"
+    assert "checking part 5" not in said
+    assert (await p.verify()).findings == ()
+    assert await p.expand_messages(done.messages, session_id="s") == messages

@@ -1,0 +1,143 @@
+"""What is said of a result of which nothing is shown."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.digest.blocks import encoded
+from palimpsest_mcp.digest.outline import outline
+from palimpsest_mcp.digest.source import Source
+
+from .conftest import Bench
+
+
+def outlined(text: str, width: int = 100) -> str:
+    reading = Source(text).reading
+    free = range(len(reading.records))
+    _, blocks = encoded(reading, free, free)
+    return outline(reading, blocks, width)
+
+
+def test_rows_are_named_by_their_keys_and_columns() -> None:
+    text = json.dumps([{"code": f"HAT{n}", "seats": n} for n in range(3)])
+    assert outlined(text) == "3 rows code|seats: HAT0, HAT1, HAT2"
+
+
+def test_an_object_is_told_by_its_fields_and_what_it_lists() -> None:
+    text = json.dumps({"cabin": "economy", "from": "SEA", "bags": [{"tag": f"B{n}", "kg": n} for n in range(9)]})
+    assert outlined(text) == "cabin=economy, from=SEA; 9 bags: B0, B1, B2, B3, B4, B5, B6, B7, B8"
+
+
+def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_rows() -> None:
+    legs = [{"flight": f"HAT{n}", "date": f"2024-05-1{n}", "price": 100 + n} for n in range(3)]
+    text = json.dumps({"reservation_id": "HXDUBJ", "cabin": "economy", "from": "IAH", "legs": legs})
+    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: HAT0, HAT1, HAT2"
+
+
+def test_the_fields_of_an_object_are_counted_and_not_those_of_what_lies_in_it() -> None:
+    trip = {"id": "VA5SGQ", "cabin": "economy", "legs": [{"from": "DTW", "to": "PHX"}, {"from": "PHX", "to": "LGA"}]}
+    trip |= {"travellers": [{"first": "Raj", "last": "Brown", "born": "1967-03-12"}], "paid": {"card": 686}, "bags": 0}
+    assert outlined(json.dumps(trip), 300) == (
+        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: DTW, PHX; 2 more fields: travellers, paid"
+    )
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z]{3,9}", fullmatch=True), st.text("abc 12-é[]|=", max_size=50), min_size=2))
+def test_what_an_outline_says_of_a_field_is_what_its_object_says(fields: dict[str, str]) -> None:
+    said = outlined(json.dumps(fields, ensure_ascii=False), 200).partition(";")[0].split(", ")
+    known = {f"{name}={value.strip()}" for name, value in fields.items()}
+    assert all(one in known for one in said if "=" in one)
+
+
+def test_a_list_of_words_is_told_by_them_and_what_could_be_taken_for_more_is_not_said() -> None:
+    user = {"level": "gold", "trips": ["HXDUBJ", "DXG8T6"], "note": "ok; level=none", "title": "x] [all of it: y"}
+    assert outlined(json.dumps(user), 200) == "level=gold; 2 trips: HXDUBJ, DXG8T6; 2 more fields: note, title"
+
+
+def test_equal_names_are_said_once_and_counted_each_and_what_leads_to_a_list_is_no_section() -> None:
+    text = "# Log\n\n## Fixed\n\nOne thing.\n\n## Fixed\n\nFocus on:\n- this\n- that\n"
+    assert outlined(text) == "3 sections: Log, Fixed"
+
+
+def test_a_document_is_told_by_its_sections() -> None:
+    text = "# Themes\n\nWords.\n\n## Color Tokens\n\nMore words.\n\n## Files\n\nThe last ones."
+    assert outlined(text) == "3 sections: Themes, Color Tokens, Files"
+
+
+def test_code_is_told_by_its_definitions_whatever_they_look_like() -> None:
+    text = "\n".join(
+        [
+            "export class Editor {",
+            "  private color(level: Level): (text: string) => string {",
+            "    return gray;",
+            "  }",
+            "  render(width: number): string[] {",
+            "    return [];",
+            "  }",
+            "}",
+        ]
+    )
+    assert outlined(text) == "3 definitions: Editor, color, render"
+
+
+def test_what_does_not_fit_is_left_out_whole() -> None:
+    text = json.dumps([{"code": f"HAT{n:03}", "seats": n} for n in range(60)])
+    assert outlined(text, 30) == "60 rows code|seats: HAT000, HAT001 …"
+
+
+def test_words_without_a_shape_have_none() -> None:
+    assert outlined("It was a dark night.\nNobody was there.") == ""
+
+
+@given(st.text(max_size=300), st.integers(0, 120))
+def test_an_outline_is_one_line_without_brackets_of_ours(text: str, width: int) -> None:
+    found = outlined(text, width)
+    assert "\n" not in found and not {"[", "]"} & set(found)
+
+
+def test_of_many_results_and_little_room_few_are_shown_well_and_the_others_outlined(bench: Bench) -> None:
+    """Scraps of each would be of no use to anybody."""
+    pages = ["\n\n".join([f"# Runbook {n}", *(_chapter(n, k) for k in range(12))]) for n in range(8)]
+    digest = bench.digest(*pages, share=0.08)
+    outlines = [part.text for part in digest.parts if "; 13 sections: Runbook" in part.text]
+    shown = [part.text for part in digest.parts if "; 13 sections: Runbook" not in part.text]
+    assert len(outlines) >= 4 and all(text.count("\n") <= 1 for text in outlines)
+    assert max(text.count("\n") for text in shown) > 3
+
+
+def _chapter(page: int, number: int) -> str:
+    work = f"The import of part {page * 7 + number} waits for the queue of shop {number}"
+    rule = f"nobody may restart worker {number * 31 + page} before its lease has ended"
+    return f"## Chapter {number} of {page}\n\n{work}, and {rule}.\nThe owner of queue {number} is team {page * 13}."
+
+
+def test_tests_and_blocks_are_named_by_their_first_argument() -> None:
+    text = "\n".join(
+        [
+            'import { it } from "vitest";',
+            'describe("Markdown", () => {',
+            '  it("keeps gray italic after code", () => {',
+            "    const shown = render();",
+            "    expect(shown).toBe(gray);",
+            "  });",
+            "});",
+        ]
+    )
+    assert outlined(text) == "2 definitions: Markdown, keeps gray italic after code"
+
+
+def test_a_result_with_a_line_that_is_to_be_kept_is_shown_however_little_fits(bench: Bench) -> None:
+    """It is no scrap: somebody asked for it."""
+    pages = ["\n\n".join([f"# Runbook {n}", *(_chapter(n, k) for k in range(12))]) for n in range(8)]
+    pages = [
+        page.replace("\n\n## Chapter 7 ", f"\n\nquarantine {n * 31 + 7} ended\n\n## Chapter 7 ")
+        for n, page in enumerate(pages)
+    ]
+    request = bench.request(*pages, share=0.12)
+    wanted = tuple(msgspec.structs.replace(one, wanted=("quarantine",)) for one in request.sources)
+    digest = bench.digester.compute(msgspec.structs.replace(request, sources=wanted))
+    assert sum("quarantine" in part.text for part in digest.parts) == 8

@@ -1,0 +1,86 @@
+"""What a handoff carries of a session: standing orders, decisions, the state, open errors; nothing twice."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.hosts.detect import parse_value
+from palimpsest_mcp.memory.handoff.fill import continuation, fitted
+from palimpsest_mcp.memory.handoff.markdown import absent_sections, from_markdown, to_markdown
+from palimpsest_mcp.memory.handoff.templates import TEMPLATES
+from palimpsest_mcp.memory.summary.facts import facts_of
+from palimpsest_mcp.memory.summary.harvest import harvest
+from palimpsest_mcp.models.handoffs import Handoff, Phase
+
+
+def call(name: str, tool: str, result: str, **args: Any) -> list[dict[str, Any]]:
+    use = {"type": "tool_use", "id": name, "name": tool, "input": args}
+    return [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": result}]},
+    ]
+
+
+SESSION: list[dict[str, Any]] = [
+    {"role": "user", "content": "Move the importer to Postgres. Never push to main without my review."},
+    {"role": "assistant", "content": "I'll go with sqlite for the tests because it is small."},
+    {"role": "user", "content": "No, use postgres instead of sqlite in the tests."},
+    {"role": "assistant", "content": "Decision: the tests start a Postgres of their own."},
+    *call("t1", "Edit", "ok", file_path="/srv/a.py", old_string="a", new_string="b"),
+    *call("t2", "Bash", "FAILED test_a.py::test_x - KeyError\n1 failed, 3 passed in 1s", command="pytest -q"),
+]
+
+
+def handoff(phase: Phase, messages: list[dict[str, Any]] = SESSION) -> Handoff:
+    items = parse_value(messages).items
+    header = {"task": "Go on", "title": "Go on", "date": "2026-11-22", "project": "/srv", "pointers": ("here",)}
+    return fitted(TEMPLATES[phase], header, harvest(items, str), facts_of(items, str), {}, lambda text: len(text) // 4)
+
+
+@pytest.mark.parametrize("phase", ["task", "research", "plan", "implementation"])
+def test_the_next_reader_is_given_orders_decisions_state_and_open_errors(phase: Phase) -> None:
+    text = continuation(handoff(phase), "2026-11-22-go-on")
+    assert "- User, message 1: Never push to main without my review." in text
+    assert "the tests start a Postgres of their own" in text
+    assert "Rejected, not to be taken up again: I'll go with sqlite" in text
+    assert "in its place: No, use postgres instead of sqlite in the tests." in text
+    assert "Not seen resolved: FAILED test_a.py::test_x - KeyError (in: pytest -q)" in text
+
+
+def test_a_fork_is_told_the_standing_orders() -> None:
+    assert "Never push to main without my review." in continuation(handoff("fork"), "x")
+
+
+@pytest.mark.parametrize("phase", ["task", "research", "plan", "implementation", "fork", "fork_back"])
+def test_no_paragraph_stands_twice(phase: Phase) -> None:
+    lines = [
+        re.sub(r"^- (?:\w+, message \d+(?:, at first)?: |Asked last \(message \d+\): |First asked: )?", "", line)
+        for line in to_markdown(handoff(phase)).split("\n")
+    ]
+    said = [" ".join(line.split()) for line in lines if len(line) > 40]
+    assert len(said) == len(set(said))
+
+
+def test_many_orders_stay_within_the_budget_and_are_counted() -> None:
+    rules = [{"role": "user", "content": f"Never touch table{n} of customer{n}, whatever happens."} for n in range(200)]
+    text = to_markdown(handoff("task", [*SESSION, *rules]))
+    assert len(text) // 4 < 2_000
+    orders = text.split("## Standing Orders\n")[1].split("\n## ")[0].split("\n")
+    kept = sum(line.startswith("- User") for line in orders)
+    assert kept >= 5 and f"- … and {201 + 1 - kept} more" in orders
+
+
+@pytest.mark.parametrize("phase", ["task", "research", "plan", "implementation", "fork"])
+def test_a_handoff_of_an_earlier_version_opens_and_counts_as_whole(phase: Phase) -> None:
+    text = to_markdown(handoff(phase))
+    old = re.sub(r"## (?:Standing Orders|Open Errors)\n(?:.+\n)+\n", "", text)
+    if phase in ("research", "implementation"):
+        old = re.sub(r"## Decisions Made\n(?:.+\n)+\n", "", old)
+    read = from_markdown(old)
+    assert read.orders == () and read.title == "Go on"
+    assert absent_sections(old, read) == ()
+    lost = absent_sections(text.replace("\n## Pointers", "\n## Links"), read)
+    assert lost == ("Pointers, Not Duplication" if phase == "fork" else "Pointers",)

@@ -1,0 +1,132 @@
+"""One value in a large result: search says where, `restore_batch` gives these lines; and what a page may take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.lifespan import count_o200k
+from palimpsest_mcp.server.server import build_server
+
+from .test_tools import items
+
+pytestmark = pytest.mark.anyio
+ROWS = 2_500
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncGenerator[Client]:
+    async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None)) as connected:
+        yield connected
+
+
+def text_of(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+async def ask(client: Client, tool: str, **arguments: Any) -> str:
+    return text_of(await client.call_tool(tool, arguments))
+
+
+async def offloaded(client: Client) -> str:
+    """A session whose first result, of 2,500 rows, was offloaded."""
+    rows = "\n".join(f"row {row} value {row * 7919} port {row % 500}" for row in range(ROWS))
+    given: list[dict[str, Any]] = [{"role": "user", "content": "Which port has row 900?"}]
+    for number in range(6):
+        content = rows if not number else f"log {number} is quiet\n" * 200
+        given.append({"role": "tool", "tool_name": "dump", "tool_use_id": f"c{number}", "content": content})
+    recorded = (await client.call_tool("record_items", {"session_id": "new", "items": given})).structured_content
+    assert recorded is not None
+    await ask(client, "compact_session", session_id=recorded["session"], target=0.3, force=True)
+    return recorded["session"]
+
+
+async def test_a_hit_names_lines_and_offset_that_restore_takes(client: Client) -> None:
+    handle = await offloaded(client)
+    found = await ask(client, "search_offloaded", query="7127100", session_id=handle)
+    hit = re.search(r"restore_batch (\S+) (\S+) (\S+) lines=(\d+) offset=(\d+):", found)
+    assert hit is not None, found
+    by = {"session_id": hit[1], "batch_id": hit[2], "item_id": hit[3]}
+    lines = await ask(client, "restore_batch", **by, lines=hit[4])
+    assert "\nrow 900 value 7127100 port 400\n" in lines and count_o200k(lines) < 200
+    assert "row 900 value 7127100" in await ask(client, "restore_batch", **by, offset=int(hit[5]), max_tokens=200)
+
+
+async def test_grep_gives_the_lines_that_match_with_their_places(client: Client) -> None:
+    handle = await offloaded(client)
+    by = {"session_id": handle, "batch_id": "offload_0001"}
+    text = await ask(client, "restore_batch", **by, grep=r"value 7127100\b")
+    row = re.search(r"^(\d+):(\d+): row 900 value 7127100 port 400$", text, re.MULTILINE)
+    assert row is not None and "complete" in text and count_o200k(text) < 200
+    assert "row 900 " in await ask(client, "restore_batch", **by, offset=int(row[2]), max_tokens=100)
+    assert "search_offloaded" in await ask(client, "restore_batch", **by, grep="nowhere at all")
+
+
+async def test_what_matches_comes_in_pages_that_miss_nothing(client: Client) -> None:
+    handle = await offloaded(client)
+    by = {"session_id": handle, "batch_id": "offload_0001", "grep": "port 77$", "max_tokens": 120}
+    found: list[str] = []
+    offset: dict[str, int] = {}
+    while True:
+        text = await ask(client, "restore_batch", **by, **offset)
+        assert count_o200k(text) <= 320  # with our own lines
+        found += re.findall(r"^\d+:\d+: (row .*)$", text, re.MULTILINE)
+        more = re.search(r"next_offset=(\d+)", text)
+        if more is None:
+            break
+        offset = {"offset": int(more[1])}
+    assert found == [f"row {row} value {row * 7919} port 77" for row in range(ROWS) if row % 500 == 77]
+
+
+async def test_a_page_fits_the_room_that_is_left(client: Client) -> None:
+    handle = await offloaded(client)
+    by = {"session_id": handle, "batch_id": "offload_0001"}
+    shorter = await client.call_tool("check_context_ratio", {"session_id": handle})
+    assert shorter.structured_content is not None
+    window = shorter.structured_content["compacted_view_tokens"] + 5_000
+    await ask(client, "check_context_ratio", session_id=handle, used_tokens=window, window_tokens=window)
+    text = await ask(client, "restore_batch", **by)
+    left = re.search(r"held to the (\d+) tokens left", text)
+    assert left is not None and "next_offset=" in text, text[:300]
+    assert count_o200k(text) * 1.55 <= int(left[1]) < 15_000
+    assert count_o200k(await ask(client, "restore_batch", **by, max_tokens=10_000)) > 8_000
+
+
+async def test_lines_of_a_batch_of_several_items_need_one_named(client: Client) -> None:
+    recorded = (await client.call_tool("record_items", {"session_id": "new", "items": items()})).structured_content
+    assert recorded is not None
+    by = {"session_id": recorded["session"]}
+    await ask(client, "compact_session", **by, target=0.4, force=True, window_tokens=60_000)
+    refused = await client.call_tool("restore_batch", {**by, "batch_id": "offload_0001", "lines": "3"})
+    assert refused.is_error and "call_0" in text_of(refused) and "item_id" in text_of(refused)
+    one = await ask(client, "restore_batch", **by, batch_id="offload_0001", item_id="call_0", lines="3")
+    assert "part-0-1.bin" in one and "part-0-2.bin" not in one
+
+
+async def test_without_a_session_the_sessions_are_listed_newest_first(client: Client) -> None:
+    assert "check_context_ratio" in await ask(client, "list_offloaded")
+    first, second = await offloaded(client), await offloaded(client)
+    listed = await ask(client, "list_offloaded")
+    assert listed.index(second) < listed.index(first) and "Which port has row 900?" in listed
+    refused = await client.call_tool("list_offloaded", {"batch_id": "offload_0001"})
+    assert refused.is_error and "list_offloaded" in text_of(refused)
+
+
+async def test_in_core_the_next_step_never_names_a_tool_that_is_not_listed(tmp_path: Path) -> None:
+    async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None, core=True)) as client:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert len(listed) == 9 and "show_context" not in listed
+        handle = await offloaded(client)
+        refused = text_of(
+            await client.call_tool(
+                "restore_batch", {"session_id": handle, "batch_id": "last_pass", "reinstate": True, "item_id": "c0"}
+            )
+        )
+        assert "put back" in refused  # what is not listed of a listed tool is taken all the same
