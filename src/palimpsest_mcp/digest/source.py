@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from functools import cached_property
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
+from .templates import Template, mined
 
 _ALIKE = 2
 """Texts with an object of one shape, and columns of it, from which these are said once."""
@@ -37,6 +38,7 @@ class Source:
         self.reading = Reading([], [], [])
         self.forms: list[str] = []
         self._heading = -1
+        self._templates: dict[tuple[int, ...], list[Template]] = {}
         self._read(self.lines)
 
     @cached_property
@@ -44,9 +46,18 @@ class Source:
         """The form of most of its records."""
         return max(sorted(set(self.forms)), key=self.forms.count) if self.forms else PROSE.name
 
+    def mined(self, alike: Iterable[int]) -> list[Template]:
+        """The templates of these records, mined once."""
+        records = self.reading.records
+        lines = tuple(n for n in alike if records[n].table < 0 and records[n].text)
+        if lines not in self._templates:
+            self._templates[lines] = mined(records, lines)
+        return self._templates[lines]
+
     def with_rows(self, shapes: Collection[Shape]) -> Source:
         """A copy with its own records, in which objects of these shapes are rows."""
         other = copy(self)
+        other._templates = {}
         records, tables = list(map(copy, self.reading.records)), list(self.reading.tables)
         other.reading = Reading(records, tables, self.reading.objects)
         made: dict[Shape, int] = {}

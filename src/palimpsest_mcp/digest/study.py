@@ -47,6 +47,7 @@ class Study:
         self._registry = registry
         self.facts: Facts = facts_of(source, registry)
         self.read = Source(source.text)
+        """Nobody changes it: it is copied before its records are marked."""
         self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
 
     @cached_property
