@@ -85,7 +85,7 @@ def test_every_command_has_its_section() -> None:
 
 
 def test_every_option_is_in_the_section_of_its_command_and_no_other() -> None:
-    shared = {"--home", "--json", "--help"}
+    shared = {"--home", "--store", "--json", "--help"}
     for name, command in commands().items():
         leaves = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         options = {
