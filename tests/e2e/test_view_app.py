@@ -80,6 +80,6 @@ def test_the_inspector_shows_the_page_beside_an_answer(tmp_path: Path, driver: t
         )
         assert done.returncode == 0, done.stdout + done.stderr
     seen = json.loads(done.stdout)
-    assert handle in seen["text"] and "offload_0001" in seen["text"], "the session's own page"
+    assert seen["text"].startswith(f"Sessions / {handle}"), "the session's own page"
     assert text_of(0).splitlines()[1] in seen["original"]
     assert (seen["buttons"], seen["changes"]) == (0, 0)
