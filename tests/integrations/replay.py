@@ -1,0 +1,178 @@
+"""Sessions replayed through an adapter, request by request, as a fake model would see them; and what is counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palimpsest_mcp.hosts.validity import check_messages
+from palimpsest_mcp.integrations.conversation import Form, listed
+from palimpsest_mcp.integrations.window import AgentWindow
+from palimpsest_mcp.text.tokens.count import open_counter
+
+Messages = list[dict[str, Any]]
+CACHED, WRITTEN = 0.1, 1.25
+"""Price of a token that the cache has, and of one that is written into it, in input tokens."""
+POINTS = int(os.environ.get("TEST_REPLAY_POINTS", "16"))
+"""Requests of a session that are sent; `make frameworks` sends more."""
+DEMO = Path(__file__).resolve().parents[2] / "src" / "palimpsest_mcp" / "demo"
+REAL = (("pi-mono", 0), ("pi-mono", 1), ("spotter", 0), ("deer-flow", 0), ("openhands-sdk", 0))
+
+
+def sessions() -> list[tuple[str, Messages]]:
+    """Five long real sessions where they are, else the two that come with the package."""
+    data = Path(os.environ.get("TEST_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data" / "converted"
+    if not data.is_dir():
+        return [(path.stem, json.loads(path.read_text("utf-8"))["messages"]) for path in sorted(DEMO.glob("*.json"))]
+    found: list[tuple[str, Messages]] = []
+    for source, which in REAL:
+        with gzip.open(data / f"{source}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            every = [json.loads(line)["messages"] for line in lines]
+        found.append((f"{source}-{which}", sorted(every, key=lambda one: -len(json.dumps(one)))[which]))
+    return found
+
+
+@dataclass
+class Counted:
+    """What a replay came to."""
+
+    requests: int = 0
+    passes: int = 0
+    invalid: list[str] = field(default_factory=list[str])
+    changed_prefixes: list[int] = field(default_factory=list[int])
+    over: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Requests that were above the trigger, with their tokens."""
+    billed: float = 0.0
+    nothing: float = 0.0
+    """What the same requests cost without us."""
+    passes_cost: float = 0.0
+    """What the cache that passes invalidate costs to write."""
+    shrunk: int = 0
+    """Tokens that the last request did without."""
+
+
+def whole_turns(messages: Messages) -> Messages:
+    """A session whose calls all have results and whose results all have calls, as a framework would have kept it;
+    thinking and images are left out, which no two frameworks write alike."""
+    asked = {block["id"] for one in messages for block in _blocks(one) if block["type"] == "tool_use"}
+    told = {block["tool_use_id"] for one in messages for block in _blocks(one) if block["type"] == "tool_result"}
+    found: Messages = []
+    for one in messages:
+        blocks = [
+            block
+            for block in _blocks(one)
+            if (block["type"] == "text" and block["text"].strip())
+            or (block["type"] == "tool_use" and block["id"] in told)
+            or (block["type"] == "tool_result" and block["tool_use_id"] in asked and isinstance(block["content"], str))
+        ]
+        blocks = _results_as_text(one, asked, blocks)
+        if not blocks or (not found and one["role"] == "assistant"):
+            continue
+        if found and found[-1]["role"] == one["role"]:
+            found[-1]["content"] = _results_first([*found[-1]["content"], *blocks])
+        else:
+            found.append({"role": one["role"], "content": _results_first(blocks)})
+    return found
+
+
+def _results_as_text(message: dict[str, Any], asked: set[str], blocks: Messages) -> Messages:
+    """Results of several blocks as one text, which every framework takes."""
+    kept = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
+    more = [
+        {**block, "content": "\n".join(part.get("text", "[image]") for part in block["content"])}
+        for block in _blocks(message)
+        if block["type"] == "tool_result"
+        and block["tool_use_id"] in asked - kept
+        and isinstance(block["content"], list)
+    ]
+    return [*more, *blocks]
+
+
+def _results_first(blocks: Messages) -> Messages:
+    return sorted(blocks, key=lambda block: block["type"] != "tool_result")
+
+
+def _blocks(message: dict[str, Any]) -> Messages:
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def tokens_of(messages: Messages) -> int:
+    """Of a list, by our own counter."""
+    return sum(COUNTER.count_content(message["content"]) for message in messages)
+
+
+COUNTER = open_counter("gpt-5")
+
+
+async def replay(
+    name: str,
+    messages: Messages,
+    *,
+    window: AgentWindow,
+    window_tokens: int,
+    build: Callable[[Messages], Sequence[Any]],
+    send: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
+    form: Form[Any],
+    session_id: str,
+) -> Counted:
+    """Every request of a session through an adapter's seam.
+
+    Args:
+        build: the framework's own messages of a list in Anthropic's form.
+        send: the seam; what the model would be given.
+        form: how the answer is read for the checks.
+    """
+    counted = Counted()
+    passes: list[int] = []
+    await window.aask(lambda p: _subscribed(p, passes))
+    ends = [at + 1 for at, one in enumerate(messages) if one["role"] == "user"]
+    step = max(1, len(ends) // POINTS)
+    before: Messages = []
+    before_nothing: list[Any] = []
+    for end in ends[step - 1 :: step]:
+        known = len(passes)
+        built = build(messages[:end])
+        raw = listed(built, form).messages
+        sent = listed(await send(built), form).messages
+        counted.requests += 1
+        counted.invalid += [f"{end}: {one}" for one in check_messages(sent, "anthropic")]
+        passed = len(passes) > known
+        kept = _common(before, sent)
+        if not passed and kept < len(before):
+            counted.changed_prefixes.append(end)
+        total = tokens_of(sent)
+        if total > 0.75 * window_tokens and not passed:
+            counted.over.append((end, total))
+        counted.billed += _bill(sent, kept)
+        counted.nothing += _bill(raw, _common(before_nothing, raw))
+        if passed:
+            counted.passes_cost += (WRITTEN - CACHED) * tokens_of(sent)
+        assert counted.billed <= counted.nothing + counted.passes_cost, f"{name}: request {end} cost more than nothing"
+        counted.shrunk = tokens_of(raw) - total
+        again = listed(await send(built), form).messages
+        assert again == sent, f"{name}: the same request twice gave other bytes at {end}"
+        restored = await window.aask(lambda p, sent=sent: p.expand_messages(sent, session_id=session_id))
+        assert restored == raw, f"{name}: not restorable at {end}"
+        before, before_nothing = sent, raw
+    counted.passes = len(passes)
+    return counted
+
+
+async def _subscribed(p: Any, passes: list[int]) -> None:
+    p.subscribe(lambda event: passes.append(1))
+
+
+def _common(old: Messages, new: Messages) -> int:
+    return next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))
+    )
+
+
+def _bill(messages: Messages, kept: int) -> float:
+    return CACHED * tokens_of(messages[:kept]) + WRITTEN * tokens_of(messages[kept:])
