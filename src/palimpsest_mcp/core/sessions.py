@@ -177,7 +177,10 @@ class Sessions:
 
     async def all(self) -> tuple[SessionInfo, ...]:
         """Every session that may be asked about, oldest first."""
-        return tuple(one for one in await self._deps.store.ledger.sessions(self._deps.principal) if self._is_ours(one))
+        infos = await self._deps.store.ledger.sessions(self._deps.principal)
+        if only := self._deps.only_session:
+            self._handles.update({one.handle: one.session_id for one in infos if one.handle == only})
+        return tuple(one for one in infos if self._is_ours(one))
 
     async def only(self) -> SessionInfo | None:
         """The one session that may be asked about; None where all may."""
@@ -220,7 +223,9 @@ class Sessions:
         if info is None and "[" in name:  # perhaps as a face shows it
             meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
-        if info is None or not self._is_ours(info):
+        if info is not None and not self._is_ours(info):
+            info = next((one for one in await self.all() if one.session_id == info.session_id), None)
+        if info is None:
             return None
         note_session(info.handle)
         self._handles[info.handle] = info.session_id

@@ -42,8 +42,17 @@ class PalimpsestStrategy:
                 messages[at] = new[id(message)]
         return bool(new)
 
-    async def shrinking(self, context: Any, call_next: Callable[..., Awaitable[Any]]) -> None:
-        """A function middleware."""
+    @property
+    def shrinking(self) -> Any:
+        """A function middleware: an agent that a function runs is a sub-agent, and large results are shrunk."""
+        from agent_framework import function_middleware  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+
+        async def palimpsest(context: Any, call_next: Callable[..., Awaitable[Any]]) -> None:
+            await self._shrink(context, call_next)
+
+        return function_middleware(palimpsest)  # pyright: ignore[reportUnknownVariableType]
+
+    async def _shrink(self, context: Any, call_next: Callable[..., Awaitable[Any]]) -> None:
         call_id = str(context.metadata.get("call_id", "")) if isinstance(context.metadata, dict) else ""
         caller = self.window.agent(self.session_id)
         with self.window.tool_run(caller, call_id) as run:

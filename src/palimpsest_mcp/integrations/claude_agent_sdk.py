@@ -36,7 +36,7 @@ class PalimpsestSession:
 
     def hooks(self, others: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """For `ClaudeAgentOptions.hooks`, beside hooks of your own."""
-        from claude_agent_sdk import HookMatcher  # pyright: ignore  # not in the developers' environment
+        from claude_agent_sdk import HookMatcher  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
         found = {name: list(matchers) for name, matchers in (others or {}).items()}
         found.setdefault("PostToolUse", []).append(HookMatcher(hooks=[self.post_tool_use]))
@@ -126,6 +126,6 @@ class PalimpsestSessionStore:
 
 
 def _in_memory() -> Any:
-    from claude_agent_sdk import InMemorySessionStore  # pyright: ignore  # not in the developers' environment
+    from claude_agent_sdk import InMemorySessionStore  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
     return InMemorySessionStore()

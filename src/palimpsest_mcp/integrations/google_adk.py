@@ -46,7 +46,7 @@ class PalimpsestPlugin(BasePlugin):
         """Shortens `llm_request.contents`."""
         contents = llm_request.contents
         shorter = await self.window.ashortened(
-            self._agent(callback_context), contents, _ADKContents(contents), model=llm_request.model or ""
+            self._agent(callback_context), contents, ADKContents(contents), model=llm_request.model or ""
         )
         llm_request.contents = shorter
 
@@ -74,7 +74,7 @@ def _text_key(response: Any) -> str | None:
     return key if key in _ONE_TEXT and isinstance(response[key], str) else None
 
 
-class _ADKContents:
+class ADKContents:
     """`Content` with its `parts`. Responses follow their calls; without an id they are told by name and order."""
 
     def __init__(self, contents: Iterable[Any]) -> None:

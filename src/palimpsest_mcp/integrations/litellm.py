@@ -54,7 +54,7 @@ class PalimpsestGuardrail(CustomGuardrail):
             return data
         system = data.get("system") if "system" in data else data.get("instructions")
         shorter = await self.window.ashortened_list(
-            Agent(_session_of(data, messages, str(getattr(user_api_key_dict, "token", "") or ""))),
+            Agent(self.session_of(data, messages, str(getattr(user_api_key_dict, "token", "") or ""))),
             messages,
             model=str(data.get("model") or ""),
             system=texts_in(system),
@@ -62,11 +62,10 @@ class PalimpsestGuardrail(CustomGuardrail):
         )
         return {**data, key: shorter} if shorter is not messages else data
 
-
-def _session_of(data: Mapping[str, Any], messages: list[Any], key: str) -> str:
-    """Ids of two keys never meet: nobody learns of another's session by its name."""
-    owner = hashlib.sha256(key.encode()).hexdigest()[:12]
-    return f"litellm-{owner}-{_told(data) or _first_of(data, messages)}"
+    def session_of(self, data: Mapping[str, Any], messages: list[Any], key: str) -> str:
+        """The session of a request; ids of two keys never meet, so that nobody learns of another's by its name."""
+        owner = hashlib.sha256(key.encode()).hexdigest()[:12]
+        return f"litellm-{owner}-{_told(data) or _first_of(data, messages)}"
 
 
 def _told(data: Mapping[str, Any]) -> str:
