@@ -86,7 +86,7 @@ def _results_as_text(message: dict[str, Any], asked: set[str], blocks: Messages)
     """Results of several blocks as one text, which every framework takes."""
     kept = {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}
     more = [
-        {**block, "content": "\n".join(part.get("text", "[image]") for part in block["content"])}
+        {**block, "content": "\n".join(str(part.get("text", "[image]")) for part in _blocks(block))}
         for block in _blocks(message)
         if block["type"] == "tool_result"
         and block["tool_use_id"] in asked - kept
@@ -195,7 +195,10 @@ async def _replayed(
 
 
 async def _subscribed(p: Any, passes: list[int]) -> None:
-    p.subscribe(lambda event: passes.append(1))
+    def passed(event: object) -> None:
+        passes.append(1)
+
+    p.subscribe(passed)
 
 
 def _common(old: Messages, new: Messages) -> int:

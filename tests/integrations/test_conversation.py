@@ -37,14 +37,21 @@ class Form:
 
 
 IDS = st.integers(0, 10**6).map(lambda n: f"call_{n}")
-BLOCKS = st.one_of(
+
+
+def thought(text: str) -> Block:
+    return {"type": "thinking", "thinking": text, "signature": "s"}
+
+
+BLOCKS: st.SearchStrategy[Block] = st.one_of(
     st.text(min_size=1).map(text_block),
     st.builds(call_block, IDS, st.just("look"), st.dictionaries(st.text(), st.text())),
     st.builds(result_block, IDS, st.text()),
-    st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "s"}, st.text()),
+    st.text().map(thought),
     st.builds(whole_block, st.just("image"), st.binary()),
 )
-MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.lists(BLOCKS, max_size=4).map(tuple)))
+ROLES = st.sampled_from(["user", "assistant"])
+MESSAGES: st.SearchStrategy[list[Message]] = st.lists(st.tuples(ROLES, st.lists(BLOCKS, max_size=4).map(tuple)))
 
 
 @given(MESSAGES)

@@ -1,5 +1,8 @@
 """Pydantic AI, with its own `FunctionModel`."""
 
+# The framework is in no environment of the developers; `make frameworks` runs this file.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -6,6 +6,9 @@
 One strategy is one conversation: the framework does not say which one a list belongs to.
 """
 
+# The framework is in no environment of the developers; tests/integrations runs this file against the real one.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import copy
@@ -45,12 +48,12 @@ class PalimpsestStrategy:
     @property
     def shrinking(self) -> Any:
         """A function middleware: an agent that a function runs is a sub-agent, and large results are shrunk."""
-        from agent_framework import function_middleware  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        from agent_framework import function_middleware
 
         async def palimpsest(context: Any, call_next: Callable[..., Awaitable[Any]]) -> None:
             await self._shrink(context, call_next)
 
-        return function_middleware(palimpsest)  # pyright: ignore[reportUnknownVariableType]
+        return function_middleware(palimpsest)
 
     async def _shrink(self, context: Any, call_next: Callable[..., Awaitable[Any]]) -> None:
         call_id = str(context.metadata.get("call_id", "")) if isinstance(context.metadata, dict) else ""

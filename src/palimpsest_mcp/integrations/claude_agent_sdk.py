@@ -7,6 +7,9 @@ sessions hold digests in the place of old results.
 A running session's list belongs to the client, which compacts by itself; there our plugin does it in place.
 """
 
+# The framework is in no environment of the developers; tests/integrations runs this file against the real one.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import json
@@ -36,7 +39,7 @@ class PalimpsestSession:
 
     def hooks(self, others: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """For `ClaudeAgentOptions.hooks`, beside hooks of your own."""
-        from claude_agent_sdk import HookMatcher  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+        from claude_agent_sdk import HookMatcher
 
         found = {name: list(matchers) for name, matchers in (others or {}).items()}
         found.setdefault("PostToolUse", []).append(HookMatcher(hooks=[self.post_tool_use]))
@@ -126,6 +129,6 @@ class PalimpsestSessionStore:
 
 
 def _in_memory() -> Any:
-    from claude_agent_sdk import InMemorySessionStore  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+    from claude_agent_sdk import InMemorySessionStore
 
     return InMemorySessionStore()

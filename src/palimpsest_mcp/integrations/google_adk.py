@@ -8,8 +8,7 @@ framework's own `EventsCompactionConfig` summarised are kept, and their summary 
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -61,7 +60,7 @@ class PalimpsestPlugin(BasePlugin):
         return None if said is text else {**result, found: said}
 
     def _agent(self, context: Any) -> Agent:
-        inner = getattr(context, "_invocation_context", None)
+        inner: Any = getattr(context, "_invocation_context", None)
         own = self._session_id or inner.session.id
         branch = getattr(inner, "branch", None)
         return Agent(f"{own}/{branch}", own) if branch else self.window.agent(own)

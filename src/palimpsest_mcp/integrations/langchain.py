@@ -7,20 +7,21 @@ The agent's own state keeps every message as it was. Put it behind a middleware 
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from langchain.agents.middleware import AgentMiddleware
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
-from .window import Agent, AgentWindow, ToolRun, WindowOptions
+from .conversation import Block, Part, Role, call_block, plain, result_block, text_block, texts_in, whole_block
+from .window import Agent, AgentWindow, WindowOptions
 
+_ROLES: dict[str, Role] = {"ai": "assistant", "system": "system"}
 _CALLS = {"tool_use": ("id", "input"), "tool_call": ("id", "args"), "function_call": ("call_id", "arguments")}
 """Blocks in a message's content that repeat one of its calls: where their id and arguments stand."""
 
@@ -104,7 +105,7 @@ def _thread_id() -> str:
     return str(config.get("configurable", {}).get("thread_id") or "")
 
 
-def _about(request: Any) -> dict[str, str]:
+def _about(request: Any) -> dict[str, Any]:
     """What the library is to know beside the messages: the model, and what else the request holds."""
     model = getattr(request.model, "model_name", None) or getattr(request.model, "model", None)
     system = getattr(request, "system_prompt", None)
@@ -134,8 +135,6 @@ def _with_content(answer: Any, message: Any, content: Any) -> Any:
     if answer is message:
         return new
     messages = [new if one is message else one for one in answer.update["messages"]]
-    from dataclasses import replace
-
     return replace(answer, update={**answer.update, "messages": messages})
 
 
@@ -149,7 +148,7 @@ class LangChainMessages:
             failed = getattr(message, "status", "") == "error"
             yield Part("user", "result", result_block(message.tool_call_id, plain(message.content), is_error=failed))
             return
-        role = {"human": "user", "ai": "assistant", "system": "system"}.get(kind, "user")
+        role = _ROLES.get(kind, "user")
         content = message.content
         calls = {call["id"]: call for call in getattr(message, "tool_calls", [])}
         for at, block in enumerate([content] if isinstance(content, str) else content):
@@ -207,5 +206,3 @@ def _is_signed(message: Any) -> bool:
 
 
 LANGCHAIN = LangChainMessages()
-
-__all__ = ["LANGCHAIN", "AgentWindow", "PalimpsestMiddleware", "ToolRun"]

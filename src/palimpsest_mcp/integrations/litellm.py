@@ -13,8 +13,7 @@ Every request that names a session (`litellm_session_id`, `metadata.session_id`,
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 

@@ -7,6 +7,9 @@ One filter is one conversation. What the provider keeps itself (`conversation_id
 through the filter, so nothing there gets shorter; `compaction` items of the provider stay as they are.
 """
 
+# The framework is in no environment of the developers; tests/integrations runs this file against the real one.
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import json

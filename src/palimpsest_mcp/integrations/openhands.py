@@ -7,8 +7,7 @@ Summaries of the framework's own condensers, put before this one in a `PipelineC
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false, reportUnannotatedClassAttribute=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 

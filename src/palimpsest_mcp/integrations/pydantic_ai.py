@@ -7,8 +7,7 @@ versions without capabilities take `PalimpsestHistory(…)` as a history process
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from .window import Agent, AgentWindow, WindowOptions
 try:
     from pydantic_ai.capabilities import AbstractCapability
 except ImportError:  # before capabilities there were only history processors
-    AbstractCapability = object  # pyright: ignore[reportAssignmentType]
+    AbstractCapability: Any = object
 
 
 class PalimpsestHistory:

@@ -6,8 +6,7 @@ The agent's own list holds the digests; the originals are in the archive. Large 
 """
 
 # The framework is in no environment of the developers; tests/integrations runs this file against the real one.
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 

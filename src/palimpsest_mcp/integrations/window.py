@@ -11,10 +11,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 from ..core.palimpsest import Palimpsest
 from ..errors import PalimpsestError
+from ..hosts.pieces import as_fields, text_of
 from ..models.plans import PassKeywords
 from ..models.text import counted
 from ..settings.settings import Settings
@@ -87,7 +88,8 @@ class AgentWindow:
         self._home = options.pop("home", None)
         self._above_tokens = options.pop("above_tokens", None)
         self._model = options.pop("model", "")
-        self._asked: PassKeywords = {key: value for key, value in options.items() if value is not None}  # pyright: ignore[reportAssignmentType]  # the same names
+        given = {name: value for name, value in options.items() if value is not None}
+        self._asked = cast("PassKeywords", given)  # the names are those of a pass
         self._known: dict[str, _Known] = {}
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -161,9 +163,10 @@ class AgentWindow:
         self, agent: Agent, result: Any, call_id: str, tool_name: str, args: Mapping[str, Any] | None
     ) -> Any:
         """A result before it is first sent: a text, or a list of text blocks, in the shape that it came in."""
-        if not isinstance(result, (str, list)) or not call_id:
-            return result
-        return await self._quietly(self._shrunk(agent, result, call_id, tool_name, args), result, agent)
+        given = cast("str | list[Any]", result)
+        if not isinstance(given, (str, list)) or not call_id:  # pyright: ignore[reportUnnecessaryIsInstance]
+            return given
+        return await self._quietly(self._shrunk(agent, given, call_id, tool_name, args), given, agent)
 
     def shrunk(self, agent: Agent, result: Any, call_id: str, tool_name: str, args: Mapping[str, Any] | None) -> Any:
         """The same, for synchronous code."""
@@ -334,12 +337,8 @@ class AgentWindow:
 def _result_ids(messages: Sequence[Any]) -> Generator[str]:
     """Ids of the calls whose results stand in a list of any form."""
     for message in messages:
-        if not isinstance(message, Mapping):
-            continue
-        for name in ("tool_call_id", "call_id"):
-            if isinstance(found := message.get(name), str):  # pyright: ignore[reportUnknownMemberType]
-                yield found
-        content: Any = message.get("content")  # pyright: ignore[reportUnknownMemberType]
-        for block in content if isinstance(content, list) else ():  # pyright: ignore[reportUnknownVariableType]
-            if isinstance(block, Mapping) and isinstance(found := block.get("tool_use_id"), str):  # pyright: ignore[reportUnknownMemberType]
-                yield found
+        fields = as_fields(message) or {}
+        content = fields.get("content")
+        blocks = cast("list[Any]", content) if isinstance(content, list) else []
+        for told in (fields, *(as_fields(block) or {} for block in blocks)):
+            yield from filter(None, (text_of(told, name) for name in ("tool_call_id", "call_id", "tool_use_id")))
