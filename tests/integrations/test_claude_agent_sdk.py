@@ -225,7 +225,7 @@ async def test_the_real_client_sends_digests_and_resumes_shorter(
 
 
 async def test_the_example_of_the_docs_runs(api: FakeMessages, client: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "project" / "log.txt").write_text(result(0, lines=600), "utf-8")
+    (tmp_path / "project" / "log.txt").write_text(result(0, lines=200), "utf-8")
     api.play(bash("cat log.txt"), say("done"))
     there = await run_example(
         "Claude Agent SDK", home=tmp_path / "home", client=client, my_store=sdk.InMemorySessionStore()
