@@ -22,7 +22,7 @@ POINTS = int(os.environ.get("TEST_REPLAY_POINTS", "12"))
 """Requests of a session that are sent, evenly spread."""
 log = logging.getLogger(__name__)
 DEMO = Path(__file__).resolve().parents[2] / "src" / "palimpsest_mcp" / "demo"
-REAL = (("deer-flow", 0), ("deer-flow", 1), ("spotter", 0), ("pi-mono", 1), ("pi-mono", 0))
+REAL = (("deer-flow", 0), ("spotter", 1), ("pi-mono", 1), ("spotter", 0), ("pi-mono", 0))
 """Source, and which of its sessions, the longest first; the quickest first."""
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,40 @@ def environment(uv: str, wheel: Path, name: str, requirements: list[str], python
     quiet = {**os.environ, "UV_PYTHON_DOWNLOADS": "never"}
     if not marker.exists() or marker.read_text("utf-8") != told:
         shutil.rmtree(folder, ignore_errors=True)
-        subprocess.run([uv, "venv", "--quiet", "--python", python, str(folder)], check=True, env=quiet)
+        subprocess.run(
+            [uv, "venv", "--quiet", "--python", python, str(folder)],
+            check=True,
+            env=quiet,
+            capture_output=True,
+            text=True,
+        )
     install = [uv, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python")]
     what = ["--reinstall-package", "palimpsest-core", str(wheel), *requirements, *TESTS]
-    subprocess.run([*install, *what], check=True, env=quiet)
+    subprocess.run([*install, *what], check=True, env=quiet, capture_output=True, text=True)
     marker.write_text(told, "utf-8")
     return folder / "bin" / "python"
+
+
+def ran(uv: str, wheel: Path, name: str, which: str, arguments: list[str]) -> tuple[bool, str]:
+    """Whether the tests of one environment were green, and what is said of it."""
+    row = TABLE[name]
+    said = f"{name} {' '.join(row[which])}"
+    python = python_for(row.get("python", ""))
+    if not python:
+        return True, f"-- {said}: skipped, it needs Python {row['python']} and there is none here"
+    started = time.monotonic()
+    try:
+        there = environment(uv, wheel, f"{name}-{which}", row[which], python)
+    except subprocess.CalledProcessError as error:
+        return False, f"{error.stderr}\n-- {said}: CANNOT BE INSTALLED"
+    installed = time.monotonic()
+    # Deprecations of a framework among its own files are not ours to turn red.
+    command = [str(there), "-m", "pytest", "-o", "filterwarnings=default", "-rs", "--color=no"]
+    command += [f"tests/integrations/{row['file']}", *arguments]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
+    took = f"installed in {installed - started:.0f} s, tests {time.monotonic() - installed:.0f} s"
+    shown = done.stdout if done.returncode else (done.stdout.strip().splitlines() or [""])[-1]
+    return not done.returncode, f"{shown}\n-- {said}: {'FAILED, ' if done.returncode else ''}{took}"
 
 
 def main() -> int:
@@ -83,33 +112,22 @@ def main() -> int:
     given = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     uv, wheel = tool(), core()
-    failed: list[str] = []
-    for name in given.only or TABLE:
-        row = TABLE[name]
-        for which in ("lowest", "newest"):
-            if which not in row or given.which not in (None, which):
-                continue
-            said = f"{name} {' '.join(row[which])}"
-            python = python_for(row.get("python", ""))
-            if not python:
-                print(f"-- {said}: skipped, it needs Python {row['python']} and there is none here", flush=True)
-                continue
-            started = time.monotonic()
-            try:
-                there = environment(uv, wheel, f"{name}-{which}", row[which], python)
-            except subprocess.CalledProcessError:
-                failed.append(f"{said} cannot be installed")
-                continue
-            installed = time.monotonic()
-            # Deprecations of a framework among its own files are not ours to turn red.
-            command = [str(there), "-m", "pytest", "-o", "filterwarnings=default", "-rs"]
-            command += [f"tests/integrations/{row['file']}", *given.arguments]
-            done = subprocess.run(command, cwd=CHECKOUT)
-            took = time.monotonic() - installed
-            print(f"-- {said}: installed in {installed - started:.0f} s, tests {took:.0f} s", flush=True)
-            if done.returncode:
-                failed.append(said)
-    print(f"{wheel.name}: {'all green' if not failed else 'FAILED: ' + '; '.join(failed)}")
+    wanted = [
+        (name, which)
+        for name in given.only or TABLE
+        for which in ("lowest", "newest")
+        if which in TABLE[name] and given.which in (None, which)
+    ]
+    failed = 0
+
+    def done(one: tuple[str, str]) -> tuple[bool, str]:
+        return ran(uv, wheel, *one, given.arguments)
+
+    with ThreadPoolExecutor(os.cpu_count()) as several:
+        for green, said in several.map(done, wanted):
+            print(said, flush=True)
+            failed += not green
+    print(f"{wheel.name}: {'all green' if not failed else f'{failed} FAILED'} of {len(wanted)}")
     return bool(failed)
 
 
