@@ -66,6 +66,10 @@ class ToolRun:
 _WITHIN: ContextVar[ToolRun | None] = ContextVar("palimpsest_tool_run", default=None)
 
 
+_MOST_KNOWN = 1_000
+"""Sessions remembered at a time, the newest used: a proxy serves many."""
+
+
 @dataclass
 class _Known:
     """What is remembered of a session between two calls."""
@@ -203,7 +207,10 @@ class AgentWindow:
         self, agent: Agent, messages: list[Any], model: str, system: str, form: str, *, force: bool
     ) -> list[Any]:
         p = await self._palimpsest()
-        known = self._known.setdefault(agent.session_id, _Known())
+        known = self._known.pop(agent.session_id, None) or _Known()
+        self._known[agent.session_id] = known
+        while len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
         async with known.turn:
             await self._begin(p, agent)
             calls = frozenset(_result_ids(messages))
