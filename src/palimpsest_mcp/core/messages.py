@@ -170,6 +170,30 @@ class Messages:
             contents=contents if emitted else {},
         )
 
+    async def compact_rows(
+        self,
+        info: SessionInfo,
+        rows: list[dict[str, Any]],
+        context: HostContext,
+        asked: PassOptions,
+        host_session_id: str,
+        *,
+        off: bool = False,
+    ) -> CompactedMessages:
+        """The same for a transcript's rows, which come back as rows; as they came in where nothing was replaced."""
+        passed = await self.passed(info, context, asked, requested=False, off=off)
+        messages: list[Any] = rows
+        if passed.contents and passed.report.status != "failed":
+            drop = passed.report.thinking.dropped > 0
+            messages = rewritten(rows, _places(context, passed), host_session_id, drop_thinking=drop)
+        return CompactedMessages(
+            messages=messages,
+            report=passed.report,
+            session_id=info.session_id,
+            handle=info.handle,
+            request_options=passed.request_options,
+        )
+
     def _render(self, context: HostContext, contents: dict[str, Content]) -> tuple[list[Any], bool]:
         reader = transcripts(self._deps.kind_by_tool)[context.form]
         messages = reader.render(context, contents)
@@ -379,8 +403,7 @@ async def rewrite(
     passed = await messages.passed(info, context, asked)
     if asked.dry_run or passed.report.status == "failed" or not passed.contents:
         return RewrittenSession(report=passed.report)
-    places = {item.id: item.position for item in context.items}
-    contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
+    contents = _places(context, passed)
     await sessions.ensure(
         new_id,
         host="claude-code",
@@ -395,6 +418,12 @@ async def rewrite(
     apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
     report = msgspec.structs.replace(passed.report, how_to_apply=apply)
     return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
+
+
+def _places(context: HostContext, passed: Passed) -> dict[tuple[int, int], Content]:
+    """Place of a row and of a block in it -> what stands there now."""
+    places = {item.id: item.position for item in context.items}
+    return {places[name]: part for name, part in passed.contents.items()}
 
 
 def _beside(path: Path, target: Path, home: Path) -> OutFile:
