@@ -212,7 +212,7 @@ class Palimpsest(
         """
         if self._deps.principal:  # notes for a host's hooks are the local user's
             return ""
-        return await self._parts.host_events.handle(event, payload)
+        return await self._parts.host.handle(event, payload)
 
     async def watch(
         self,

@@ -13,8 +13,8 @@ import msgspec
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
 from ..hosts.actions import action_of
-from ..hosts.claude_code.results import plain_result
 from ..hosts.detect import parse_value, rewrap
+from ..hosts.plain_results import plain_result
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
@@ -34,8 +34,9 @@ from .record import admit, admit_items, admit_list, admit_name
 from .sessions import Sessions
 
 if TYPE_CHECKING:
+    from .claude_code.rewriting import RewrittenSession
     from .compaction.plan import PassRequest
-    from .messages import CompactedMessages, Messages, RewrittenSession
+    from .messages import CompactedMessages, Messages
 
 
 class Passes:
@@ -204,7 +205,7 @@ class CompactMethods:
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
-        from .messages import rewrite
+        from .claude_code.rewriting import rewrite
 
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
         admit(self._deps, asked)
