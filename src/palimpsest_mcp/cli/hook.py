@@ -96,7 +96,7 @@ def _send_apart(event: str, folder: Path, data: bytes, host: str) -> None:
 
 
 def _answer(call: HookCall, folder: Path, host: str, quick: QuickAnswers) -> str:
-    if (text := quick.start(call, HostFiles(folder), automatic=is_automatic(folder))) is not None:
+    if (text := quick.at_once(call, HostFiles(folder), automatic=is_automatic(folder))) is not None:
         return text
     import asyncio
 

@@ -25,8 +25,9 @@ class Host(Protocol):
 class Hosts(Protocol):
     """The hosts of one opened store, each made when it is first asked for."""
 
-    @property
-    def claude_code(self) -> Host: ...
+    def by_client(self) -> Host:
+        """Claude Code, whose hooks and module bring everything."""
+        ...
 
     def by_list(self, name: str) -> Host:
         """One whose plugin hands over its message list."""
@@ -52,7 +53,7 @@ class QuickAnswers(Protocol):
         """What has to be done of such an end at once."""
         ...
 
-    def start(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
+    def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
         """The answer, where small files say enough; None: the store is to be asked.
 
         Args:
@@ -84,7 +85,7 @@ def _file_quick() -> QuickAnswers:
 
 CLAUDE_CODE = "claude-code"
 ROWS: Mapping[str, Row] = {
-    CLAUDE_CODE: Row(host=lambda hosts: hosts.claude_code, quick=_claude_code_quick),
+    CLAUDE_CODE: Row(host=lambda hosts: hosts.by_client(), quick=_claude_code_quick),
     "opencode": Row(host=lambda hosts: hosts.by_list("opencode")),
     "pi": Row(host=lambda hosts: hosts.by_list("pi")),
     "gemini-cli": Row(host=lambda hosts: hosts.by_file("gemini-cli"), quick=_file_quick),

@@ -87,6 +87,26 @@ class Parts:
             self._lessons,
         )
 
+    def by_client(self) -> Host:
+        """Claude Code."""
+        return self.claude_code
+
+    def by_list(self, name: str) -> Host:
+        """A host whose plugin hands over its message list."""
+        from ..hosts.lists import LIST_HOSTS
+        from .list_hosts import ListHostEvents
+        from .messages import Messages
+
+        messages = Messages(self._deps, self._sessions, self._offloaded)
+        around = self.claude_code.around_compaction
+        return ListHostEvents(self._deps, self._sessions, messages, *around, LIST_HOSTS[name])
+
+    def by_file(self, name: str) -> Host:
+        """A host whose command hooks name a session file that is read."""
+        from .recorded_hosts import RecordedHostEvents
+
+        return RecordedHostEvents(self._deps, self._sessions, self.watch, name)
+
     @cached_property
     def watch(self) -> Watch:
         """What follows files of other hosts."""

@@ -55,6 +55,13 @@ _LIST = HostNote(
 )
 
 
+_LIST_HOST = HostNote(
+    how_to_apply="The plugin puts the stored digests into the list of every request from now on.",
+    how_to_undo="The plugin sends the originals with the next request.",
+    adapter_does="the plugin puts digests in the place of older results before that, at the policy's trigger",
+)
+
+
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     """One host."""
 
@@ -120,6 +127,13 @@ _ROWS = (
         other_window=1_000_000,
         percent_setting="CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
     ),
+    HostRow(
+        name="opencode",
+        title="opencode",
+        attached=_LIST_HOST,
+        entered="plugin, server",
+    ),
+    HostRow(name="pi", title="Pi", attached=_LIST_HOST, entered="extension"),
     HostRow(name="codex", title="Codex", share=0.9, windows={"gpt-5": 272_000}, other_window=272_000),
     HostRow(name="gemini-cli", title="Gemini CLI", share=0.5, windows={"gemini": 1_048_576}),
     HostRow(name="claude-desktop", title="Claude Desktop", aliases=("claude-ai",), entered="server", itself=False),

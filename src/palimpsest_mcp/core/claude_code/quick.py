@@ -26,7 +26,7 @@ class ClaudeCodeQuick:
         """After `/clear` the new session's start asks for it at once."""
         end(call, notes)
 
-    def start(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
+    def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
         """What the start of a session says; None where nobody wrote that down yet, and for every other event."""
         if call.event != "SessionStart":
             return None
