@@ -182,9 +182,7 @@ class Gateway:
         ratio = passed.report.after.ratio or 0.0
         trigger = policy.offload_trigger_token_ratio
         known.due = len(out) * (_MORE if ratio >= trigger else max(_MORE, _CLOSER * trigger / max(ratio, 0.01)))
-        why = (
-            passed.report.thinking.said if self._thinking == REFUSE and passed.report.status == "nothing_to_do" else ""
-        )
+        why = "" if changes or ratio < trigger else passed.report.thinking.said or passed.report.reason
         return Passed(body=out.encode() if changes else body, why=why, session=info.handle)
 
 
