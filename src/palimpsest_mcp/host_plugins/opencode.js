@@ -41,11 +41,16 @@ function changes(answer) {
 }
 
 /** The first kind of plugin (opencode 1.x). */
-async function server({ directory }, options) {
-  const our = new Server('opencode', options?.command)
+async function server(command, { directory }) {
+  const our = new Server('opencode', command)
   const about = new Map() // session -> what requests of it told: window, model, system prompt
   return {
     dispose: async () => our.close(),
+    // The tools that the model restores and searches with; a user's own entry of that name stays.
+    config: async config => {
+      const [program, ...more] = command
+      config.mcp = { palimpsest: { type: 'local', command: [program, 'serve', ...more], enabled: true }, ...config.mcp }
+    },
     'chat.params': async ({ sessionID, model }) => {
       about.set(sessionID, { ...about.get(sessionID), model: model.api?.id ?? model.id, window: model.limit?.context || undefined })
     },
@@ -78,8 +83,8 @@ async function server({ directory }, options) {
 }
 
 /** The second kind (opencode 2): the list of a request is the hook's to change. */
-async function setup(context) {
-  const our = new Server('opencode')
+async function setup(command, context) {
+  const our = new Server('opencode', command)
   await context.session.hook('context', async event => {
     const payload = { session_id: event.sessionID, model: event.model.id ?? event.model.modelID }
     const system = event.system.map(part => part.text ?? '').join('\n')
@@ -92,4 +97,9 @@ async function setup(context) {
   })
 }
 
-export default { id: 'palimpsest', server, setup }
+/** The plugin, with how palimpsest-mcp is started: `["palimpsest-mcp", "--home", "/folder"]`. */
+export function made(command) {
+  return { id: 'palimpsest', server: input => server(command, input), setup: context => setup(command, context) }
+}
+
+export default made(['palimpsest-mcp'])

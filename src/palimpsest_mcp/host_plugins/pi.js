@@ -23,8 +23,8 @@ function edited(messages, answer) {
   })
 }
 
-export default async function palimpsest(pi) {
-  const our = new Server('pi')
+async function extension(command, pi) {
+  const our = new Server('pi', command)
   const about = ctx => ({
     session_id: ctx.sessionManager.getSessionId(),
     cwd: ctx.cwd,
@@ -76,3 +76,10 @@ export default async function palimpsest(pi) {
   }
   pi.on('session_shutdown', () => our.close())
 }
+
+/** The extension, with how palimpsest-mcp is started: `["palimpsest-mcp", "--home", "/folder"]`. */
+export function made(command) {
+  return pi => extension(command, pi)
+}
+
+export default made(['palimpsest-mcp'])

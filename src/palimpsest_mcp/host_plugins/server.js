@@ -7,8 +7,9 @@ const LIMIT_MS = 25_000
 const AGAIN_MS = 10_000
 
 export class Server {
-  constructor(host, command = process.env.PALIMPSEST_COMMAND || 'palimpsest-mcp') {
-    this.command = [...command.split(' '), 'serve', '--host', host]
+  /** `command`: how palimpsest-mcp is started, as a list of words. */
+  constructor(host, [program, ...options]) {
+    this.command = [program, 'serve', ...options, '--host', host]
     this.waiting = new Map()
     this.next = 1
     this.failedAt = 0
