@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 INSPECTOR := .build/inspector
 CLAUDE_CODE := .build/claude-code
+HOSTS := .build/hosts
 BROWSER := .build/browser
 # The demo needs no tools of ours: it takes the developers' environment where there is one, else a small one of its own.
 DEMO_VENV := $(if $(wildcard $(DEV)),$(VENV),.build/runtime)
@@ -43,11 +44,12 @@ check: $(DEV) ## format, lint, types, floors, docs
 	$(BIN)/lint-imports
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code; the page in Chromium
+e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Gemini CLI; the page in Chromium
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
+	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)
 	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
-	TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
+	TEST_HOSTS=$(CURDIR)/$(HOSTS) TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -14,7 +14,7 @@ from .conftest import Program
 
 OWN: dict[str, dict[str, bytes]] = {
     "gemini-cli": {
-        ".gemini/settings.json": b'{\n  "theme": "Dark",\n  "hooks": {"AfterTool": [{"matcher": "x", "hooks": []}]}\n}\n'
+        ".gemini/settings.json": b'{\n "theme": "Dark",\n "hooks": {"AfterTool": [{"matcher": "x", "hooks": []}]}\n}\n'
     },
     "codex": {
         ".codex/config.toml": b'model = "gpt-5"  # mine\n\n[mcp_servers.other]\ncommand = "x"',
