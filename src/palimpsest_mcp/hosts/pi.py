@@ -47,7 +47,8 @@ def _content(row: dict[str, Any]) -> str | list[dict[str, Any]]:
         return f"$ {text_of(row, 'command')}\n{text_of(row, 'output')}"
     if isinstance(row.get("content"), str):
         return row["content"]
-    return list(filter(None, map(_part, entries_of(row, "content"))))
+    parts = list(filter(None, map(_part, entries_of(row, "content"))))
+    return parts[0]["text"] if len(parts) == 1 and parts[0]["type"] == "text" else parts
 
 
 def _part(value: Any) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..claude_code.fake_messages import FakeMessages
+from ..claude_code.fake_messages import FakeMessages, say
 from .driver import NODE, User
 
 FOLDER = os.environ.get("TEST_HOSTS", "")
@@ -51,7 +51,7 @@ def user(
     request: pytest.FixtureRequest, programs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[User]:
     """One who has installed what `install HOST` enters, and nothing else."""
-    api = FakeMessages()
+    api = FakeMessages(rules=[(lambda asked: not asked.body.get("tools"), say("a title"))])
     stop = api.start()
     one = User(request.param, programs(request.param), tmp_path_factory.mktemp(request.param), api)
     one.ours("install", one.host)
