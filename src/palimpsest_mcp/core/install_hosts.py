@@ -25,16 +25,16 @@ _EVENTS = {
 def opencode(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
     """A plugin file, which enters the server for the model's tools by itself."""
     folder = Path(environ.get("XDG_CONFIG_HOME", "") or home / ".config") / "opencode" / "plugin"
-    return [_own_file(folder / "palimpsest.js", "opencode", launch, remove)]
+    return [_plugin_file(folder / "palimpsest.js", "opencode", launch, remove)]
 
 
 def pi(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
     """An extension file."""
     folder = Path(environ.get("PI_CODING_AGENT_DIR", "") or home / ".pi" / "agent") / "extensions"
-    return [_own_file(folder / "palimpsest.js", "pi", launch, remove)]
+    return [_plugin_file(folder / "palimpsest.js", "pi", launch, remove)]
 
 
-def _own_file(path: Path, host: str, launch: Launch, remove: bool) -> Change:
+def _plugin_file(path: Path, host: str, launch: Launch, remove: bool) -> Change:
     before, head = bytes_of(path), _WRITTEN.format(host=host)
     if before is not None and not before.startswith(head.encode()):
         raise InvalidArgument(
