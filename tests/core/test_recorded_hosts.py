@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.__main__ import main
+from palimpsest_mcp.core.file_hooks import FileQuick
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.recorded_hosts import FileQuick
 from palimpsest_mcp.store.host_files import HostFiles
 
 from .test_watch import ID, codex_file, codex_session, codex_steps, compacted, output

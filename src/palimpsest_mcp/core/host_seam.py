@@ -78,7 +78,7 @@ def _claude_code_quick() -> QuickAnswers:
 
 
 def _file_quick() -> QuickAnswers:
-    from .recorded_hosts import FileQuick
+    from .file_hooks import FileQuick
 
     return FileQuick()
 

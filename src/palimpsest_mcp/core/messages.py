@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,14 +121,17 @@ class Messages:
             WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
         policy = await policy_of(self._deps, self._sessions, info, asked.policy)
-        imported = await import_context(self._deps, self._sessions, info, context, wrapper=wrapper)
-        if asked.window_tokens is not None or asked.used_tokens is not None:
-            await tell(self._deps, self._sessions, info, asked)
         request = PassRequest(policy=policy, options=asked, requested=requested, off=off)
-        measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)
-        if measurement.window_tokens is None:
-            raise no_window()
-        result = await run_pass(self._deps, self._sessions, info, measurement, request)
+        # Whoever does not get the lock has written nothing: lists that compete import no faster than passes end.
+        lock = nullcontext() if asked.dry_run else self._deps.store.ledger.pass_lock(self._sessions.key(info))
+        async with lock:
+            imported = await import_context(self._deps, self._sessions, info, context, wrapper=wrapper)
+            if asked.window_tokens is not None or asked.used_tokens is not None:
+                await tell(self._deps, self._sessions, info, asked)
+            measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)
+            if measurement.window_tokens is None:
+                raise no_window()
+            result = await run_pass(self._deps, self._sessions, info, measurement, request, held=True)
         note = host_note(asked.host or context.host)
         answer = report(info, measurement, request, result, note=note)
         found = await asyncio.to_thread(check_messages, context.messages, context.form)

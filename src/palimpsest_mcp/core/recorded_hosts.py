@@ -18,44 +18,19 @@ from ..hosts.actions import action_of
 from ..hosts.hook_call import HookCall, read_call
 from ..hosts.pieces import as_fields
 from ..hosts.plain_results import plain_result
-from ..ports.host import HostNotes
 from .claude_code.answers import start
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
+from .file_hooks import READS, RESULT
 from .sessions import Sessions
 from .watch import RECORDERS, Watch
 
 _log = logging.getLogger(__name__)
-_LEAST = 8_000
-"""Characters below which a result is let through without opening the store: each hook is a process of its own."""
 _TOLD = (
     "This is no error: the call succeeded. Its result is long, so a digest stands here; the whole of it is kept, and "
     "the digest says how to read it.\n"
 )
 """Gemini CLI has one way to replace a result (`decision: deny`), and calls it blocked (0.61.0)."""
-RESULT = "AfterTool"
-_READS = ("PreCompress", "PreCompact", "PostCompact", "SessionEnd", "Stop")
-
-
-class FileQuick:
-    """Implements `host_seam.QuickAnswers`."""
-
-    def read(self, event: str, data: bytes, environ: Mapping[str, str]) -> HookCall:
-        """The call."""
-        return read_call(event, data.decode("utf-8", "replace"))
-
-    def ends(self, call: HookCall) -> bool:
-        """None: the session's file is read by whoever looks next."""
-        return False
-
-    def end(self, call: HookCall, notes: HostNotes) -> None:
-        """Nothing is lost by it."""
-
-    def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
-        """Nothing, where that is known without the store."""
-        small = call.event == RESULT and len(json.dumps(call.value("tool_response"))) < _LEAST
-        known = call.event in (RESULT, "SessionStart", *_READS)
-        return None if automatic and known and not small and call.session_id else ""
 
 
 class RecordedHostEvents:
@@ -70,7 +45,7 @@ class RecordedHostEvents:
         self._uses: Mapping[str, Callable[[HookCall], Awaitable[str]]] = {
             RESULT: self._result,
             "SessionStart": self._start,
-            **dict.fromkeys(_READS, self._read),
+            **dict.fromkeys(READS, self._read),
         }
 
     async def handle(self, event: str, payload: Any) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
+from functools import cached_property
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
+from .templates import Template, mined
 
 _ALIKE = 2
 """Texts with an object of one shape, and columns of it, from which these are said once."""
@@ -14,26 +17,11 @@ _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""
 
 
-def share_shapes(sources: Sequence[Source]) -> None:
-    """Make rows of objects that stand alone in their texts, where another text has one of the same shape: their columns
-    are said once for all of them. In place."""
+def shapes_in_common(sources: Sequence[Source]) -> frozenset[Shape]:
+    """Shapes of objects that stand alone in their texts, and that several of these have: their columns are said once
+    for all of them."""
     shapes = Counter(shape for source in sources for shape in {one.shape for one in source.reading.objects})
-    for source in sources:
-        records, tables = source.reading.records, source.reading.tables
-        made: dict[Shape, int] = {}
-        for one in source.reading.objects:
-            if shapes[one.shape] < _ALIKE or len(one.columns) < _ALIKE:
-                continue
-            if one.shape not in made:
-                made[one.shape] = len(tables)
-                tables.append(Table(one.columns, one.noun))
-            first, *rest = one.records
-            old = records[first]
-            worth = max(records[n].worth for n in one.records)
-            text = "|".join(one.cells)
-            records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
-            for n in rest:
-                records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
+    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _ALIKE)
 
 
 class Source:
@@ -50,12 +38,43 @@ class Source:
         self.reading = Reading([], [], [])
         self.forms: list[str] = []
         self._heading = -1
+        self._templates: dict[tuple[int, ...], list[Template]] = {}
         self._read(self.lines)
 
-    @property
+    @cached_property
     def form(self) -> str:
         """The form of most of its records."""
         return max(sorted(set(self.forms)), key=self.forms.count) if self.forms else PROSE.name
+
+    def mined(self, alike: Iterable[int]) -> list[Template]:
+        """The templates of these records, mined once."""
+        records = self.reading.records
+        lines = tuple(n for n in alike if records[n].table < 0 and records[n].text)
+        if lines not in self._templates:
+            self._templates[lines] = mined(records, lines)
+        return self._templates[lines]
+
+    def with_rows(self, shapes: Collection[Shape]) -> Source:
+        """A copy with its own records, in which objects of these shapes are rows."""
+        other = copy(self)
+        other._templates = {}
+        records, tables = list(map(copy, self.reading.records)), list(self.reading.tables)
+        other.reading = Reading(records, tables, self.reading.objects)
+        made: dict[Shape, int] = {}
+        for one in self.reading.objects:
+            if one.shape not in shapes:
+                continue
+            if one.shape not in made:
+                made[one.shape] = len(tables)
+                tables.append(Table(one.columns, one.noun))
+            first, *rest = one.records
+            old = records[first]
+            worth = max(records[n].worth for n in one.records)
+            text = "|".join(one.cells)
+            records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
+            for n in rest:
+                records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
+        return other
 
     def _read(self, lines: Sequence[str]) -> None:
         waiting = at = 0
