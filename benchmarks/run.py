@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from gateway import gateway
 from growth import cold, growth
 from hook_costs import hook_costs
 from measuring import CHECKOUT, Run, Skipped, compare_figures, quantile, run_process, spread, table
@@ -220,6 +221,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
     "hooks": ("Hooks of Claude Code: what they add", hook_costs),
+    "gateway": ("The thin gateway: what it adds to a request", gateway),
     "peers": ("Beside other programs, on the same sessions", peers),
     "artifacts": ("The artifact trail: files and commands that can still be told", artifacts),
     "quality": ("Are digests of use?", quality),

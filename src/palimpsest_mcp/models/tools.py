@@ -169,4 +169,7 @@ HOST_EVENT = next(spec.name for spec in _SPECS if spec.hooks_only)
 
 def own_tool(tool_name: str) -> ToolSpec | None:
     """Which of our tools a client called: it puts its own name of the server before the tool's."""
-    return TOOLS.get(tool_name.rsplit("__", 1)[-1])
+    found = TOOLS.get(tool_name.rsplit("__", 1)[-1])
+    if found is None and "palimpsest_" in tool_name:  # opencode and Gemini CLI join by one line
+        found = TOOLS.get(tool_name.rsplit("palimpsest_", 1)[-1])
+    return found
