@@ -23,7 +23,7 @@ from .source_facts import Facts
 
 _ALIKE = 2
 """Texts with an object of one shape, and columns of it, from which these are said once."""
-MOST_CHARS = 1_000_000
+MOST_CHARS = 2_000_000
 """Characters of text whose studies are kept; each takes about forty bytes."""
 
 
