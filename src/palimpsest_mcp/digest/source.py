@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
 
-_ALIKE = 2
-"""Texts with an object of one shape, and columns of it, from which these are said once."""
+_ALIKE, _WIDE = 2, 4
+"""Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
+room than a row without them."""
 _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""
 
@@ -22,7 +23,7 @@ def share_shapes(sources: Sequence[Source]) -> None:
         records, tables = source.reading.records, source.reading.tables
         made: dict[Shape, int] = {}
         for one in source.reading.objects:
-            if shapes[one.shape] < _ALIKE or len(one.columns) < _ALIKE:
+            if shapes[one.shape] < _ALIKE or len(one.columns) < _WIDE:
                 continue
             if one.shape not in made:
                 made[one.shape] = len(tables)
