@@ -39,6 +39,7 @@ from .upkeep import Upkeep
 from .wiring import dependencies, learning_means, open_experience, open_store
 
 if TYPE_CHECKING:
+    from .gateway import Gateway
     from .watch import Watched
 
 
@@ -213,7 +214,20 @@ class Palimpsest(
         """
         if self._deps.principal:  # notes for a host's hooks are the local user's
             return ""
-        return await self._parts.host_events.handle(event, payload)
+        return await self._parts.host.handle(event, payload)
+
+    def gateway(self, *, window_tokens: int | None = None, thinking: str = "refuse") -> Gateway:
+        """What decides on requests to a provider, for a gateway in front of it.
+
+        Args:
+            window_tokens: of models that the table does not know.
+            thinking: `refuse` or `drop`, as in `PassOptions`.
+        """
+        from .gateway import Gateway
+
+        return Gateway(
+            self._deps, self._sessions, self._passes.messages, window_tokens=window_tokens, thinking=thinking
+        )
 
     async def watch(
         self,

@@ -13,8 +13,8 @@ import msgspec
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
 from ..hosts.actions import action_of
-from ..hosts.claude_code.results import plain_result
 from ..hosts.detect import parse_value, rewrap
+from ..hosts.plain_results import plain_result
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
@@ -34,8 +34,9 @@ from .record import admit, admit_items, admit_list, admit_name
 from .sessions import Sessions
 
 if TYPE_CHECKING:
+    from .claude_code.rewrite import RewrittenSession
     from .compaction.plan import PassRequest
-    from .messages import CompactedMessages, Messages, RewrittenSession
+    from .messages import CompactedMessages, Messages
 
 
 class Passes:
@@ -142,6 +143,8 @@ class CompactMethods:
         Raises:
             FileWrongShape: these are no rows; and what `compact_messages` raises.
         """
+        from .claude_code.rewrite import compact_rows
+
         asked = PassOptions(**options)
         admit(self._deps, asked)
         parsed = parse_value(rows, form="claude-code", kind_by_tool=self._deps.kind_by_tool)
@@ -149,7 +152,7 @@ class CompactMethods:
         await admit_list(at.deps, at.sessions, session_id, parsed, asked)
         info = await at.sessions.ensure(session_id, host="claude-code", project=parsed.project)
         off = auto and not self._deps.automatic
-        return await at.messages.compact_rows(info, rows, parsed, asked, host_session_id or session_id, off=off)
+        return await compact_rows(at.messages, info, rows, parsed, asked, host_session_id or session_id, off=off)
 
     async def compact_file(
         self,
@@ -231,7 +234,7 @@ class CompactMethods:
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
-        from .messages import rewrite
+        from .claude_code.rewrite import rewrite
 
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
         admit(self._deps, asked)
