@@ -1,10 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help setup test goldens check e2e frameworks bench prior mutants torture demo lock clean
-=======
-.PHONY: help setup test goldens check docs e2e bench prior mutants torture demo lock clean
->>>>>>> main
+.PHONY: help setup test goldens check docs e2e frameworks bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
