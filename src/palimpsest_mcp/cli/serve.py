@@ -7,12 +7,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ..core.host_seam import ROWS
 from ..errors import InvalidArgument
 from ..models.host_table import HOSTS
 from ..models.http import PORT, HttpOptions
 from ..models.text import plain_line
 from .face import Face, pass_face, shared_options
 
+_WITH_HOOKS = [name for name, row in ROWS.items() if row.quick is not None]
 _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 
 
@@ -129,17 +131,18 @@ def _address(text: str) -> tuple[str, int]:
 
 @click.command()
 @click.argument("event", required=False, default="")
+@click.option("--host", type=click.Choice(_WITH_HOOKS), default=_WITH_HOOKS[0], help="Whose hook it is.")
 @shared_options
 @pass_face
-def hook(face: Face, event: str) -> int:
-    """Answer one event of Claude Code's hooks: its JSON on stdin, the answer on stdout. The plugin calls it.
+def hook(face: Face, event: str, host: str) -> int:
+    """Answer one event of a host's hooks: its JSON on stdin, the answer on stdout. The plugin calls it.
 
     EVENT is the hook's name, such as SessionStart; without it the JSON names it. The exit status is always 0: what goes
     wrong is kept for `doctor` and never breaks the client.
     """
     from .hook import answer_hook
 
-    return answer_hook(event, face.home)
+    return answer_hook(event, face.home, host)
 
 
 # `statusline`: one line for Claude Code's status bar.
