@@ -1,6 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test goldens check docs e2e bench prior mutants torture demo lock clean
+.PHONY: help setup test goldens check docs e2e frameworks bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
@@ -53,6 +53,9 @@ e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the re
 	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)
 	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
 	TEST_HOSTS=$(CURDIR)/$(HOSTS) TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
+
+frameworks: $(DEV) ## the adapters in the real agent frameworks, lowest and newest versions (ARGS="--only strands")
+	$(BIN)/python tests/integrations/run.py $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -46,7 +46,7 @@ def core_project() -> str:
     fields |= {"name": "palimpsest-core", "description": meant["description"], "readme": "README.md"}
     fields |= {"license-files": table["license-files"]}
     fields["dependencies"] = [specifiers[name] for name in meant["dependencies"]]
-    extras = {name: [specifiers[one] for one in names] for name, names in meant["extras"].items()}
+    extras = {name: [specifiers.get(one, one) for one in names] for name, names in meant["extras"].items()}
     parts = {
         "build-system": whole["build-system"],
         "project": fields,

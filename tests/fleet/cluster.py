@@ -94,7 +94,13 @@ class Cluster:
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
         options += f" -c port={self.port} -c unix_socket_directories={self.folder}"
         log = str(self.folder / "log")
-        self._run(["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "-o", options, "start"])
+        command = ["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "-o", options, "start"]
+        for _ in range(50):  # what a killed server leaves goes by itself, a little later
+            try:
+                return self._run(command)
+            except RuntimeError:
+                time.sleep(0.1)
+        self._run(command)
 
     def pids(self) -> list[int]:
         """Of the server and its children."""

@@ -57,6 +57,13 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 @click.option("--tls-cert", metavar="FILE", default="", help="HTTP: certificate, as PEM.")
 @click.option("--tls-key", metavar="FILE", default="", help="HTTP: its key, as PEM.")
 @click.option(
+    "--drain",
+    type=click.FloatRange(0, 3600),
+    default=0.0,
+    show_default=True,
+    help="HTTP: seconds after SIGTERM in which a balancer is told, and calls are still answered.",
+)
+@click.option(
     "--tools",
     type=click.Choice(["all", "core"]),
     default="all",
@@ -99,6 +106,7 @@ def serve(
         max_body=options["max_body"] << 20,
         tls_cert=options["tls_cert"],
         tls_key=options["tls_key"],
+        drain_s=options["drain"],
     )
     return face.serve(face.home, "", only_session or "", chosen, False)
 

@@ -51,9 +51,22 @@ async def move(
         return await copy_store(first, second, dry_run=dry_run, told=told)
 
 
+async def shared_secret(home: str | None) -> bytes:
+    """The secret of the database that the settings name, which all its servers have; empty where the store is a folder.
+
+    Raises:
+        StoreUnusable, StoreNewer, InvalidSettings: the database cannot be used.
+    """
+    settings = Settings.load(home=home)
+    if not settings.store.get_secret_value():
+        return b""
+    async with _opened(settings.store.get_secret_value(), home) as store:
+        return await store.secret()
+
+
 @asynccontextmanager
-async def _opened(place: str) -> AsyncGenerator[Store]:
-    chosen = Settings.load(store=place) if is_database(place) else Settings.load(home=place, store="")
+async def _opened(place: str, home: str | None = None) -> AsyncGenerator[Store]:
+    chosen = Settings.load(store=place, home=home) if is_database(place) else Settings.load(home=place, store="")
     store = open_store(chosen, lambda: datetime.now().astimezone(), secrets.token_hex)
     try:
         yield store

@@ -24,7 +24,7 @@ from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .exchange import Exchange
-from .handoffs import KeptHandoffs, clean_handoffs
+from .handoffs import clean_handoffs
 from .notices import Notices, session_rows
 from .offloaded import Offloaded, Page, page_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
@@ -33,6 +33,7 @@ from .palimpsest_looks import LookMethods
 from .parts import Parts
 from .sessions import Sessions
 from .spans import noted
+from .sub_agents import SubAgents
 from .summary import KeptSummaries
 from .upkeep import Upkeep
 from .wiring import dependencies, learning_means, open_experience, open_store
@@ -48,7 +49,7 @@ class Palimpsest(
     SummaryMethods,
     RestoreMethods,
     LookMethods,
-    KeptHandoffs,
+    SubAgents,
     Learn,
     StoreMethods,
     Upkeep,

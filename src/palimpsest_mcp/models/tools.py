@@ -38,6 +38,8 @@ class ToolSpec:
     core: Mapping[str, str] = field(default_factory=dict[str, str])
     """The arguments that `serve --tools core` lists, and what it says of them; empty: it does not list the tool. One
     that is listed takes its other arguments, too."""
+    page: bool = False
+    """A host of MCP Apps shows the local page beside its answer."""
     hooks_only: bool = False
     """Listed only where a host's hooks call it; it does not count among the tools that a model sees."""
 
@@ -51,6 +53,7 @@ _SPECS = (
     ToolSpec(
         name="check_context_ratio",
         core={"session_id": "", "used_tokens": "", "window_tokens": ""},
+        page=True,
         effect="reads",
         structured=True,
         fills_session="always",
@@ -85,6 +88,7 @@ _SPECS = (
     ToolSpec(
         name="list_offloaded",
         core={"session_id": "", "batch_id": ""},
+        page=True,
         effect="reads",
         fills_session="always",
         looks_back=True,

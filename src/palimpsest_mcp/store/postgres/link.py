@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from enum import Enum
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -101,6 +101,20 @@ async def _no_reset(connection: Any) -> None:
     """A connection is given back as it was taken: nothing was set outside of a transaction."""
 
 
+async def _undo(connection: Conn) -> None:
+    """Roll back, or let the connection go where that cannot be done at once."""
+    done = False
+    try:
+        async with asyncio.timeout(5):
+            await connection.execute("ROLLBACK")
+        done = True
+    except Exception:  # it is broken: what was wrong first is what the caller hears of
+        pass
+    finally:
+        if not done:
+            connection.terminate()
+
+
 class Link:
     """Transactions of one tenant.
 
@@ -176,12 +190,7 @@ class Link:
                 if await connection.execute("COMMIT") != "COMMIT":
                     raise ConnectionError("rolled back")
             except BaseException:
-                try:
-                    await asyncio.wait_for(connection.execute("ROLLBACK"), 5)
-                except BaseException:
-                    connection.terminate()
-                    with suppress(Exception):
-                        await asyncio.sleep(0)
+                await _undo(connection)
                 raise
 
     async def _pool(self) -> asyncpg.Pool[Any]:

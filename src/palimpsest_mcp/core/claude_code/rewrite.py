@@ -1,4 +1,4 @@
-"""A transcript becomes a new, shorter session beside it, for a client in which nothing of ours runs."""
+"""A transcript becomes shorter rows, or a new session beside it, for a client in which nothing of ours runs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import asyncio
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ...errors import InvalidArgument
 from ...hosts.claude_code.rows import only_sidechain, rows_of
 from ...hosts.claude_code.transcript import rewritten
+from ...models.events import SessionInfo
 from ...models.items import Content
 from ...models.plans import PassOptions
 from ...models.reports import Report
+from ...ports.host import HostContext
 from ...store.out_file import OutFile
 from .. import importer
 from ..dependencies import Dependencies
-from ..messages import Messages
+from ..messages import CompactedMessages, Messages, Passed
 from ..sessions import Sessions
 from .conversations import HOST
 
@@ -71,8 +74,7 @@ async def rewrite(
     passed = await messages.passed(info, context, asked)
     if asked.dry_run or passed.report.status == "failed" or not passed.contents:
         return RewrittenSession(report=passed.report)
-    places = {item.id: item.position for item in context.items}
-    contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
+    contents = _places(context, passed)
     await sessions.ensure(
         new_id,
         host=HOST,
@@ -87,6 +89,37 @@ async def rewrite(
     apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
     report = msgspec.structs.replace(passed.report, how_to_apply=apply)
     return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
+
+
+async def compact_rows(
+    messages: Messages,
+    info: SessionInfo,
+    rows: list[dict[str, Any]],
+    context: HostContext,
+    asked: PassOptions,
+    host_session_id: str,
+    *,
+    off: bool = False,
+) -> CompactedMessages:
+    """Run a pass over a transcript's rows, which come back as rows; as they came in where nothing was replaced."""
+    passed = await messages.passed(info, context, asked, requested=False, off=off)
+    shorter: list[Any] = rows
+    if passed.contents and passed.report.status != "failed":
+        drop = passed.report.thinking.dropped > 0
+        shorter = rewritten(rows, _places(context, passed), host_session_id, drop_thinking=drop)
+    return CompactedMessages(
+        messages=shorter,
+        report=passed.report,
+        session_id=info.session_id,
+        handle=info.handle,
+        request_options=passed.request_options,
+    )
+
+
+def _places(context: HostContext, passed: Passed) -> dict[tuple[int, int], Content]:
+    """Place of a row and of a block in it -> what stands there now."""
+    places = {item.id: item.position for item in context.items}
+    return {places[name]: part for name, part in passed.contents.items()}
 
 
 def _beside(path: Path, target: Path, home: Path) -> OutFile:
