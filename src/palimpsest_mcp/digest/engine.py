@@ -10,7 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
+from operator import eq
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,21 +30,23 @@ from ..models.records import (
     SpecificCounts,
     Verification,
 )
+from ..models.text import counted as counted_in
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.registry import CLASSES, SpecificClass
-from .blocks import escaped
+from .blocks import Unit, escaped
 from .cues import mark
 from .fill import Filling
 from .item import OUTCOMES, Item
 from .lines import printed
-from .manifest import BRIEF_ITEM, header, item_note
+from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
 from .outline import outline
-from .pieces import LINE, Spot
-from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
+from .pieces import Spot
+from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
 from .records import Record
-from .source import Source, share_shapes
+from .source import Source
+from .study import Marked, Studies, Study, shapes_of
 
 _CHECKS = 4
 """Times that a part is printed again without what broke a rule; then nothing of it is shown."""
@@ -57,7 +62,7 @@ _PLAINLY = 4.0
 """Worth of a line that says in so many words how it went."""
 _FEW_RECORDS = 3
 """Records of a result of which any one says what it was."""
-_SHAPE, _BRIEF_SHAPE = 200, 150
+_SHAPE, _BRIEF_SHAPE = 200, 120
 """Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
 _FEW_TOKENS, _FEW_SHARE = 30, 0.15
 """Tokens that are shown of a result, and share of its records, below both of which it had better be an outline."""
@@ -68,10 +73,14 @@ _SILENCINGS = 4
 _FIELD_NAME = re.compile(r"(?:^|[|¦‖])(?:[\w.]+: )?[^=|¦‖]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
+_COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
+"""Kinds that the note of an item counts by their own name; all others are lines there."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
+_ONE_BY_ONE = 6
+"""Columns of a table from which half of them are left out at once."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -89,6 +98,17 @@ class Draft:
     notes: list[str] = field(default_factory=list[str])
 
 
+class _Sound(NamedTuple):
+    """A part that breaks no rule, as one selection of its item is printed."""
+
+    lines: list[DigestLine]
+    check: PartCheck
+    heads: Heads
+    """Columns that it says for later parts."""
+    units: list[Unit]
+    """What the selection numbers; kept, so that nothing else gets its id."""
+
+
 class Attempt:
     """Everything about one request; `run` gives the digest."""
 
@@ -104,13 +124,17 @@ class Attempt:
         counter: TokenCounter,
         classes: Sequence[SpecificClass],
         name: str,
+        studies: Sequence[Study],
     ) -> None:
         self._request = _limited(request)
         self._registry = registry
         self._counter = counter
         self._counts_of: dict[str, int] = {}
+        self._sound: dict[tuple[Any, ...], _Sound] = {}
+        """Selections that were printed and checked already: of most items a fill changes nothing."""
         self._name = name
-        self._facts = [facts_of(source, registry) for source in request.sources]
+        self._studies = studies
+        self._facts = [one.facts for one in studies]
         self._shared = shared(self._facts, request.visible.holders)
         self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
         self._name_numbers: dict[str, int] = {}
@@ -119,8 +143,9 @@ class Attempt:
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._redacted = sum(source.redacted for source in request.sources)
-        self._sources = [Source(source.text) for source in request.sources]
-        share_shapes(self._sources)
+        alike = shapes_of(studies)
+        self._marked = [one.marked(alike, source) for one, source in zip(studies, request.sources, strict=True)]
+        self._sources = [one.source for one in self._marked]
         self._twins = [self._twin(n) for n in range(len(request.sources))]
         self._items = [self._item(n) for n in range(len(request.sources))]
         self._first = frozenset(
@@ -164,28 +189,21 @@ class Attempt:
 
     def _twin(self, number: int) -> int:
         """The earlier result of the batch that has nearly all lines of this one; -1: none."""
-        own = self._own(number)
+        own = self._studies[number].lines
         if own.total() < _LEAST_SAME:
             return -1
         for other in range(number):
-            lines = self._own(other)
+            lines = self._studies[other].lines
             if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
                 return other
         return -1
-
-    def _own(self, number: int) -> Counter[str]:
-        """Its lines, and how often each stands there."""
-        return Counter(line for line in map(str.strip, self._sources[number].lines) if line)
 
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
         one = request.sources[number]
         records = source.reading.records
-        verb = f"{one.action.verb} {one.action.target}" if one.action else ""
-        errors = {n for n, record in enumerate(records) if record.kind == "error"}
-        outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
-        errors |= {n for n, record in enumerate(records) if record.kind == "error"}
+        outcomes = self._marked[number].outcomes
         facts, numbers = self._facts[number], self._shared.numbers[number]
         need = Need(source.form, one.focus, self._user, in_view=self._named, wanted=one.wanted)
         values = {
@@ -194,19 +212,20 @@ class Attempt:
         }
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
-        fresh = self._own(number) - self._own(twin) if twin >= 0 else Counter[str]()
+        fresh = self._studies[number].lines - self._studies[twin].lines if twin >= 0 else Counter[str]()
         free: list[int] = []
         for n, record in enumerate(records):
             if twin < 0 or fresh[record.text] > 0:
                 free.append(n)
                 fresh[record.text] -= 1
         if self._brief and len(records) > _FEW_RECORDS:
-            # A last line that only may mean something has no place where little fits.
-            # Neither has a line of code that would say what can go wrong.
+            # A last line that only may mean something has no place where little fits; what a program says when it fails
+            # has: with it the result is found again.
             said = ("outcome", "error", "claim")
-            outcomes = [n for n in outcomes if records[n].kind in said or one.is_error]
+            outcomes = [n for n in outcomes if records[n].kind in said or one.is_error or source.forms[n] == "code"]
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
-        specs, spots = self._specs_in([record.cells or (record.text,) for record in records], known)
+        most = OUTCOMES + any(source.forms[n] == "code" for n in outcomes)  # one says that the file goes on
+        specs, spots = _renumbered(self._marked[number], numbers)
         item = Item(
             records=records,
             free=free,
@@ -216,8 +235,8 @@ class Attempt:
             spots=spots,
             twin=twin,
             outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
-            outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
-            errors=frozenset(errors),
+            outcomes=frozenset(free if twin >= 0 else outcomes[:most]),
+            errors=self._marked[number].errors,
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
@@ -226,31 +245,6 @@ class Attempt:
             entries = called(records[n] for n in free)
             item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)
         return item
-
-    def _specs_in(
-        self, records: Sequence[Sequence[str]], known: dict[tuple[str, str], int]
-    ) -> tuple[list[tuple[tuple[int, ...], ...]], dict[int, list[Spot]]]:
-        """Per record and cell the specifics of the batch that stand in it, found in one go; of long lines where."""
-        spans = self._registry.spans("\n".join(piece.replace("\n", " ") for record in records for piece in record))
-        found: list[tuple[tuple[int, ...], ...]] = []
-        spots: dict[int, list[Spot]] = {}
-        at = place = 0
-        for n, record in enumerate(records):
-            cells: list[tuple[int, ...]] = []
-            for piece in record:
-                end = place + len(piece)
-                here: dict[int, None] = {}
-                while at < len(spans) and spans[at].start < end:
-                    number = known.get((spans[at].cls, spans[at].text))
-                    if number is not None:
-                        here[number] = None
-                        if len(record) == 1 and len(piece) >= LINE:
-                            spots.setdefault(n, []).append(Spot(spans[at].start - place, spans[at].end - place, number))
-                    at += 1
-                cells.append(tuple(here))
-                place = end + 1
-            found.append(tuple(cells))
-        return found, spots
 
     def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
         """Of tables of which so few rows are shown that a column had better go: the better half, by worth a
@@ -269,7 +263,7 @@ class Attempt:
                 cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
                 gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
                 worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
-            gone = {column for _, column in sorted(worth)[: max(1, len(worth) // 2)]}
+            gone = {column for _, column in sorted(worth)[: len(worth) // 2 if len(worth) > _ONE_BY_ONE else 1]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found
 
@@ -325,7 +319,7 @@ class Attempt:
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
         """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
-        best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
+        best = self._told(filling) + (_BETTER - 1) * sum(map(self._in_rows, self._items))
         chosen, seen = [copy(item) for item in self._items], filling.seen
         while any(
             block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
@@ -337,7 +331,7 @@ class Attempt:
                 if columns := self._narrowed(item):
                     item.encode(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
-            gained = filling.gained()
+            gained = self._told(filling)
             if gained >= best and other.tokens <= self._request.budget_tokens:
                 best, draft = gained, other
                 chosen, seen = [copy(item) for item in self._items], filling.seen
@@ -377,6 +371,17 @@ class Attempt:
         tokens = filling.shown_tokens(item)
         whole = len(item.whole) / max(1, len(item.free))
         return max(tokens / _FEW_TOKENS, whole / _FEW_SHARE)
+
+    def _told(self, filling: Filling) -> float:
+        """What is shown, but for the names of rows: a name tells of a row what it has beside it."""
+        keys = {
+            spec: item.values[spec]
+            for item in self._items
+            for unit in (item.units[number] for number in item.taken)
+            if unit.block >= 0 and not unit.span and item.blocks[unit.block].table >= 0
+            for spec in item.specs[unit.records[0]][item.tables[item.blocks[unit.block].table].key]
+        }
+        return filling.gained() - sum(keys.values())
 
     def _in_rows(self, item: Item) -> float:
         """What the rows of tables that could have fewer columns are worth as they are shown."""
@@ -456,12 +461,18 @@ class Attempt:
         for _ in range(_CHECKS):
             for own in [key for key in heads if key[0] == number]:
                 del heads[own]
+            state = number, id(item.units), frozenset(item.taken), tuple(item.listed), tuple(heads.items())
+            if (known := self._sound.get(state)) is not None:
+                heads.update(known.heads)
+                return known.lines, replace(known.check, elsewhere={}), rules
             shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
             check = check_part(facts, lines, others, heads, number)
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
-                return lines, check, rules
+                own = {key: heads[key] for key in heads if key[0] == number}
+                self._sound[state] = _Sound(lines, check, own, item.units)
+                return lines, replace(check, elsewhere={}), rules
             for bad in check.bad_lines:
                 item.banned.update(shown[bad].units)
                 if shown[bad].kind == "entry":
@@ -479,7 +490,7 @@ class Attempt:
         trying, else not said."""
         request = self._request
         rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
-        others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
+        others = sum(self._count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
         head, tokens = self._head(counts, 0, rest[0], others)
         for _ in range(3):
@@ -532,7 +543,9 @@ class Attempt:
         if len(self._items) == 1 and not (bare and not item.listed):
             return []
         brief = self._brief
-        lines = len("\n".join(self._sources[number].lines).strip("\n").split("\n"))
+        lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
+        if not (bare or item.silent or item.twin >= 0):
+            lines = _shown_of(item, lines)
         shape = ""
         if (bare and self._shapes) or item.silent:
             shape = outline(self._sources[number].reading, item.blocks, _BRIEF_SHAPE if brief else _SHAPE)
@@ -576,12 +589,35 @@ class Attempt:
         return known
 
 
+def _renumbered(
+    marked: Marked, numbers: Sequence[int]
+) -> tuple[Sequence[Sequence[Sequence[int]]], dict[int, list[Spot]]]:
+    """Where its specifics stand, by the numbers that they have in the batch."""
+    if all(map(eq, numbers, count())):
+        return marked.cells, marked.spots
+    cells = [tuple(tuple(numbers[n] for n in cell) for cell in record) for record in marked.cells]
+    return cells, {n: [one._replace(number=numbers[one.number]) for one in own] for n, own in marked.spots.items()}
+
+
+def _shown_of(item: Item, lines: str) -> str:
+    """How many of its lines, hits or definitions a part shows, so that nobody takes it for all of them; rows are
+    counted where they stand. `lines`: what is said of an item whose parts are not counted."""
+    shown = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
+    nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
+    total = Counter(nouns.values())
+    noun, n = max(total.items(), key=lambda one: (one[0] == "definition", one[1]), default=("", 0))
+    said = f"{sum(nouns.get(one) == noun for one in shown | item.heads):,} of {counted_in(n, noun)}"
+    if noun in ("", "field") or len(shown.intersection(nouns)) == len(nouns):
+        return lines
+    return f"{lines}, {said}" if noun == "definition" and lines else said
+
+
 def outcome_lines(source: DigestSource) -> list[str]:
-    """The lines that say how a result went, as a pointer shows them (D17): two at most, none that is long."""
+    """The lines that say how a result went, as a pointer shows them (D17): three at most, none that is long."""
     read = Source(source.text)
     verb = f"{source.action.verb} {source.action.target}" if source.action else ""
     marked = mark(read.reading, is_error=source.is_error, verb=verb)
-    records = [read.reading.records[number] for number in sorted(marked[:OUTCOMES])]
+    records = [read.reading.records[number] for number in sorted(marked[: OUTCOMES + 1])]
     return [escaped(one.text) for one in records if one.text and len(one.text) <= _OUTCOME and one.table < 0]
 
 
@@ -608,6 +644,7 @@ class ExtractiveDigester:
         self._registry = registry
         self._counter = counter
         self._classes = tuple(classes)
+        self._studies = Studies(registry)
 
     @property
     def name(self) -> str:
@@ -624,4 +661,5 @@ class ExtractiveDigester:
         Raises:
             DigestRefused: no form of it is smaller than its source.
         """
-        return Attempt(request, self._registry, self._counter, self._classes, self.name).run()
+        with self._studies.of(request.sources) as studies:
+            return Attempt(request, self._registry, self._counter, self._classes, self.name, studies).run()

@@ -16,6 +16,7 @@ from ...digest.notation import expanded, with_columns
 from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
+from ...memory.probes.questions import Texts
 from ...memory.summary.sections import to_markdown
 from ...models.events import SessionInfo
 from ...models.items import Item, content_text
@@ -150,6 +151,7 @@ class Prober:
         self._summary = summary
         self._damaged = frozenset(damaged)
         self._texts: dict[str, str] = {}
+        self._read = Texts()
         self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
         """Questions, originals and passages of the last round."""
         self.elapsed_s = 0.0
@@ -201,7 +203,7 @@ class Prober:
                 if entry.state != "gone":
                     passages[item.id] = kept[item.id] = text
         damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
-        asked = ask(originals, Stays(kept), damaged)
+        asked = ask(originals, Stays(kept), damaged, self._read)
         self._asked = asked, originals, passages
         return grade(asked, Stays(passages))
 

@@ -64,6 +64,8 @@ async def prove(
             told = True
             if (again := await _with_answers(probing, batches, first, found)) is not None:
                 retries += 1
+                if again is found:  # the same try once more would end the same
+                    steps = [step for step in steps if step != RETRIES[0]]
                 found = again
         elif bad := _unfit(batches, found):
             kept_raw += len(bad)
