@@ -160,13 +160,18 @@ async def test_an_unknown_strategy_is_refused_by_naming_those_there_are(p: Palim
         await p.expand_messages(session(), session_id="nobody")
 
 
-async def test_a_second_pass_at_the_same_time_is_told_so(p: Palimpsest, session: MakeSession) -> None:
+async def test_a_second_pass_at_the_same_time_is_told_so_and_writes_nothing(
+    p: Palimpsest, session: MakeSession
+) -> None:
     messages = session()
     await p.compact_messages(messages, session_id="s1", window_tokens=10**6)
-    info = await p.session("s1")
-    async with p.store.ledger.pass_lock(SessionKey(info.session_id)):
-        with pytest.raises(PassInProgress):
-            await p.compact_messages(messages, session_id="s1", target=0.4, force=True)
+    key = SessionKey((await p.session("s1")).session_id)
+    before = (await p.store.ledger.read(key)).events
+    async with p.store.ledger.pass_lock(key):
+        for others in (messages, session(7, seed=4)):
+            with pytest.raises(PassInProgress):
+                await p.compact_messages(others, session_id="s1", target=0.4, force=True)
+    assert (await p.store.ledger.read(key)).events == before
     done = await p.compact_messages(messages, session_id="s1", target=0.4, force=True)
     assert done.report.status == "compacted"
 

@@ -10,7 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
+from operator import eq
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -30,7 +33,7 @@ from ..models.records import (
 from ..models.text import counted as counted_in
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.registry import CLASSES, SpecificClass
-from .blocks import escaped
+from .blocks import Unit, escaped
 from .cues import mark
 from .fill import Filling
 from .item import OUTCOMES, Item
@@ -38,11 +41,12 @@ from .lines import printed
 from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
 from .outline import outline
-from .pieces import LINE, Spot
-from .proof import CHECKS, PartCheck, check_part, counted, facts_of, settle, shared, shown_specifics, violations
+from .pieces import Spot
+from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
 from .records import Record
-from .source import Source, share_shapes
+from .source import Source
+from .study import Marked, Studies, Study, shapes_of
 
 _CHECKS = 4
 """Times that a part is printed again without what broke a rule; then nothing of it is shown."""
@@ -92,6 +96,17 @@ class Draft:
     notes: list[str] = field(default_factory=list[str])
 
 
+class _Sound(NamedTuple):
+    """A part that breaks no rule, as one selection of its item is printed."""
+
+    lines: list[DigestLine]
+    check: PartCheck
+    heads: Heads
+    """Columns that it says for later parts."""
+    units: list[Unit]
+    """What the selection numbers; kept, so that nothing else gets its id."""
+
+
 class Attempt:
     """Everything about one request; `run` gives the digest."""
 
@@ -107,13 +122,17 @@ class Attempt:
         counter: TokenCounter,
         classes: Sequence[SpecificClass],
         name: str,
+        studies: Sequence[Study],
     ) -> None:
         self._request = _limited(request)
         self._registry = registry
         self._counter = counter
         self._counts_of: dict[str, int] = {}
+        self._sound: dict[tuple[Any, ...], _Sound] = {}
+        """Selections that were printed and checked already: of most items a fill changes nothing."""
         self._name = name
-        self._facts = [facts_of(source, registry) for source in request.sources]
+        self._studies = studies
+        self._facts = [one.facts for one in studies]
         self._shared = shared(self._facts, request.visible.holders)
         self._brief = self._request.budget_tokens < BRIEF_ITEM * len(request.sources)
         self._name_numbers: dict[str, int] = {}
@@ -122,8 +141,9 @@ class Attempt:
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
         self._redacted = sum(source.redacted for source in request.sources)
-        self._sources = [Source(source.text) for source in request.sources]
-        share_shapes(self._sources)
+        alike = shapes_of(studies)
+        self._marked = [one.marked(alike, source) for one, source in zip(studies, request.sources, strict=True)]
+        self._sources = [one.source for one in self._marked]
         self._twins = [self._twin(n) for n in range(len(request.sources))]
         self._items = [self._item(n) for n in range(len(request.sources))]
         self._first = frozenset(
@@ -167,28 +187,21 @@ class Attempt:
 
     def _twin(self, number: int) -> int:
         """The earlier result of the batch that has nearly all lines of this one; -1: none."""
-        own = self._own(number)
+        own = self._studies[number].lines
         if own.total() < _LEAST_SAME:
             return -1
         for other in range(number):
-            lines = self._own(other)
+            lines = self._studies[other].lines
             if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
                 return other
         return -1
-
-    def _own(self, number: int) -> Counter[str]:
-        """Its lines, and how often each stands there."""
-        return Counter(line for line in map(str.strip, self._sources[number].lines) if line)
 
     def _item(self, number: int) -> Item:
         """One result as what can be chosen of it."""
         source, request = self._sources[number], self._request
         one = request.sources[number]
         records = source.reading.records
-        verb = f"{one.action.verb} {one.action.target}" if one.action else ""
-        errors = {n for n, record in enumerate(records) if record.kind == "error"}
-        outcomes = mark(source.reading, is_error=one.is_error, verb=verb)
-        errors |= {n for n, record in enumerate(records) if record.kind == "error"}
+        outcomes = self._marked[number].outcomes
         facts, numbers = self._facts[number], self._shared.numbers[number]
         need = Need(source.form, one.focus, self._user, in_view=self._named, wanted=one.wanted)
         values = {
@@ -197,7 +210,7 @@ class Attempt:
         }
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
-        fresh = self._own(number) - self._own(twin) if twin >= 0 else Counter[str]()
+        fresh = self._studies[number].lines - self._studies[twin].lines if twin >= 0 else Counter[str]()
         free: list[int] = []
         for n, record in enumerate(records):
             if twin < 0 or fresh[record.text] > 0:
@@ -210,7 +223,7 @@ class Attempt:
             outcomes = [n for n in outcomes if records[n].kind in said or one.is_error or source.forms[n] == "code"]
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
         most = OUTCOMES + any(source.forms[n] == "code" for n in outcomes)  # one says that the file goes on
-        specs, spots = self._specs_in([record.cells or (record.text,) for record in records], known)
+        specs, spots = _renumbered(self._marked[number], numbers)
         item = Item(
             records=records,
             free=free,
@@ -221,7 +234,7 @@ class Attempt:
             twin=twin,
             outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
             outcomes=frozenset(free if twin >= 0 else outcomes[:most]),
-            errors=frozenset(errors),
+            errors=self._marked[number].errors,
         )
         item.encode(source)
         if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
@@ -230,31 +243,6 @@ class Attempt:
             entries = called(records[n] for n in free)
             item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)
         return item
-
-    def _specs_in(
-        self, records: Sequence[Sequence[str]], known: dict[tuple[str, str], int]
-    ) -> tuple[list[tuple[tuple[int, ...], ...]], dict[int, list[Spot]]]:
-        """Per record and cell the specifics of the batch that stand in it, found in one go; of long lines where."""
-        spans = self._registry.spans("\n".join(piece.replace("\n", " ") for record in records for piece in record))
-        found: list[tuple[tuple[int, ...], ...]] = []
-        spots: dict[int, list[Spot]] = {}
-        at = place = 0
-        for n, record in enumerate(records):
-            cells: list[tuple[int, ...]] = []
-            for piece in record:
-                end = place + len(piece)
-                here: dict[int, None] = {}
-                while at < len(spans) and spans[at].start < end:
-                    number = known.get((spans[at].cls, spans[at].text))
-                    if number is not None:
-                        here[number] = None
-                        if len(record) == 1 and len(piece) >= LINE:
-                            spots.setdefault(n, []).append(Spot(spans[at].start - place, spans[at].end - place, number))
-                    at += 1
-                cells.append(tuple(here))
-                place = end + 1
-            found.append(tuple(cells))
-        return found, spots
 
     def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
         """Of tables of which so few rows are shown that a column had better go: the better half, by worth a
@@ -462,12 +450,18 @@ class Attempt:
         for _ in range(_CHECKS):
             for own in [key for key in heads if key[0] == number]:
                 del heads[own]
+            state = number, id(item.units), frozenset(item.taken), tuple(item.listed), tuple(heads.items())
+            if (known := self._sound.get(state)) is not None:
+                heads.update(known.heads)
+                return known.lines, replace(known.check, elsewhere={}), rules
             shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
             check = check_part(facts, lines, others, heads, number)
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
-                return lines, check, rules
+                own = {key: heads[key] for key in heads if key[0] == number}
+                self._sound[state] = _Sound(lines, check, own, item.units)
+                return lines, replace(check, elsewhere={}), rules
             for bad in check.bad_lines:
                 item.banned.update(shown[bad].units)
                 if shown[bad].kind == "entry":
@@ -485,7 +479,7 @@ class Attempt:
         trying, else not said."""
         request = self._request
         rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
-        others = sum(self._counter.count("\n".join(line.text for line in lines)) for lines in rest[1:])
+        others = sum(self._count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
         head, tokens = self._head(counts, 0, rest[0], others)
         for _ in range(3):
@@ -584,6 +578,16 @@ class Attempt:
         return known
 
 
+def _renumbered(
+    marked: Marked, numbers: Sequence[int]
+) -> tuple[Sequence[Sequence[Sequence[int]]], dict[int, list[Spot]]]:
+    """Where its specifics stand, by the numbers that they have in the batch."""
+    if all(map(eq, numbers, count())):
+        return marked.cells, marked.spots
+    cells = [tuple(tuple(numbers[n] for n in cell) for cell in record) for record in marked.cells]
+    return cells, {n: [one._replace(number=numbers[one.number]) for one in own] for n, own in marked.spots.items()}
+
+
 def _shown_of(item: Item, lines: str) -> str:
     """How many of its lines, hits or definitions a part shows, so that nobody takes it for all of them; rows are
     counted where they stand. `lines`: what is said of an item whose parts are not counted."""
@@ -629,6 +633,7 @@ class ExtractiveDigester:
         self._registry = registry
         self._counter = counter
         self._classes = tuple(classes)
+        self._studies = Studies(registry)
 
     @property
     def name(self) -> str:
@@ -645,4 +650,5 @@ class ExtractiveDigester:
         Raises:
             DigestRefused: no form of it is smaller than its source.
         """
-        return Attempt(request, self._registry, self._counter, self._classes, self.name).run()
+        with self._studies.of(request.sources) as studies:
+            return Attempt(request, self._registry, self._counter, self._classes, self.name, studies).run()

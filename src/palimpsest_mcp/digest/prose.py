@@ -125,8 +125,9 @@ class HandedDigester(ExtractiveDigester):
         """
         if not request.prose:
             return super().compute(request)
-        attempt = _Composing(request, self._registry, self._counter, self._classes, self.name)
-        digest = attempt.composed() or attempt.run()
+        with self._studies.of(request.sources) as studies:
+            attempt = _Composing(request, self._registry, self._counter, self._classes, self.name, studies)
+            digest = attempt.composed() or attempt.run()
         return msgspec.structs.replace(digest, notes=(*digest.notes, *attempt.unused()))
 
 

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
+from .templates import Template, mined
 
-_ALIKE, _WIDE = 2, 4
-"""Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
-room than a row without them."""
 _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""
-
-
-def share_shapes(sources: Sequence[Source]) -> None:
-    """Make rows of objects that stand alone in their texts, where another text has one of the same shape: their columns
-    are said once for all of them. In place."""
-    shapes = Counter(shape for source in sources for shape in {one.shape for one in source.reading.objects})
-    for source in sources:
-        records, tables = source.reading.records, source.reading.tables
-        made: dict[Shape, int] = {}
-        for one in source.reading.objects:
-            if shapes[one.shape] < _ALIKE or len(one.columns) < _WIDE:
-                continue
-            if one.shape not in made:
-                made[one.shape] = len(tables)
-                tables.append(Table(one.columns, one.noun))
-            first, *rest = one.records
-            old = records[first]
-            worth = max(records[n].worth for n in one.records)
-            text = "|".join(one.cells)
-            records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
-            for n in rest:
-                records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
 
 
 class Source:
@@ -51,12 +27,39 @@ class Source:
         self.reading = Reading([], [], [])
         self.forms: list[str] = []
         self._heading = -1
+        self._templates: dict[tuple[int, ...], list[Template]] = {}
         self._read(self.lines)
 
-    @property
+    @cached_property
     def form(self) -> str:
         """The form of most of its records."""
         return max(sorted(set(self.forms)), key=self.forms.count) if self.forms else PROSE.name
+
+    def mined(self, alike: Iterable[int]) -> list[Template]:
+        """The templates of these records, mined once."""
+        records = self.reading.records
+        lines = tuple(n for n in alike if records[n].table < 0 and records[n].text)
+        if lines not in self._templates:
+            self._templates[lines] = mined(records, lines)
+        return self._templates[lines]
+
+    def make_rows(self, shapes: Collection[Shape]) -> None:
+        """Make rows of its objects of these shapes."""
+        records, tables = self.reading.records, self.reading.tables
+        made: dict[Shape, int] = {}
+        for one in self.reading.objects:
+            if one.shape not in shapes:
+                continue
+            if one.shape not in made:
+                made[one.shape] = len(tables)
+                tables.append(Table(one.columns, one.noun))
+            first, *rest = one.records
+            old = records[first]
+            worth = max(records[n].worth for n in one.records)
+            text = "|".join(one.cells)
+            records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
+            for n in rest:
+                records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
 
     def _read(self, lines: Sequence[str]) -> None:
         waiting = at = 0

@@ -80,6 +80,6 @@ const dark = await open("dark");
 await dark.goto(`${address}#/s/${handle}`);
 await dark.waitForSelector(".list .line");
 await faults(dark, "session, dark");
+await browser.close(); // until then the page may still ask
 seen.asked = [...new Set(seen.asked)];
-await browser.close();
 console.log(JSON.stringify(seen));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ...context.fold import Fold
@@ -69,8 +70,13 @@ async def run_pass(
     info: SessionInfo,
     measurement: Measurement,
     request: PassRequest,
+    *,
+    held: bool = False,
 ) -> PassResult:
     """Plan and, unless it is a dry run, carry out one pass.
+
+    Args:
+        held: the caller has the session's pass lock, from before it measured.
 
     Raises:
         PassInProgress: another pass on this session is running.
@@ -91,7 +97,7 @@ async def run_pass(
             asked_for=planning.digesting.focus.asked_for,
         )
     with noted("pass", session=info.handle) as counts:
-        async with deps.store.ledger.pass_lock(sessions.key(info)):
+        async with nullcontext() if held else deps.store.ledger.pass_lock(sessions.key(info)):
             one = _Pass(deps, sessions, info, measurement, request, planning)
             counts["pass"] = one.id
             result = await one.run()

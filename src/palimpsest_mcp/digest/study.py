@@ -1,0 +1,160 @@
+"""What a text holds whatever its digest is asked for: read once, though a pass digests it several times.
+
+Nothing of it depends on a budget, on what is asked for or on what else is in view. It is a cache and nothing more: with
+an empty one every digest has the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import NamedTuple
+
+from ..models.records import DigestSource
+from ..ports.text import Registry
+from .cues import mark
+from .pieces import LINE, Spot
+from .proof import facts_of
+from .records import Shape
+from .source import Source
+from .source_facts import Facts
+
+_ALIKE, _WIDE = 2, 4
+"""Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
+room than a row without them."""
+MOST_CHARS = 2_000_000
+"""Characters of text whose studies are kept; each takes about forty bytes."""
+
+
+class Marked(NamedTuple):
+    """A text that has been read, with what says how it went. Nobody changes it."""
+
+    source: Source
+    outcomes: list[int]
+    """Records that say how it went, the best first."""
+    errors: frozenset[int]
+    """Records that say what went wrong."""
+    cells: Sequence[Sequence[Sequence[int]]]
+    """Per record and cell, the numbers in `Facts.specs` of the specifics in it."""
+    spots: dict[int, list[Spot]]
+    """Of long lines, by the number of the record, where their specifics stand."""
+
+
+class Study:
+    """One text."""
+
+    def __init__(self, source: DigestSource, registry: Registry) -> None:
+        self._registry = registry
+        self.facts: Facts = facts_of(source, registry)
+        self._read = Source(source.text)
+        self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
+
+    @cached_property
+    def lines(self) -> Counter[str]:
+        """Its lines that are not blank, and how often each stands there."""
+        return Counter(line for line in map(str.strip, self._read.lines) if line)
+
+    @property
+    def shapes(self) -> set[Shape]:
+        """Of the objects that stand alone in it."""
+        return {one.shape for one in self._read.reading.objects}
+
+    def marked(self, shared: frozenset[Shape], source: DigestSource) -> Marked:
+        """As it is read beside others.
+
+        Args:
+            shared: shapes of objects that others of its batch have, too.
+            source: the same text, with what is known of its call.
+        """
+        own = shared & self.shapes
+        verb = f"{source.action.verb} {source.action.target}" if source.action else ""
+        key = own, source.is_error, verb
+        if key not in self._marked:
+            read = Source(source.text) if self._marked else self._read  # records are marked in place
+            read.make_rows(own)
+            self._marked[key] = self._mark(read, is_error=source.is_error, verb=verb)
+        return self._marked[key]
+
+    def _mark(self, source: Source, *, is_error: bool, verb: str) -> Marked:
+        records = source.reading.records
+        errors = {n for n, record in enumerate(records) if record.kind == "error"}
+        outcomes = mark(source.reading, is_error=is_error, verb=verb)
+        errors |= {n for n, record in enumerate(records) if record.kind == "error"}
+        cells, spots = self._specs_in([record.cells or (record.text,) for record in records])
+        return Marked(source, outcomes, frozenset(errors), cells, spots)
+
+    def _specs_in(
+        self, records: Sequence[Sequence[str]]
+    ) -> tuple[list[tuple[tuple[int, ...], ...]], dict[int, list[Spot]]]:
+        """Per record and cell its specifics, found in one go; of long lines where."""
+        spans = self._registry.spans("\n".join(piece.replace("\n", " ") for record in records for piece in record))
+        known = self.facts.numbers
+        found: list[tuple[tuple[int, ...], ...]] = []
+        spots: dict[int, list[Spot]] = {}
+        at = place = 0
+        for n, record in enumerate(records):
+            cells: list[tuple[int, ...]] = []
+            for piece in record:
+                end = place + len(piece)
+                here: dict[int, None] = {}
+                while at < len(spans) and spans[at].start < end:
+                    number = known.get((spans[at].cls, spans[at].text))
+                    if number is not None:
+                        here[number] = None
+                        if len(record) == 1 and len(piece) >= LINE:
+                            spots.setdefault(n, []).append(Spot(spans[at].start - place, spans[at].end - place, number))
+                    at += 1
+                cells.append(tuple(here))
+                place = end + 1
+            found.append(tuple(cells))
+        return found, spots
+
+
+class Studies:
+    """Those of texts that were digested, at most `MOST_CHARS` characters of them.
+
+    A study belongs to one digest at a time, since it goes on reading while that is checked: another thread that wants
+    the same text reads it for itself.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._known: dict[str, Study] = {}
+
+    @contextmanager
+    def of(self, sources: Sequence[DigestSource]) -> Generator[list[Study]]:
+        """Those of these texts, in order, for as long as one digest is made; equal texts share one."""
+        # Threads share this: each step is one call of a dict.
+        texts = dict.fromkeys(source.text for source in sources)
+        found = {text: known for text in texts if (known := self._known.pop(text, None)) is not None}
+        try:
+            for source in sources:
+                if source.text not in found:
+                    found[source.text] = Study(source, self._registry)
+            yield [found[source.text] for source in sources]
+        finally:
+            self._known.update(found)
+            self._give_up()
+
+    def _give_up(self) -> None:
+        kept = list(self._known)
+        chars = sum(map(len, kept))
+        while chars > MOST_CHARS:
+            # Any of them: a pass goes over its results in order, again and again, and with the oldest given up each
+            # would be gone just before it is wanted.
+            away = kept.pop(chars % len(kept))
+            self._known.pop(away, None)
+            chars -= len(away)
+
+    @property
+    def chars(self) -> int:
+        """Of the texts whose studies are kept."""
+        return sum(map(len, self._known))
+
+
+def shapes_of(studies: Sequence[Study]) -> frozenset[Shape]:
+    """Shapes of objects that several of these have: their columns are said once for all of them."""
+    shapes = Counter(shape for one in studies for shape in one.shapes)
+    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _WIDE)
