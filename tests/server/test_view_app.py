@@ -9,12 +9,13 @@ from urllib.parse import quote
 
 import pytest
 from mcp import Client
+from mcp.server.apps import APP_MIME_TYPE
 from mcp.shared.exceptions import MCPError
 from mcp.types import TextResourceContents
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.server import build_server
-from palimpsest_mcp.server.view_app import APP_MIME_TYPE, URI
+from palimpsest_mcp.server.view_app import URI
 from palimpsest_mcp.web.answers import Answers
 
 from .test_resources import ERAS, SECRET, compacted

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..models.plans import ContextItem, Gate, Policy, Slot, Verdict
-from .budgets import Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
+from .budgets import GROWTH, Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
 from .forget import newest_versions, repeated
 from .judge import gates_of, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
@@ -16,6 +16,9 @@ PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
 many tokens: one header for more of them, and what little there is goes to the best of more results. One restore brings
 more back, too."""
+MISSED = 0.25
+"""Tokens of all digests, as a part of what stays anyway, where even the least of them would miss the target: a few more
+make them worth reading, and the list not much longer. Up to what a digest may have where there is room."""
 
 _SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
 LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
@@ -218,11 +221,24 @@ def _spread(
         every = _fewest(units, every, sizing, share, excess)
     limit = limit_of(policy, wish.strategy)
     least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
-    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=wish.strategy.takes_all)
+    takes_all = wish.strategy.takes_all
+    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
+    if predicted > wish.goal:
+        least = max(least, min(GROWTH * policy.budget_share, _worthwhile(slots, predicted)))
+        slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
+        predicted = _predicted(wish, slots)
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
     return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)
+
+
+def _worthwhile(slots: Sequence[Slot], predicted: int) -> float:
+    """The share of what they stand for that digests may have where the target is missed whatever they are: together a
+    part of what stays, so that the list is hardly longer than it must be."""
+    digests = [slot for slot in slots if not (slot.pointer or slot.copies)]
+    stays = predicted - sum(slot.budget_tokens for slot in digests)
+    return MISSED * stays / max(1, sum(slot.tokens for slot in digests))
 
 
 def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share: Share, excess: int) -> list[Slot]:

@@ -393,9 +393,11 @@ class Fold:
 
     def _retally(self, before: Mapping[str, Share | None]) -> None:
         """Bring the sums to what these items are now."""
+        self._change(before, self._shares(before))
+
+    def _change(self, before: Mapping[str, Share | None], after: Mapping[str, Share | None]) -> None:
         for item_id, old in before.items():
-            state = self.state(item_id)
-            new = None if state is None else self._share(state)
+            new = after.get(item_id)
             if self._tallies is None or old == new:
                 continue
             if new is None:

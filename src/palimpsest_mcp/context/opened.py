@@ -24,6 +24,8 @@ from .tally import Tally
 
 KEPT_STATES = 4_096
 """Items of which the state is held once it was asked for."""
+MOST_LOOKS = 10_000
+"""Events that are looked up before everything is read at once; where the checkpoint has more, as many as it has."""
 _ITEM, _UNIT, _POLICY = "i:", "u:", "p:"
 
 
@@ -83,6 +85,7 @@ class OpenedFold(Fold):
         self._by_key: dict[str, list[Event]] = {}
         """The same by key."""
         self._known: dict[str, ItemState | None] = {}
+        self._looks_left = max(MOST_LOOKS, sum(sums.read.values()))
         self.is_unreadable = False
         """Whether everything was asked for, and could not be read: begin anew."""
 
@@ -158,7 +161,9 @@ class OpenedFold(Fold):
             self._rev = event.rev
             if isinstance(event, Replaced) and event.reason != "at_birth":
                 self._last_pass_rev = event.rev
-        self._retally(before)
+        after = self._shares(before)
+        if not self.is_whole:  # else its sums have this event
+            self._change(before, after)
 
     def state(self, item_id: str) -> ItemState | None:
         with self._turn:
@@ -202,12 +207,13 @@ class OpenedFold(Fold):
         return super()._replacement(item_id) if events is None else replacement_of(item_id, events)
 
     def _events_of(self, key: str) -> list[Event] | None:
-        """None once everything was read: the checkpoint was wrong."""
+        """None once everything was read: the checkpoint was wrong, or a few items are in most of its events."""
         source = self._source
-        found = None if source is None else source.events_of(key)
+        found = None if source is None or self._looks_left < 0 else source.events_of(key)
         if found is None:
             self.load()
             return None
+        self._looks_left -= len(found)
         return [*found, *self._by_key.get(key, ())]
 
     def _folded(self, events: Iterable[Event]) -> Fold:

@@ -21,8 +21,9 @@ from .records import Shape
 from .source import Source
 from .source_facts import Facts
 
-_ALIKE = 2
-"""Texts with an object of one shape, and columns of it, from which these are said once."""
+_ALIKE, _WIDE = 2, 4
+"""Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
+room than a row without them."""
 MOST_CHARS = 2_000_000
 """Characters of text whose studies are kept; each takes about forty bytes."""
 
@@ -156,4 +157,4 @@ class Studies:
 def shapes_of(studies: Sequence[Study]) -> frozenset[Shape]:
     """Shapes of objects that several of these have: their columns are said once for all of them."""
     shapes = Counter(shape for one in studies for shape in one.shapes)
-    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _ALIKE)
+    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _WIDE)

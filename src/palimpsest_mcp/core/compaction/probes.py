@@ -12,7 +12,7 @@ import msgspec
 from ...context.fold import Fold
 from ...context.forget import Scene, forgettable
 from ...context.view import View
-from ...digest.notation import expanded
+from ...digest.notation import expanded, with_columns
 from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
@@ -221,9 +221,10 @@ def leaving_of(
 ) -> dict[str, Leaving]:
     """The items of a record with their parts; `texts` are their redacted originals, in order."""
     shown = stands or {}
+    parts = with_columns([record.part(item) for item in record.items])
     return {
-        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text, shown=shown.get(item.id, ""))
-        for item, text in zip(record.items, texts, strict=True)
+        item.id: Leaving(batch_id=record.batch_id, part=part, text=text, shown=shown.get(item.id, ""))
+        for item, part, text in zip(record.items, parts, texts, strict=True)
     }
 
 
