@@ -1,6 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test goldens check e2e bench prior mutants torture demo lock clean
+.PHONY: help setup test goldens check docs e2e frameworks bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
 INSPECTOR := .build/inspector
 CLAUDE_CODE := .build/claude-code
+HOSTS := .build/hosts
 BROWSER := .build/browser
 # The demo needs no tools of ours: it takes the developers' environment where there is one, else a small one of its own.
 DEMO_VENV := $(if $(wildcard $(DEV)),$(VENV),.build/runtime)
@@ -43,11 +44,18 @@ check: $(DEV) ## format, lint, types, floors, docs
 	$(BIN)/lint-imports
 	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
-e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code; the page in Chromium
+docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Gemini CLI; the page in Chromium
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
+	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)
 	@tests/e2e/install_browser $(BIN)/python $(BROWSER)
-	TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
+	TEST_HOSTS=$(CURDIR)/$(HOSTS) TEST_BROWSER=$(CURDIR)/$(BROWSER) TEST_INSPECTOR=$(CURDIR)/$(INSPECTOR) TEST_CLAUDE_CODE=$(CURDIR)/$(CLAUDE_CODE) $(PYTEST) -n 2 --dist loadfile tests/e2e -rs $(ARGS)
+
+frameworks: $(DEV) ## the adapters in the real agent frameworks, lowest and newest versions (ARGS="--only strands")
+	$(BIN)/python tests/integrations/run.py $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from gateway import gateway
 from growth import cold, growth
 from hook_costs import hook_costs
-from measuring import CHECKOUT, Run, Skipped, compare_figures, quantile, run_process, spread, table
+from measuring import CHECKOUT, Run, Skipped, compare_figures, note_figure, quantile, run_process, spread, table
 from peer_runs import peers
 from quality.run import quality
 from real_sessions import million_token_session, shared_folder
@@ -64,11 +65,14 @@ def compaction(repeats: int) -> str:
             plain.append(run_process([sys.executable, "-c", "import json, gzip, asyncio"]).seconds)
             cold.append(cold_command(file, line))
         first = warm[0]
+        loops = min(run["compact_loops"] for run in warm)
+        note_figure(f"pass: {name}", loops)
         rows.append(
             [
                 name,
                 f"{first['before']:,} → {first['after']:,} ({first['status']})",
                 spread(run["compact_s"] for run in warm),
+                f"{loops:.0f}",
                 spread(run["beside_s"] for run in warm),
                 spread((run["compact_s"] / run["json_s"] for run in warm), 1),
                 spread(run["json_s"] for run in warm),
@@ -83,6 +87,7 @@ def compaction(repeats: int) -> str:
         "session",
         "tokens",
         "call, s",
+        "its CPU in plain loops",
         "of it probes and summary, s",
         "call : JSON",
         "JSON round trip, s",
@@ -220,6 +225,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
     "hooks": ("Hooks of Claude Code: what they add", hook_costs),
+    "gateway": ("The thin gateway: what it adds to a request", gateway),
     "peers": ("Beside other programs, on the same sessions", peers),
     "artifacts": ("The artifact trail: files and commands that can still be told", artifacts),
     "quality": ("Are digests of use?", quality),

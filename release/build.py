@@ -40,12 +40,13 @@ def core_project() -> str:
     """The pyproject.toml of palimpsest-core: the whole's, with the dependencies that `tool.palimpsest-core` names."""
     whole = project()
     table, meant = whole["project"], whole["tool"]["palimpsest-core"]
-    specifiers = {_name(one): one for one in (*table["dependencies"], *table["optional-dependencies"]["pii"])}
+    optional = table["optional-dependencies"]
+    specifiers = {_name(one): one for one in (*table["dependencies"], *optional["pii"], *optional["postgres"])}
     fields = {name: table[name] for name in ("version", "requires-python", "license", "keywords", "classifiers")}
     fields |= {"name": "palimpsest-core", "description": meant["description"], "readme": "README.md"}
     fields |= {"license-files": table["license-files"]}
     fields["dependencies"] = [specifiers[name] for name in meant["dependencies"]]
-    extras = {name: [specifiers[one] for one in names] for name, names in meant["extras"].items()}
+    extras = {name: [specifiers.get(one, one) for one in names] for name, names in meant["extras"].items()}
     parts = {
         "build-system": whole["build-system"],
         "project": fields,

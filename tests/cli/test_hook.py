@@ -189,12 +189,14 @@ def test_what_goes_wrong_is_kept_and_not_shown(home: Path) -> None:
 @pytest.mark.parametrize(
     ("given_", "asked"),
     [
-        (["SessionStart"], ("SessionStart", None)),
-        ([], ("", None)),
-        (["Stop", "--home", "/x", "--json"], ("Stop", "/x")),
+        (["SessionStart"], ("SessionStart", None, "claude-code")),
+        ([], ("", None, "claude-code")),
+        (["Stop", "--home", "/x", "--json"], ("Stop", "/x", "claude-code")),
+        (["Stop", "--host", "codex"], ("Stop", None, "codex")),
+        (["Stop", "--host", "pi"], None),
         (["--help"], None),
         (["a", "b"], None),
     ],
 )
-def test_plain_calls_need_no_command_line(given_: list[str], asked: tuple[str, str | None] | None) -> None:
+def test_plain_calls_need_no_command_line(given_: list[str], asked: tuple[str, str | None, str] | None) -> None:
     assert hook_arguments(given_) == asked

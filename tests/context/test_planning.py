@@ -188,6 +188,17 @@ def test_k_shrinks_only_as_far_as_the_target_needs() -> None:
     assert "from 12 to 5" in found.notes[0]
 
 
+def test_the_newest_results_stay_where_the_target_is_missed_anyway_and_they_gain_next_to_nothing() -> None:
+    old = [result(row, 2_000) for row in range(10)]
+    said = Item(id="said", kind="message", role="user", position=(10, 0), content="", sha256="")
+    held = [ContextItem(item=said, tokens=60_000)]
+    small = plan([*old, *held, *(result(row, 220) for row in range(11, 23))], RESEARCH, force=True)
+    assert small.keep_last == 12 and small.predicted_tokens > small.target_tokens
+    assert "K is 12" in small.notes[0] and not any("shrank" in note for note in small.notes)
+    large = plan([*old, *held, *(result(row, 2_000) for row in range(11, 23))], RESEARCH, force=True)
+    assert large.keep_last == 3 and large.predicted_tokens > large.target_tokens
+
+
 def test_a_keep_last_that_was_given_does_not_shrink() -> None:
     found = plan(results(20), RESEARCH, window_tokens=20_000, force=True, keep_last=10)
     assert (found.keep_last, found.predicted_tokens <= found.target_tokens) == (10, False)

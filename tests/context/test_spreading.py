@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.context.budgets import Share, least_budget
+from palimpsest_mcp.context.fit import MISSED
 from palimpsest_mcp.context.plan import plan
 from palimpsest_mcp.context.presets import RESEARCH
 from palimpsest_mcp.models.items import Item
@@ -147,7 +148,9 @@ def test_a_target_is_met_by_the_first_units_or_missed_only_where_no_budget_could
     st.lists(st.tuples(st.integers(200, 30_000), st.floats(0, 4_000)), min_size=4, max_size=40),
     st.lists(st.floats(0.02, 0.95), min_size=2, max_size=6),
 )
-def test_a_tighter_target_never_plans_for_more_tokens(sizes: list[tuple[int, float]], targets: list[float]) -> None:
+def test_a_tighter_target_plans_for_more_tokens_only_where_it_is_missed_and_then_for_a_part_of_what_stays(
+    sizes: list[tuple[int, float]], targets: list[float]
+) -> None:
     items = results([size for size, _ in sizes])
     needs = {f"r{row}": need for row, (_, need) in enumerate(sizes)}
     found = [
@@ -155,7 +158,21 @@ def test_a_tighter_target_never_plans_for_more_tokens(sizes: list[tuple[int, flo
         for target in sorted(targets, reverse=True)
     ]
     for looser, tighter in itertools.pairwise(found):
-        assert tighter.predicted_tokens <= max(looser.predicted_tokens, tighter.target_tokens)
+        missed = tighter.predicted_tokens > tighter.target_tokens
+        most = max(looser.predicted_tokens, tighter.target_tokens)
+        stays = tighter.predicted_tokens - sum(slot.budget_tokens for slot in tighter.slots)
+        least = sum(max(0.05 * slot.tokens + 1, least_budget(len(slot.item_ids))) for slot in tighter.slots)
+        rounded = len(tighter.slots)
+        assert tighter.predicted_tokens <= max(most, missed * (stays + max(MISSED * stays, least) + rounded))
+
+
+def test_where_even_the_least_digests_miss_a_target_they_are_worth_reading() -> None:
+    needs = {f"r{row}": 1_000.0 for row in range(8)}
+    missed = plan(results([700] * 2 + [4_000] * 3), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
+    assert [slot.budget_tokens for slot in missed.slots] == [560], "as in a pass with room"
+    mostly = plan(results([1_500] * 27 + [4_000] * 3), RESEARCH, force=True, target=0.1, keep_last=3, share_by=by({}))
+    stays = mostly.predicted_tokens - sum(slot.budget_tokens for slot in mostly.slots)
+    assert stays == 12_000 and 0.2 * stays < sum(slot.budget_tokens for slot in mostly.slots) <= 0.25 * stays + 60
 
 
 def test_a_batch_at_the_most_a_digest_may_have_gives_way_to_the_least_of_others() -> None:

@@ -45,15 +45,18 @@ class Shop:
         return await self.sessions.ensure(SID, host="claude-code")
 
     async def born(self, tool: str, response: Any, *, call: str = "toolu_1", **more: Any) -> ShrunkResult | None:
+        info = await self.info()
+        result = result_of(tool, response, str(self.transcript))
+        if result is None:
+            return None
         answer = ToolAnswer(
             tool_name=tool,
             tool_input=more.pop("tool_input", {"command": "./run"}),
             tool_use_id=call,
-            response=response,
-            transcript_path=str(self.transcript),
+            result=result,
             **more,
         )
-        return await shrink_at_birth(self.p.deps, self.sessions, await self.info(), answer)
+        return await shrink_at_birth(self.p.deps, self.sessions, info, answer)
 
 
 def bash(stdout: str, **more: Any) -> dict[str, Any]:

@@ -128,6 +128,21 @@ async def test_a_weak_pass_that_the_same_size_does_not_mend_gets_more_budget(tmp
     assert report.probes.line.endswith(", 2 retries")
 
 
+async def test_what_few_probes_find_missing_is_mended_too_and_nothing_stays_raw_for_it(tmp_path: Path) -> None:
+    def strike(request: DigestRequest, text: str) -> str:
+        asked = any(word.startswith("NIGHT") for one in request.sources for word in one.focus)
+        return text if asked else re.sub(r"NIGHT-\d+", "NIGHT", text)
+
+    async with damaged(tmp_path / "a", strike) as p:
+        mended = await passed(p, tickets(10, alike=False))
+    assert mended.probes.state == "not enough to judge" and mended.probes.retries == 1
+    assert mended.probes.passed == mended.probes.total < 10
+    async with damaged(tmp_path / "b", lambda _, text: re.sub(r"NIGHT-\d+", "NIGHT", text)) as p:
+        kept = await passed(p, tickets(10, alike=False))
+    assert kept.probes.passed < kept.probes.total < 10 and not kept.probes.kept_raw
+    assert digested(kept) == digested(mended)
+
+
 async def test_what_more_budget_does_not_mend_stays_raw_while_others_can_leave(tmp_path: Path) -> None:
     async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(40))

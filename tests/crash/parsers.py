@@ -15,8 +15,9 @@ from palimpsest_mcp.errors import PalimpsestError
 from palimpsest_mcp.experience.document import read_document
 from palimpsest_mcp.experience.parse import read_line, sighting_of
 from palimpsest_mcp.hosts import codex, gemini
-from palimpsest_mcp.hosts.claude_code.hooks import read_call, tool_response
+from palimpsest_mcp.hosts.claude_code.hooks import tool_response
 from palimpsest_mcp.hosts.detect import parse_value, read_session
+from palimpsest_mcp.hosts.hook_call import read_call
 from palimpsest_mcp.memory.handoff import markdown as handoffs
 from palimpsest_mcp.memory.summary.sections import from_markdown as summary_from_markdown
 from palimpsest_mcp.models.events import Event, SessionInfo

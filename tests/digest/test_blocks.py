@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import CUT, SEPARATORS, Block, Unit, encoded
 from palimpsest_mcp.digest.records import Reading, Record, Table
+from palimpsest_mcp.digest.templates import mined
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], key: int = 0) -> Reading:
@@ -16,7 +17,8 @@ def _table(columns: tuple[str, ...], rows: list[tuple[str, ...]], key: int = 0) 
 
 def _encoded(reading: Reading, narrow: dict[int, tuple[int, ...]] | None = None) -> tuple[list[Unit], list[Block]]:
     every = range(len(reading.records))
-    return encoded(reading, every, every, narrow)
+    lines = [n for n in every if reading.records[n].table < 0]
+    return encoded(reading, every, mined(reading.records, lines), narrow)
 
 
 def _named(part: str) -> bool:

@@ -62,27 +62,27 @@ def test_a_level_2_digest_names_those_that_it_stands_for() -> None:
 
 
 def test_the_note_of_an_item_says_what_it_was_and_how_big() -> None:
-    assert item_note(SOURCE, 2, 340) == "[item 2 Bash git log --stat: 340 lines]"
-    assert item_note(SOURCE, 2, 1) == "[item 2 Bash git log --stat: 4,200 tokens]"
-    assert item_note(SOURCE, 2, 340, brief=True) == "[item 2: 340 lines]", "the call above it says the rest"
+    assert item_note(SOURCE, 2, "340 lines") == "[item 2 Bash git log --stat: 340 lines]"
+    assert item_note(SOURCE, 2, "") == "[item 2 Bash git log --stat: 4,200 tokens]"
+    assert item_note(SOURCE, 2, "340 lines", brief=True) == "[item 2: 340 lines]", "the call above it says the rest"
     failed = msgspec.structs.replace(SOURCE, is_error=True, redacted=3)
-    assert item_note(failed, 2, 340) == "[item 2 Bash git log --stat: 340 lines, error, 3 masked]"
-    assert item_note(SOURCE, 2, 340, brief=True, shape="70 rows a|b") == "[item 2: 340 lines; 70 rows a|b]"
+    assert item_note(failed, 2, "340 lines") == "[item 2 Bash git log --stat: 340 lines, error, 3 masked]"
+    assert item_note(SOURCE, 2, "340 lines", brief=True, shape="70 rows a|b") == "[item 2: 340 lines; 70 rows a|b]"
 
 
 @given(st.text(max_size=90), st.text(max_size=90))
 def test_what_names_an_item_cannot_close_its_note_or_break_its_line(tool: str, title: str) -> None:
     source = DigestSource(item_id="a", kind="k", text="x", tokens=9, tool_name=tool, title=title)
-    for note in (item_note(source, 1, 1), prose_note(tool, 2)):
+    for note in (item_note(source, 1, ""), prose_note(tool, 2)):
         assert "\n" not in note and note.index("]") == len(note) - 1 and note.rindex("[") == 0
         assert len(note) < 140 and plain(note) == note
 
 
 def test_a_long_path_keeps_its_end_and_a_long_command_its_beginning() -> None:
     path = DigestSource(item_id="a", kind="k", text="x", tokens=9, title="/very/long/" + "deep/" * 20 + "main.py")
-    assert "/main.py" in item_note(path, 1, 1)
+    assert "/main.py" in item_note(path, 1, "")
     command = DigestSource(item_id="a", kind="k", text="x", tokens=9, title="git log --stat " + "--more " * 20)
-    assert "git log --stat" in item_note(command, 1, 1)
+    assert "git log --stat" in item_note(command, 1, "")
 
 
 def test_the_label_of_a_summary_says_how_many_lines_are_somebody_elses_wording() -> None:
@@ -98,7 +98,7 @@ def test_the_label_of_a_summary_says_how_many_lines_are_somebody_elses_wording()
         header(request(), counts(), 610),
         header(request(1, 300), counts(), 90),
         header(request(level=2, replaces=("offload_0001",)), counts(), 44),
-        item_note(SOURCE, 2, 340),
+        item_note(SOURCE, 2, "340 lines"),
         prose_note("haiku", 2),
         "[9 of 9 rows] name|price",
         "[9,120 of 12,000 like] probe <1>",
@@ -124,5 +124,5 @@ def test_an_ordinary_line_is_left_as_it_is(line: str) -> None:
 
 
 def test_the_errors_of_a_result_are_counted_where_not_all_are_shown() -> None:
-    assert item_note(SOURCE, 2, 46, errors=28).endswith("46 lines, 28 errors]")
-    assert item_note(msgspec.structs.replace(SOURCE, is_error=True), 2, 46).endswith("46 lines, error]")
+    assert item_note(SOURCE, 2, "46 lines", errors=28).endswith("46 lines, 28 errors]")
+    assert item_note(msgspec.structs.replace(SOURCE, is_error=True), 2, "46 lines").endswith("46 lines, error]")

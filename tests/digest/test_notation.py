@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest_mcp.digest.notation import expanded
+from palimpsest_mcp.digest.notation import expanded, with_columns
 
 
 def test_rows_of_a_template_are_whole_lines_again() -> None:
@@ -27,3 +27,12 @@ def test_rows_of_a_table_stand_once_more_beside_the_names_of_their_columns() -> 
 def test_what_stands_in_no_block_stays_without_its_mark() -> None:
     part = "[item 2 Bash ls: 3 lines]\nplain\n»   [3 of 4 like] a line of the source\n[names] a.py b.py"
     assert expanded(part) == "[item 2 Bash ls: 3 lines]\nplain\n  [3 of 4 like] a line of the source\na.py b.py"
+
+
+def test_a_table_that_takes_its_columns_from_an_earlier_item_has_them_beside_it() -> None:
+    first = "[2 of 9 flights] number|price\n HAT1|300\n HAT2|400"
+    second = "[item 2]\n[1 of 2 flights as item 1]\n HAT3|500\n[1 of 4 gates as item 1]\n A1|B2"
+    found = with_columns([first, second])
+    assert found[0] == first
+    assert "number=HAT3" in expanded(found[1]).split("\n")
+    assert "[1 of 4 gates as item 1]" in found[1], "no earlier item says these columns"

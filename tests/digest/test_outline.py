@@ -16,9 +16,10 @@ from .conftest import Bench
 
 
 def outlined(text: str, width: int = 100) -> str:
-    reading = Source(text).reading
+    source = Source(text)
+    reading = source.reading
     free = range(len(reading.records))
-    _, blocks = encoded(reading, free, free)
+    _, blocks = encoded(reading, free, source.mined(free))
     return outline(reading, blocks, width)
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.hosts.claude_code.hooks import filled, read_call, tool_response
+from palimpsest_mcp.hosts.claude_code.hooks import filled, tool_response
+from palimpsest_mcp.hosts.hook_call import read_call
 
 
 @pytest.mark.parametrize("nothing", ["", "null", "undefined", "${agent_id}", None])

@@ -31,7 +31,8 @@ from .screen import (
 )
 
 if TYPE_CHECKING:
-    from ..core.messages import CompactedMessages, RewrittenSession
+    from ..core.claude_code.rewrite import RewrittenSession
+    from ..core.messages import CompactedMessages
     from ..core.palimpsest import Palimpsest
     from ..models.plans import PassKeywords, Progress
 

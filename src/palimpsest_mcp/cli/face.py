@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ PAGER = click.option("--no-pager", is_flag=True, help="Do not page what is longe
 
 
 def shared_options(command: Command) -> Command:
-    """`--home` and `--json`: the same before and after the command's name."""
+    """`--home`, `--store` and `--json`: the same before and after the command's name."""
     home = click.option(
         "--home",
         metavar="FOLDER",
@@ -114,10 +115,17 @@ def shared_options(command: Command) -> Command:
         callback=_set_home,
         help="Root of the store. Default: $PALIMPSEST_HOME, else the platform's data folder.",
     )
+    database = click.option(
+        "--store",
+        metavar="URL",
+        expose_value=False,
+        callback=_set_store,
+        help="A database as the store: postgresql://USER@HOST/DATABASE. Default: $PALIMPSEST_STORE, else the folder.",
+    )
     as_json = click.option(
         "--json", is_flag=True, expose_value=False, callback=_set_json, help="Answer, and errors, as JSON for programs."
     )
-    return home(as_json(command))
+    return home(database(as_json(command)))
 
 
 def _set_home(context: click.Context, _option: click.Parameter, value: str | None) -> None:
@@ -125,6 +133,13 @@ def _set_home(context: click.Context, _option: click.Parameter, value: str | Non
         raise InvalidArgument("--home is empty.", next="Name a folder, or leave --home out.")
     if value is not None:
         context.ensure_object(Face).home = value
+
+
+def _set_store(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value == "":
+        raise InvalidArgument("--store is empty.", next="Name a database's URL, or leave --store out.")
+    if value is not None:
+        os.environ["PALIMPSEST_STORE"] = value  # for processes that we start, too
 
 
 def _set_json(context: click.Context, _option: click.Parameter, value: bool) -> None:

@@ -15,7 +15,7 @@ from ..models.host_table import HOSTS
 from .face import Face, pass_face, shared_options
 
 if TYPE_CHECKING:
-    from ..core.install import Change, Launch
+    from ..core.install_files import Change, Launch
 
 _ENTERED = {row.name: row.entered for row in HOSTS.values() if row.entered}
 _SETTINGS = " or ".join(f"{name} ({what})" for name, what in _ENTERED.items())
@@ -32,7 +32,8 @@ Each file is copied first; only entries of our own are added, replaced or remove
 @shared_options
 @pass_face
 def install(face: Face, host: str, remove: bool, dry_run: bool) -> int:
-    from ..core.install import carry_out, planned
+    from ..core.install import planned
+    from ..core.install_files import carry_out
 
     changes = planned(
         host,
@@ -53,7 +54,7 @@ def _launch(face: Face) -> Launch:
     import shlex
     import subprocess
 
-    from ..core.install import Launch
+    from ..core.install_files import Launch
 
     named = Path(sys.argv[0])
     beside = Path(sys.executable).parent
@@ -98,5 +99,7 @@ def _say(face: Face, host: str, changes: list[Change], copies: list[Path], *, re
     elif host == "claude-code" and not remove:
         say("next: start a new session in Claude Code; `palimpsest-mcp doctor` says what is wired")
         say("note: compaction in place needs the plugin; see docs/claude-code.md")
+    elif host == "codex" and not remove:
+        say("next: start Codex again, and trust the hooks: /hooks lists them")
     elif not remove:
         say(f"next: start {HOSTS[host].title} again")

@@ -7,12 +7,14 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ..core.host_seam import ROWS
 from ..errors import InvalidArgument
 from ..models.host_table import HOSTS
 from ..models.http import PORT, HttpOptions
 from ..models.text import plain_line
 from .face import Face, pass_face, shared_options
 
+_WITH_HOOKS = [name for name, row in ROWS.items() if row.quick is not None]
 _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 
 
@@ -54,6 +56,13 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 )
 @click.option("--tls-cert", metavar="FILE", default="", help="HTTP: certificate, as PEM.")
 @click.option("--tls-key", metavar="FILE", default="", help="HTTP: its key, as PEM.")
+@click.option(
+    "--drain",
+    type=click.FloatRange(0, 3600),
+    default=0.0,
+    show_default=True,
+    help="HTTP: seconds after SIGTERM in which a balancer is told, and calls are still answered.",
+)
 @click.option(
     "--tools",
     type=click.Choice(["all", "core"]),
@@ -97,6 +106,7 @@ def serve(
         max_body=options["max_body"] << 20,
         tls_cert=options["tls_cert"],
         tls_key=options["tls_key"],
+        drain_s=options["drain"],
     )
     return face.serve(face.home, "", only_session or "", chosen, False)
 
@@ -121,17 +131,18 @@ def _address(text: str) -> tuple[str, int]:
 
 @click.command()
 @click.argument("event", required=False, default="")
+@click.option("--host", type=click.Choice(_WITH_HOOKS), default=_WITH_HOOKS[0], help="Whose hook it is.")
 @shared_options
 @pass_face
-def hook(face: Face, event: str) -> int:
-    """Answer one event of Claude Code's hooks: its JSON on stdin, the answer on stdout. The plugin calls it.
+def hook(face: Face, event: str, host: str) -> int:
+    """Answer one event of a host's hooks: its JSON on stdin, the answer on stdout. The plugin calls it.
 
     EVENT is the hook's name, such as SessionStart; without it the JSON names it. The exit status is always 0: what goes
     wrong is kept for `doctor` and never breaks the client.
     """
     from .hook import answer_hook
 
-    return answer_hook(event, face.home)
+    return answer_hook(event, face.home, host)
 
 
 # `statusline`: one line for Claude Code's status bar.

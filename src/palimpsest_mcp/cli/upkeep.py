@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import InvalidArgument
 from .face import Face, SessionName, pass_face, shared_options
+
+if TYPE_CHECKING:
+    from ..models.events import SessionInfo
+    from ..models.maintenance import Migration
 
 
 @click.command()
@@ -53,24 +59,78 @@ def pack(face: Face, session: str | None) -> None:
 
 @click.command()
 @click.option("--yes", is_flag=True, help="Do it. Without it nothing is changed.")
+@click.option("--role", metavar="ROLE", multiple=True, help="A database's tables: give this role a server's rights.")
+@click.option("--from", "source", metavar="STORE", default="", help="Copy this store, a folder or a database's URL …")
+@click.option(
+    "--to", "target", metavar="STORE", default="", help="… into this one. Stopped, it goes on when run again."
+)
 @shared_options
 @pass_face
-def migrate(face: Face, yes: bool) -> None:
-    """Bring a store that an older program, or a hand, left to what this one makes: format, who may read it, witnesses.
+def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: str) -> None:
+    """Bring a store that an older program, or a hand, left to what this one makes: format, who may read it, witnesses;
+    of a database, whose owner --store names, the tables. With --from and --to: copy one store into another.
 
     Shows what it would do; --yes does it. A store of a newer program is refused.
     """
+    from ..settings.settings import Settings
+
+    if bool(source) != bool(target):
+        raise InvalidArgument("A move has two ends.", next="Give both, --from and --to.")
+    if source:
+        _move(face, source, target, yes)
+        return
+    url = Settings.load(home=face.home).store.get_secret_value()
+    if role and not url:
+        raise InvalidArgument("--role is about a database.", next="Name it with --store.")
+    if url:
+        import asyncio
+
+        from ..core.moving import prepare_database
+
+        _say_migration(face, asyncio.run(prepare_database(url, role, dry_run=not yes)), "the tables have version")
+    else:
+        report = face.ask(lambda facade: facade.migrate(dry_run=not yes), make=False)
+        _say_migration(face, report, "the store has format")
+
+
+def _say_migration(face: Face, report: Migration, has: str) -> None:
     import msgspec
 
     from .screen import say, say_json
 
-    report = face.ask(lambda facade: facade.migrate(dry_run=not yes), make=False)
     if face.as_json:
         say_json(msgspec.to_builtins(report))
         return
     for change in report.changes:
         say(change)
     if not report.changes:
-        say(f"nothing to do: the store has format {report.version}")
+        say(f"nothing to do: {has} {report.version}")
     elif report.dry_run:
         say("nothing was changed; run it again with --yes")
+
+
+def _move(face: Face, source: str, target: str, yes: bool) -> None:
+    import asyncio
+
+    import msgspec
+
+    from ..core.moving import move
+    from ..models.text import counted
+    from .screen import say, say_json
+
+    def told(info: SessionInfo) -> None:
+        if not face.as_json:
+            say(f"{'copied' if yes else 'would copy'} {info.handle}")
+
+    report = asyncio.run(move(source, target, dry_run=not yes, told=told))
+    if face.as_json:
+        say_json(msgspec.to_builtins(report))
+        return
+    there = f", {counted(report.already_there, 'session')} there already" if report.already_there else ""
+    held = f"{counted(report.events, 'event')} and {counted(report.records, 'record')}"
+    beside = counted(report.handoffs, "handoff")
+    say(f"{counted(report.sessions, 'session')}{there}: {held}, {beside}; each compared with what it was copied from")
+    for line in report.left:
+        say(f"left: {line}")
+    if report.dry_run:
+        say("nothing was copied; run it again with --yes")

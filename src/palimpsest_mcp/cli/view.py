@@ -74,7 +74,7 @@ async def _serve(face: Face, facade: Palimpsest, session: str | None, port: int,
         date_header=False,
         timeout_graceful_shutdown=1,
     )
-    with _bound(port) as listening:
+    with bound(port) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/{place}"
         if face.as_json:
             say_json({"url": url}, exact=True)
@@ -89,7 +89,12 @@ async def _serve(face: Face, facade: Palimpsest, session: str | None, port: int,
         await uvicorn.Server(config).serve(sockets=[listening])
 
 
-def _bound(port: int) -> socket.socket:
+def bound(port: int) -> socket.socket:
+    """A socket at a port of 127.0.0.1; 0 takes any that is free.
+
+    Raises:
+        InvalidArgument: it is taken.
+    """
     import socket
 
     from ..errors import InvalidArgument

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..models.plans import ContextItem, Gate, Policy, Slot, Verdict
-from .budgets import Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
+from .budgets import GROWTH, Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
 from .forget import newest_versions, repeated
 from .judge import gates_of, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
@@ -16,6 +16,15 @@ PRESSED_ITEMS, PRESSED_TOKENS = 9, 8_000
 """Items a batch, where a target gives digests less than the policy's share, and more of small ones up to so
 many tokens: one header for more of them, and what little there is goes to the best of more results. One restore brings
 more back, too."""
+MISSED = 0.25
+"""Tokens of all digests, as a part of what stays anyway, where even the least of them would miss the target: a few more
+make them worth reading, and the list not much longer. Up to what a digest may have where there is room."""
+
+_SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
+LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
+"""Of what is missing, and of what the pass gains; and of the goal. A target that is missed all the same is no reason to
+give up the newest results for less: they are what is needed next (in recorded coding sessions 1 % of the tokens held a
+quarter of what was typed later)."""
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +75,8 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     newest versions of files are given up after K, one by one, the file last touched in the end; then shorter arguments
     of calls leave, down to the size at which a result may. K is found with budgets of the policy's share: more results
     leave before any digest gets less. What the target leaves is then shared out by need, where somebody says what that
-    is. Whether the target is the policy's or was given makes no difference.
+    is. Whether the target is the policy's or was given makes no difference. K comes back where the goal is missed all
+    the same and the newest results gain next to nothing.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
@@ -90,9 +100,38 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         best = msgspec.structs.replace(_at(items, policy, wish, best.keep_last, sizing, known), notes=best.notes)
     if best.predicted > wish.goal and policy.min_argument_tokens > policy.min_item_tokens:
         best = _shorter_arguments(items, policy, wish, best, sizing, known)
+    done = _shared_out(items, policy, wish, best, sizing, known)
+    if done.predicted > wish.goal and wanted is not None and done.keep_last < wanted:
+        return _with_the_newest(items, policy, wish, done, wanted, sizing, known)
+    return done
+
+
+def _shared_out(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
+) -> Fit:
     if wish.share_by is None or sizing.pointers or not best.slots:
         return best
     return _spread(items, policy, wish, wish.share_by, best, sizing, known)
+
+
+def _with_the_newest(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, missed: Fit, wanted: int, sizing: Sizing, known: _Known
+) -> Fit:
+    """A fit that misses its goal, with as many of the newest results as cost next to nothing."""
+    softer = policy
+    if any(note.startswith(_SOFTER) for note in missed.notes):
+        softer = msgspec.structs.replace(policy, min_argument_tokens=policy.min_item_tokens)
+    most = min(LEAST_CLOSED * (missed.predicted - wish.goal), LEAST_GAIN * wish.goal)
+    if not wish.taken:  # later rounds of a pass look for what is left: their own gain says nothing
+        most = min(most, LEAST_CLOSED * (wish.used - missed.predicted))
+    for newest in (wanted, (wanted + missed.keep_last) // 2):
+        found = _at(items, softer, wish, newest, sizing, known)
+        found = _shared_out(items, softer, wish, found, sizing, known)
+        if newest > missed.keep_last and found.predicted - missed.predicted <= most:
+            notes = [note for note in missed.notes if not note.startswith(_SHRANK)]
+            said = f"K is {newest}: with fewer of the newest results the target is missed too, and hardly by less"
+            return msgspec.structs.replace(found, notes=(said, *notes))
+    return missed
 
 
 def _at(
@@ -139,7 +178,7 @@ def _shrink_k(
             high = middle
     if best.keep_last == wanted:
         return best
-    return msgspec.structs.replace(best, notes=(f"K shrank from {wanted} to {best.keep_last}, toward the target",))
+    return msgspec.structs.replace(best, notes=(f"{_SHRANK} {wanted} to {best.keep_last}, toward the target",))
 
 
 def _shorter_arguments(
@@ -151,7 +190,7 @@ def _shorter_arguments(
     found = _at(items, softer, wish, best.keep_last, sizing, known)
     if found.predicted >= best.predicted:
         return best
-    said = f"arguments of calls from {least} tokens on left, not from {policy.min_argument_tokens}, toward the target"
+    said = f"{_SOFTER} {least} tokens on left, not from {policy.min_argument_tokens}, toward the target"
     return msgspec.structs.replace(found, notes=(*best.notes, said))
 
 
@@ -182,11 +221,24 @@ def _spread(
         every = _fewest(units, every, sizing, share, excess)
     limit = limit_of(policy, wish.strategy)
     least = max(policy.min_budget_share, 0.0 if limit is None else round(1 - limit, 9))
-    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=wish.strategy.takes_all)
+    takes_all = wish.strategy.takes_all
+    slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
+    if predicted > wish.goal:
+        least = max(least, min(GROWTH * policy.budget_share, _worthwhile(slots, predicted)))
+        slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
+        predicted = _predicted(wish, slots)
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
     return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)
+
+
+def _worthwhile(slots: Sequence[Slot], predicted: int) -> float:
+    """The share of what they stand for that digests may have where the target is missed whatever they are: together a
+    part of what stays, so that the list is hardly longer than it must be."""
+    digests = [slot for slot in slots if not (slot.pointer or slot.copies)]
+    stays = predicted - sum(slot.budget_tokens for slot in digests)
+    return MISSED * stays / max(1, sum(slot.tokens for slot in digests))
 
 
 def _fewest(units: Sequence[Unit], every: Sequence[Slot], sizing: Sizing, share: Share, excess: int) -> list[Slot]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,9 +15,7 @@ from ..context.alignment import may_be_part, part_hash
 from ..context.arguments import long_strings
 from ..context.fold import Fold, part_owner
 from ..context.tombstones import PURGED, PURGED_ROW
-from ..errors import InvalidArgument, NotRestorable, Purged, RecordDamaged
-from ..hosts.claude_code.rows import only_sidechain, rows_of
-from ..hosts.claude_code.transcript import rewritten
+from ..errors import NotRestorable, Purged, RecordDamaged
 from ..hosts.detect import parse_value, rewrap, transcripts
 from ..hosts.pieces import with_arguments
 from ..hosts.validity import check_messages, new_problems
@@ -31,14 +27,12 @@ from ..models.plans import PassOptions
 from ..models.reports import Report
 from ..models.text import counted, verb
 from ..ports.host import HostContext
-from ..store.out_file import OutFile
-from . import importer
 from .compaction.plan import PassRequest
 from .compaction.report import report
 from .compaction.run import PassResult, run_pass
 from .copies import Copies
 from .dependencies import Dependencies
-from .importer import Imported, dump, import_context, marked_item
+from .importer import Imported, import_context, marked_item
 from .measure import measured, tell
 from .offloaded import Offloaded
 from .record import no_window
@@ -326,77 +320,3 @@ def _warnings(context: HostContext) -> tuple[str, ...]:
     """What reading the list had to say, the same words once with their count."""
     said = Counter([*context.warnings, *(warning for item in context.items for warning in item.warnings)])
     return tuple(text if count == 1 else f"{text} ({count} times)" for text, count in said.items())
-
-
-# A transcript becomes a new, shorter session beside it, for a host in which nothing of ours runs.
-
-
-@dataclass(frozen=True, kw_only=True)
-class RewrittenSession:
-    """What a rewrite came to."""
-
-    report: Report
-    """Of the pass, over the session that was rewritten."""
-    session_id: str = ""
-    """Of the new session; empty where nothing was written."""
-    file: Path | None = None
-    digests: int = 0
-    """Contents that are digests in the new file."""
-
-    @property
-    def resume(self) -> str:
-        """The command that goes on in the new session; empty where nothing was written."""
-        return f"claude --resume {self.session_id}" if self.session_id else ""
-
-
-async def rewrite(
-    deps: Dependencies, sessions: Sessions, messages: Messages, home: Path, path: Path, asked: PassOptions
-) -> RewrittenSession:
-    """Run a pass over a transcript and write what is left as a session of its own; no file that is there is touched.
-
-    Raises:
-        FileMissing, FileWrongShape: it cannot be read.
-        InvalidArgument: it is no transcript of a main session.
-        PassInProgress, WriteFailed, OutputRefused: no file was written.
-    """
-    found = await importer.read_file(path, form="claude-code")
-    rows = rows_of(found.value)
-    if only_sidechain(rows):
-        raise InvalidArgument(
-            "This is the transcript of a sub-agent, which cannot be resumed.", next="Name the session's own file."
-        )
-    context = importer.need_messages(importer.parsed(found, deps.kind_by_tool))
-    # A fork's first rows may still name the session they were copied from; its own file has its name.
-    own = path.name.split(".", 1)[0]
-    named = any(row.get("sessionId") == own for row in rows)
-    name = own if named else context.session_id or importer.session_id_of(path, None)
-    info = await sessions.ensure(
-        name, host="claude-code", project=context.project, source=path.name, path=importer.place_of(path)
-    )
-    new_id = str(uuid.UUID(hex=deps.random_hex(16), version=4))
-    target = path.with_name(f"{new_id}.jsonl")
-    out = await asyncio.to_thread(_beside, path, target, home)
-    passed = await messages.passed(info, context, asked)
-    if asked.dry_run or passed.report.status == "failed" or not passed.contents:
-        return RewrittenSession(report=passed.report)
-    places = {item.id: item.position for item in context.items}
-    contents: dict[tuple[int, int], Content] = {places[name]: part for name, part in passed.contents.items()}
-    await sessions.ensure(
-        new_id,
-        host="claude-code",
-        project=info.project,
-        parent=info.session_id,
-        source=target.name,
-        path=importer.place_of(target),
-    )
-    drop = passed.report.thinking.dropped > 0
-    text = "".join(dump(row) + "\n" for row in rewritten(rows, contents, new_id, drop_thinking=drop))
-    await asyncio.to_thread(out.write, text.encode())
-    apply = f"{f'In {info.project}: ' if info.project else ''}claude --resume {new_id}"
-    report = msgspec.structs.replace(passed.report, how_to_apply=apply)
-    return RewrittenSession(report=report, session_id=new_id, file=target, digests=len(contents))
-
-
-def _beside(path: Path, target: Path, home: Path) -> OutFile:
-    """Who may read a transcript may read the new one."""
-    return OutFile(target, home=home, sources=[path], mode=path.stat().st_mode & 0o777)

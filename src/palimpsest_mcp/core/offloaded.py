@@ -311,7 +311,7 @@ class Offloaded:
         if not 1 <= limit <= MAX_HITS:
             raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
         info = info or await self._sessions.only()
-        scope = await self._sessions.family(info) if info else await self._sessions.all()
+        scope = await self._sessions.reach(info) if info else await self._sessions.all()
         for owner in scope:
             await self.index(owner)
         matches = await self._deps.store.search.find(

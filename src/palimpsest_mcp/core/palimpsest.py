@@ -24,7 +24,7 @@ from ..settings.settings import Settings
 from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .exchange import Exchange
-from .handoffs import KeptHandoffs, clean_handoffs
+from .handoffs import clean_handoffs
 from .notices import Notices, session_rows
 from .offloaded import Offloaded, Page, page_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
@@ -33,11 +33,13 @@ from .palimpsest_looks import LookMethods
 from .parts import Parts
 from .sessions import Sessions
 from .spans import noted
+from .sub_agents import SubAgents
 from .summary import KeptSummaries
 from .upkeep import Upkeep
 from .wiring import dependencies, learning_means, open_experience, open_store
 
 if TYPE_CHECKING:
+    from .gateway import Gateway
     from .watch import Watched
 
 
@@ -47,7 +49,7 @@ class Palimpsest(
     SummaryMethods,
     RestoreMethods,
     LookMethods,
-    KeptHandoffs,
+    SubAgents,
     Learn,
     StoreMethods,
     Upkeep,
@@ -212,7 +214,20 @@ class Palimpsest(
         """
         if self._deps.principal:  # notes for a host's hooks are the local user's
             return ""
-        return await self._parts.host_events.handle(event, payload)
+        return await self._parts.host.handle(event, payload)
+
+    def gateway(self, *, window_tokens: int | None = None, thinking: str = "refuse") -> Gateway:
+        """What decides on requests to a provider, for a gateway in front of it.
+
+        Args:
+            window_tokens: of models that the table does not know.
+            thinking: `refuse` or `drop`, as in `PassOptions`.
+        """
+        from .gateway import Gateway
+
+        return Gateway(
+            self._deps, self._sessions, self._passes.messages, window_tokens=window_tokens, thinking=thinking
+        )
 
     async def watch(
         self,

@@ -13,8 +13,8 @@ import msgspec
 from ..context.meter import ratio_of, triggers
 from ..errors import InvalidArgument
 from ..hosts.actions import action_of
-from ..hosts.claude_code.results import plain_result
 from ..hosts.detect import parse_value, rewrap
+from ..hosts.plain_results import plain_result
 from ..models.advice import Advice, step
 from ..models.events import SessionInfo
 from ..models.plans import PassKeywords, PassOptions, SessionPassKeywords
@@ -34,8 +34,9 @@ from .record import admit, admit_items, admit_list, admit_name
 from .sessions import Sessions
 
 if TYPE_CHECKING:
+    from .claude_code.rewrite import RewrittenSession
     from .compaction.plan import PassRequest
-    from .messages import CompactedMessages, Messages, RewrittenSession
+    from .messages import CompactedMessages, Messages
 
 
 class Passes:
@@ -124,6 +125,35 @@ class CompactMethods:
         off = auto and not self._deps.automatic
         return await at.messages.compact(info, importer.with_system(parsed, system), asked, requested=False, off=off)
 
+    async def compact_rows(
+        self,
+        rows: list[dict[str, Any]],
+        *,
+        session_id: str,
+        host_session_id: str = "",
+        auto: bool = False,
+        **options: Unpack[PassKeywords],
+    ) -> CompactedMessages:
+        """The same for the rows of a Claude Code transcript: `messages` is what a file of this session holds, with the
+        rows that came in where nothing of theirs was replaced.
+
+        Args:
+            host_session_id: the client's own id, which every row is given; empty: `session_id`.
+
+        Raises:
+            FileWrongShape: these are no rows; and what `compact_messages` raises.
+        """
+        from .claude_code.rewrite import compact_rows
+
+        asked = PassOptions(**options)
+        admit(self._deps, asked)
+        parsed = parse_value(rows, form="claude-code", kind_by_tool=self._deps.kind_by_tool)
+        at = self._passes.where(dry_run=asked.dry_run)
+        await admit_list(at.deps, at.sessions, session_id, parsed, asked)
+        info = await at.sessions.ensure(session_id, host="claude-code", project=parsed.project)
+        off = auto and not self._deps.automatic
+        return await compact_rows(at.messages, info, rows, parsed, asked, host_session_id or session_id, off=off)
+
     async def compact_file(
         self,
         path: Path | str,
@@ -204,7 +234,7 @@ class CompactMethods:
         Raises:
             FileMissing, FileWrongShape, InvalidArgument, PassInProgress, WriteFailed: no file was written.
         """
-        from .messages import rewrite
+        from .claude_code.rewrite import rewrite
 
         asked = msgspec.structs.replace(PassOptions(**options), force=True, host="claude-code")
         admit(self._deps, asked)

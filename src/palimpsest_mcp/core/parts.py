@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..experience.ports import Experience
 from .dependencies import Dependencies
+from .host_seam import CLAUDE_CODE, ROWS, Host
 from .notices import Notices
 from .offloaded import Offloaded
 from .sessions import Sessions
@@ -67,7 +68,12 @@ class Parts:
         return Repairs(self._deps, self._sessions, self.purge)
 
     @cached_property
-    def host_events(self) -> HostEvents:
+    def host(self) -> Host:
+        """What answers the host in which we act; of several events in a process, Claude Code's where none is named."""
+        return ROWS.get(self._deps.attached, ROWS[CLAUDE_CODE]).host(self)
+
+    @cached_property
+    def claude_code(self) -> HostEvents:
         """What answers Claude Code."""
         from .claude_code.events import HostEvents
 
@@ -81,9 +87,29 @@ class Parts:
             self._lessons,
         )
 
+    def by_client(self) -> Host:
+        """Claude Code."""
+        return self.claude_code
+
+    def by_list(self, name: str) -> Host:
+        """A host whose plugin hands over its message list."""
+        from ..hosts.lists import LIST_HOSTS
+        from .list_hosts import ListHostEvents
+        from .messages import Messages
+
+        messages = Messages(self._deps, self._sessions, self._offloaded)
+        around = self.claude_code.around_compaction
+        return ListHostEvents(self._deps, self._sessions, messages, *around, LIST_HOSTS[name])
+
+    def by_file(self, name: str) -> Host:
+        """A host whose command hooks name a session file that is read."""
+        from .recorded_hosts import RecordedHostEvents
+
+        return RecordedHostEvents(self._deps, self._sessions, self.watch, name)
+
     @cached_property
     def watch(self) -> Watch:
         """What follows files of other hosts."""
         from .watch import Watch
 
-        return Watch(self._deps, self._sessions, *self.host_events.around_compaction)
+        return Watch(self._deps, self._sessions, *self.claude_code.around_compaction)

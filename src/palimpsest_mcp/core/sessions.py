@@ -89,6 +89,15 @@ def called(info: SessionInfo) -> str:
     return f"{plain_line(info.session_id, 80)} ({info.handle})"
 
 
+def sub_agent_id(parent_id: str, name: str) -> str:
+    """The id of a sub-agent's session, by which it is known for one: a fork of a session has any other."""
+    return f"{parent_id}/{name}"
+
+
+def _is_below(session_id: str, parent_id: str) -> bool:
+    return session_id.startswith(sub_agent_id(parent_id, ""))
+
+
 def _stem(session_id: str) -> str:
     return session_id[: -len("-12345678")] if _HASHED.search(session_id[-9:]) else session_id
 
@@ -168,14 +177,20 @@ class Sessions:
 
     async def all(self) -> tuple[SessionInfo, ...]:
         """Every session that may be asked about, oldest first."""
-        return tuple(one for one in await self._deps.store.ledger.sessions(self._deps.principal) if self._is_ours(one))
+        infos = await self._deps.store.ledger.sessions(self._deps.principal)
+        if only := self._deps.only_session:
+            self._handles.update({one.handle: one.session_id for one in infos if one.handle == only})
+        return tuple(one for one in infos if self._is_ours(one))
 
     async def only(self) -> SessionInfo | None:
         """The one session that may be asked about; None where all may."""
         return await self.find(self._deps.only_session) if self._deps.only_session else None
 
     def _is_ours(self, info: SessionInfo) -> bool:
-        return not self._deps.only_session or self._deps.only_session in (info.session_id, info.handle)
+        only = self._deps.only_session
+        if not only or only in (info.session_id, info.handle):
+            return True
+        return _is_below(info.session_id, self._handles.get(only, only))
 
     async def find(self, name: str, *, whole: bool = False) -> SessionInfo:
         """A session by its id or handle, by four characters or more that only one of them begins with, or by the file
@@ -208,7 +223,9 @@ class Sessions:
         if info is None and "[" in name:  # perhaps as a face shows it
             meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
-        if info is None or not self._is_ours(info):
+        if info is not None and not self._is_ours(info):
+            info = next((one for one in await self.all() if one.session_id == info.session_id), None)
+        if info is None:
             return None
         note_session(info.handle)
         self._handles[info.handle] = info.session_id
@@ -363,6 +380,11 @@ class Sessions:
                 break
             line.append(parent)
         return tuple(line)
+
+    async def reach(self, info: SessionInfo) -> tuple[SessionInfo, ...]:
+        """Whose archives a search from here looks into: the session's, its parents', and those of its sub-agents."""
+        below = [one for one in await self.all() if _is_below(one.session_id, info.session_id)]
+        return (*await self.family(info), *below)
 
     async def inherited_parts(self, info: SessionInfo) -> Parts:
         """Every digest part that a parent committed."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ..errors import StoreUnusable
 from ..experience.disk import DiskExperience
 from ..experience.log import LearningMeans
 from ..experience.ports import Experience, RuleWriter
@@ -94,8 +96,48 @@ _USUAL_ROOTS = (".claude/skills", ".autosearch/skills")
 
 
 def open_store(settings: Settings, clock: Clock, random_hex: RandomHex) -> Store:
-    """The store in the configured folder."""
+    """The store that the settings name: a database, else the folder.
+
+    Raises:
+        StoreUnusable: what reaches the database is not installed.
+        InvalidArgument: its URL is none.
+    """
+    if url := settings.store.get_secret_value():
+        return _database(url, settings, random_hex)
     return DiskStore(settings.home, clock=clock, random_hex=random_hex, most_bytes=settings.max_store_mb << 20)
+
+
+def is_database(place: str) -> bool:
+    """Whether a place is a database's URL, and no folder."""
+    return place.startswith(("postgresql://", "postgres://"))
+
+
+@contextmanager
+def needs_extra() -> Generator[None]:
+    """Around the import of what reaches a database.
+
+    Raises:
+        StoreUnusable: it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise StoreUnusable(
+            f"The store is a database, and {error.name}, which reaches it, is not installed.",
+            next="pip install 'palimpsest-mcp[postgres]'",
+        ) from error
+
+
+def _database(url: str, settings: Settings, random_hex: RandomHex) -> Store:
+    with needs_extra():
+        from ..store.postgres.store import PgStore
+    return PgStore(
+        url,
+        home=settings.home,
+        tenant=settings.tenant,
+        connections=settings.store_connections,
+        random_hex=random_hex,
+    )
 
 
 async def dependencies(

@@ -13,7 +13,7 @@ import msgspec
 
 from .notation import NAMED
 from .records import Reading, Record
-from .templates import BREAK, Template, mined
+from .templates import BREAK, Template
 
 SEPARATORS = "|¦‖"
 """Between cells: the first that none of them holds."""
@@ -86,7 +86,7 @@ class Block(msgspec.Struct):
 def encoded(
     reading: Reading,
     free: Sequence[int],
-    alike: Sequence[int],
+    templates: Sequence[Template],
     narrow: dict[int, tuple[int, ...]] | None = None,
     *,
     outcome: int = _LONG,
@@ -95,7 +95,7 @@ def encoded(
 
     Args:
         free: the records that may be.
-        alike: those of them that may be rows of a template.
+        templates: of those of them that are alike.
         outcome: characters that are left of a line that says how it went.
         narrow: table -> its columns that are shown, where not all of them are.
     """
@@ -108,7 +108,6 @@ def encoded(
     for table, members in rows.items():
         _add_table(reading, table, members, (narrow or {}).get(table), units, blocks)
     free = [n for n in free if reading.records[n].table < 0 and reading.records[n].text]
-    templates = mined(reading.records, [n for n in alike if reading.records[n].table < 0 and reading.records[n].text])
     covered = {n for template in templates for one, _ in template.rows for n in one}
     for template in templates:
         _add_template(template, units, blocks)

@@ -30,6 +30,7 @@ from ..models.records import (
     SpecificCounts,
     Verification,
 )
+from ..models.text import counted as counted_in
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.registry import CLASSES, SpecificClass
 from .blocks import Unit, escaped
@@ -37,7 +38,7 @@ from .cues import mark
 from .fill import Filling
 from .item import OUTCOMES, Item
 from .lines import printed
-from .manifest import BRIEF_ITEM, header, item_note
+from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
 from .outline import outline
 from .pieces import Spot
@@ -61,7 +62,7 @@ _PLAINLY = 4.0
 """Worth of a line that says in so many words how it went."""
 _FEW_RECORDS = 3
 """Records of a result of which any one says what it was."""
-_SHAPE, _BRIEF_SHAPE = 200, 150
+_SHAPE, _BRIEF_SHAPE = 200, 120
 """Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
 _FEW_TOKENS, _FEW_SHARE = 30, 0.15
 """Tokens that are shown of a result, and share of its records, below both of which it had better be an outline."""
@@ -72,10 +73,14 @@ _SILENCINGS = 4
 _FIELD_NAME = re.compile(r"(?:^|[|¦‖])(?:[\w.]+: )?[^=|¦‖]*=")
 _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
+_COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
+"""Kinds that the note of an item counts by their own name; all others are lines there."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
+_ONE_BY_ONE = 6
+"""Columns of a table from which half of them are left out at once."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -214,11 +219,12 @@ class Attempt:
                 free.append(n)
                 fresh[record.text] -= 1
         if self._brief and len(records) > _FEW_RECORDS:
-            # A last line that only may mean something has no place where little fits.
-            # Neither has a line of code that would say what can go wrong.
+            # A last line that only may mean something has no place where little fits; what a program says when it fails
+            # has: with it the result is found again.
             said = ("outcome", "error", "claim")
-            outcomes = [n for n in outcomes if records[n].kind in said or one.is_error]
+            outcomes = [n for n in outcomes if records[n].kind in said or one.is_error or source.forms[n] == "code"]
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
+        most = OUTCOMES + any(source.forms[n] == "code" for n in outcomes)  # one says that the file goes on
         specs, spots = _renumbered(self._marked[number], numbers)
         item = Item(
             records=records,
@@ -229,7 +235,7 @@ class Attempt:
             spots=spots,
             twin=twin,
             outcome=_OUTCOME if not self._brief or one.binary else _BRIEF_OUTCOME,
-            outcomes=frozenset(free if twin >= 0 else outcomes[:OUTCOMES]),
+            outcomes=frozenset(free if twin >= 0 else outcomes[:most]),
             errors=self._marked[number].errors,
         )
         item.encode(source)
@@ -257,7 +263,7 @@ class Attempt:
                 cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
                 gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
                 worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
-            gone = {column for _, column in sorted(worth)[: max(1, len(worth) // 2)]}
+            gone = {column for _, column in sorted(worth)[: len(worth) // 2 if len(worth) > _ONE_BY_ONE else 1]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found
 
@@ -313,7 +319,7 @@ class Attempt:
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
         """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
-        best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
+        best = self._told(filling) + (_BETTER - 1) * sum(map(self._in_rows, self._items))
         chosen, seen = [copy(item) for item in self._items], filling.seen
         while any(
             block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
@@ -325,7 +331,7 @@ class Attempt:
                 if columns := self._narrowed(item):
                     item.encode(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
-            gained = filling.gained()
+            gained = self._told(filling)
             if gained >= best and other.tokens <= self._request.budget_tokens:
                 best, draft = gained, other
                 chosen, seen = [copy(item) for item in self._items], filling.seen
@@ -365,6 +371,17 @@ class Attempt:
         tokens = filling.shown_tokens(item)
         whole = len(item.whole) / max(1, len(item.free))
         return max(tokens / _FEW_TOKENS, whole / _FEW_SHARE)
+
+    def _told(self, filling: Filling) -> float:
+        """What is shown, but for the names of rows: a name tells of a row what it has beside it."""
+        keys = {
+            spec: item.values[spec]
+            for item in self._items
+            for unit in (item.units[number] for number in item.taken)
+            if unit.block >= 0 and not unit.span and item.blocks[unit.block].table >= 0
+            for spec in item.specs[unit.records[0]][item.tables[item.blocks[unit.block].table].key]
+        }
+        return filling.gained() - sum(keys.values())
 
     def _in_rows(self, item: Item) -> float:
         """What the rows of tables that could have fewer columns are worth as they are shown."""
@@ -526,7 +543,9 @@ class Attempt:
         if len(self._items) == 1 and not (bare and not item.listed):
             return []
         brief = self._brief
-        lines = len("\n".join(self._sources[number].lines).strip("\n").split("\n"))
+        lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
+        if not (bare or item.silent or item.twin >= 0):
+            lines = _shown_of(item, lines)
         shape = ""
         if (bare and self._shapes) or item.silent:
             shape = outline(self._sources[number].reading, item.blocks, _BRIEF_SHAPE if brief else _SHAPE)
@@ -580,12 +599,25 @@ def _renumbered(
     return cells, {n: [one._replace(number=numbers[one.number]) for one in own] for n, own in marked.spots.items()}
 
 
+def _shown_of(item: Item, lines: str) -> str:
+    """How many of its lines, hits or definitions a part shows, so that nobody takes it for all of them; rows are
+    counted where they stand. `lines`: what is said of an item whose parts are not counted."""
+    shown = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
+    nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
+    total = Counter(nouns.values())
+    noun, n = max(total.items(), key=lambda one: (one[0] == "definition", one[1]), default=("", 0))
+    said = f"{sum(nouns.get(one) == noun for one in shown | item.heads):,} of {counted_in(n, noun)}"
+    if noun in ("", "field") or len(shown.intersection(nouns)) == len(nouns):
+        return lines
+    return f"{lines}, {said}" if noun == "definition" and lines else said
+
+
 def outcome_lines(source: DigestSource) -> list[str]:
-    """The lines that say how a result went, as a pointer shows them (D17): two at most, none that is long."""
+    """The lines that say how a result went, as a pointer shows them (D17): three at most, none that is long."""
     read = Source(source.text)
     verb = f"{source.action.verb} {source.action.target}" if source.action else ""
     marked = mark(read.reading, is_error=source.is_error, verb=verb)
-    records = [read.reading.records[number] for number in sorted(marked[:OUTCOMES])]
+    records = [read.reading.records[number] for number in sorted(marked[: OUTCOMES + 1])]
     return [escaped(one.text) for one in records if one.text and len(one.text) <= _OUTCOME and one.table < 0]
 
 

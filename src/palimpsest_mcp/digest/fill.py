@@ -8,8 +8,9 @@ above it. Deterministic: ties go to the earlier item, then to the earlier place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from operator import is_
 
 from .blocks import Block, Unit
 from .item import Item
@@ -48,6 +49,7 @@ class Filling:
         """Noun and columns -> rows of the batch below them."""
         self._said: Counter[tuple[str, str]] = Counter()
         """Noun and columns -> blocks with a row that is shown."""
+        self._sorted: tuple[list[list[int]], list[list[str]], list[tuple[int, int, int]]] | None = None
 
     def fill(self, room: int) -> None:
         """Choose anew within about `room` tokens, what is forced first."""
@@ -93,28 +95,17 @@ class Filling:
                 for place, (name, number) in enumerate(item.names.items() if not item.silent else ())
                 if number not in self.seen and name not in item.unfit
             ]
-        names = [list(item.names) for item in self._items]
-        cheapest = sorted(
-            (
-                item.least[number]
-                if number < len(item.units)
-                else self._count(f" {names[n][number - len(item.units)]}"),
-                n,
-                number,
-            )
-            for _, n, number in heap
-            for item in (self._items[n],)
-        )
-        gone = set[tuple[int, int]]()
-        at = 0
+        left = {(n, number) for _, n, number in heap}
+        names, cheapest = self._cheapest()
+        least, *where = next(cheapest, (0, 0, 0))
         heapify(heap)
         while heap:
-            while at < len(cheapest) and cheapest[at][1:] in gone:
-                at += 1
-            if self.spent + cheapest[at][0] > room:
+            while (where[0], where[1]) not in left:
+                least, *where = next(cheapest)
+            if self.spent + least > room:
                 break  # nothing that is left can fit
             was, n, number = heappop(heap)
-            gone.add((n, number))
+            left.discard((n, number))
             item = self._items[n]
             if number >= len(item.units):
                 name = names[n][number - len(item.units)]
@@ -130,9 +121,24 @@ class Filling:
             if now > was + 1e-9:
                 if -now > _WORTH:
                     heappush(heap, (now, n, number))
-                    gone.discard((n, number))
+                    left.add((n, number))
             elif self.spent + self._cost(item, number) <= room:
                 self._take(item, number)
+
+    def _cheapest(self) -> tuple[list[list[str]], Iterator[tuple[int, int, int]]]:
+        """The names of each item, and the least that each unit and name can cost, with its item and its number: the
+        cheapest first. Sorted once for as long as no item is encoded anew."""
+        encodings = [item.least for item in self._items]
+        if self._sorted is None or not all(map(is_, encodings, self._sorted[0])):
+            names = [list(item.names) for item in self._items]
+            costs = [(least, n, number) for n, one in enumerate(encodings) for number, least in enumerate(one)]
+            costs += [
+                (self._count(f" {name}"), n, len(encodings[n]) + place)
+                for n, one in enumerate(names)
+                for place, name in enumerate(one)
+            ]
+            self._sorted = encodings, names, sorted(costs)
+        return self._sorted[1], iter(self._sorted[2])
 
     def _begin(self, room: int) -> None:
         """Of each result the row that says what it is, or those that say what is in it; of each of several of which

@@ -73,6 +73,8 @@ class Item:
     silent: bool = False
     """Nothing is shown of it but how it went; its note says what it held."""
     tables: Sequence[Table] = ()
+    told: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict[tuple[int, int], tuple[float, float]])
+    """Record and characters that are printed of it -> what it tells."""
     units: list[Unit] = field(default_factory=list[Unit])
     blocks: list[Block] = field(default_factory=list[Block])
     forced: tuple[int, ...] = ()
@@ -118,12 +120,12 @@ class Item:
             for n in self.free
             if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
         ]
-        units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
+        units, self.blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
         folded = [one for one in units if one.block >= 0 and self.blocks[one.block].table < 0]
         if bare := {n for one in folded if self.parents.issuperset(one.records) for n in one.records}:
             # Headings alone would stand away from what they are above.
             alike = [n for n in alike if n not in bare]
-            units, self.blocks = encoded(source.reading, self.free, alike, narrow, outcome=self.outcome)
+            units, self.blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
         self.units = _passages(units, self.records, source.forms)
         self.unfinished = frozenset(
             n
@@ -138,7 +140,7 @@ class Item:
                 continue  # the same line again says nothing
             said.add(unit.text)
             size = len(unit.text) // len(unit.records)
-            told = [self.need.told(self.records[n], size) for n in unit.records]
+            told = [self._told(n, size) for n in unit.records]
             says = any(_SAYS.search(self.records[n].text) for n in unit.records)
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
             unit.specs = self._specs_of(unit) if says else ()
@@ -147,6 +149,13 @@ class Item:
         self.rates = []
         self.banned = set()
         self.clear()
+
+    def _told(self, record: int, size: int) -> tuple[float, float]:
+        """`Need.told`, asked once: with fewer columns most units are what they were."""
+        known = self.told.get((record, size))
+        if known is None:
+            known = self.told[record, size] = self.need.told(self.records[record], size)
+        return known
 
     def _add_pieces(self, forms: Sequence[str]) -> None:
         """What can be shown of units that are long; of code nothing, half a statement misleads."""

@@ -55,16 +55,21 @@ class _Print:
         if item.twin >= 0:
             said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
             self.lines.append(Printed("note", said))
-        done: set[int] = set()
+        members: dict[int, list[int]] = {}
+        for number in sorted(item.taken):
+            if item.units[number].block >= 0 and not item.units[number].span:
+                members.setdefault(item.units[number].block, []).append(number)
+        plain = {block for block, units in members.items() if self._better_as_they_stand(item.blocks[block], units)}
         for number in sorted(item.taken, key=lambda one: item.units[one].records[0]):
             block = item.units[number].block
             if item.units[number].span:
                 self._pieces(number)
             elif block < 0:
                 self._quote(number)
-            elif block not in done:
-                done.add(block)
-                self._block(block, [one for one in sorted(item.taken) if item.units[one].block == block])
+            elif block in plain:
+                self._lines_of(number)
+            elif block in members:
+                self._block(block, members.pop(block))
         text = item.shown_text() if item.listed else ""
         if names := [name for name in item.listed if name not in text]:
             seen = set(tokens_of(text))
@@ -96,7 +101,7 @@ class _Print:
         """Those of one record in a line; the first of them prints all."""
         item = self._item
         n = item.units[number].records[0]
-        if n in self._pieced:
+        if n in self._pieced or n in item.heads:  # it is printed whole above what stands under it
             return
         self._pieced.add(n)
         members = [one for one in item.taken if item.units[one].span and item.units[one].records[0] == n]
@@ -109,13 +114,6 @@ class _Print:
 
     def _block(self, number: int, members: Sequence[int]) -> None:
         block = self._item.blocks[number]
-        if block.total < FEW and block.table < 0 and self._longer_than_quotes(block, members):
-            for one in members:
-                for n in self._item.units[one].records:
-                    self._headed(one, "")
-                    self.lines.append(Printed("quote", escaped(self._item.records[n].text), (one,)))
-                    self._shown.add(n)
-            return
         all_of_it = tuple(members)
         noun, names = block.noun, block.head
         if block.table >= 0 and len(names) > SHORT:
@@ -136,8 +134,17 @@ class _Print:
             self.lines.append(Printed("row", " " + " ".join(_runs(texts) if block.run else texts), all_of_it))
         self._shown.update(n for one in members for n in self._item.units[one].records)
 
-    def _longer_than_quotes(self, block: Block, members: Sequence[int]) -> bool:
+    def _lines_of(self, number: int) -> None:
+        """The lines of one row of a template, as they stand."""
+        for n in self._item.units[number].records:
+            self._headed(number, "")
+            self.lines.append(Printed("quote", escaped(self._item.records[n].text), (number,)))
+            self._shown.add(n)
+
+    def _better_as_they_stand(self, block: Block, members: Sequence[int]) -> bool:
         """Whether so few lines that are alike are shorter as they stand."""
+        if block.total >= FEW or block.table >= 0:
+            return False
         units = [self._item.units[one] for one in members]
         rows = sum(len(unit.text) + 2 for unit in units)
         quotes = sum(len(self._item.records[n].text) + 1 for unit in units for n in unit.records)

@@ -52,12 +52,18 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     return f"[{' · '.join(said)}]"
 
 
+def lines_of(number: int) -> str:
+    """How big a text of so many lines is; empty where it has only one."""
+    return counted(number, "line") if number > 1 else ""
+
+
 def item_note(
-    source: DigestSource, number: int, lines: int, *, brief: bool = False, shape: str = "", errors: int = 0
+    source: DigestSource, number: int, lines: str, *, brief: bool = False, shape: str = "", errors: int = 0
 ) -> str:
     """The first line of an item's part (after the header, in the first part): what it was, and how big.
 
     Args:
+        lines: how big it is, in its lines, or how much of it is shown; empty: of one line.
         brief: leave out what the call above the part says.
         shape: what is said of it where nothing of it is shown.
         errors: lines that say what went wrong, where not all of them are shown.
@@ -67,7 +73,7 @@ def item_note(
         target = source.action.target if source.action else ""
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
-    facts = [counted(lines, "line")] if lines > 1 else [] if brief else [counted(source.tokens, "token")]
+    facts = [lines] if lines else [] if brief else [counted(source.tokens, "token")]
     if errors > 1 or source.is_error:
         facts.append(counted(errors, "error") if errors > 1 else "error")
     facts += [f"{source.redacted} masked"] if source.redacted and not brief else []

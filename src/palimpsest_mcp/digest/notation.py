@@ -72,6 +72,25 @@ def expanded(part: str) -> str:
     return "\n".join(found)
 
 
+def with_columns(parts: Sequence[str]) -> list[str]:
+    """The parts of one batch, in its order, with the columns beside each table that takes them from an earlier item."""
+    heads: Heads = {}
+    found: list[str] = []
+    for number, part in enumerate(parts):
+        lines = part.split("\n")
+        for at, line in enumerate(lines):
+            head = HEAD.fullmatch(line)
+            if head is None:
+                continue
+            if (other := AS.fullmatch(head[3])) and not head[4]:
+                columns = heads.get((int(other[2]) - 1, other[1]), "")
+                lines[at] = f"[{head[1]} of {head[2]} {other[1]}] {columns}" if columns else line
+            elif head[4]:
+                heads.setdefault((number, head[3]), head[4])
+        found.append("\n".join(lines))
+    return found
+
+
 def _alike(template: str, rows: Sequence[str], said: int) -> Iterator[str]:
     """The lines that a template and its rows stand for, with the headings among them."""
     width = max((int(slot) for slot in SLOT.findall(template)), default=0)

@@ -111,7 +111,8 @@ def joined(record: Record, names: Sequence[str], key: int, units: Sequence[Unit]
         return "|".join([f"{names[key]}={record.cells[key]}", *dict.fromkeys(unit.text for unit in units)])
     path, separator, pairs = fields_of(record.text) if record.kind == "field" else ("", "", [])
     if pairs:
-        return path + separator.join([pairs[0], *(pairs[place] for place, _ in spans)])
+        shown = [pairs[0], *(pairs[place] for place, _ in spans)]
+        return path + separator.join(shown if len(shown) == len(pairs) else [*shown, CUT])
     return _joined(record.text, spans)
 
 

@@ -165,8 +165,8 @@ class _Proof:
             rule = "note: not one of ours where it stands"
         else:
             rule = self._quote(text)
-            if rule == _UNKNOWN:
-                rule = self._fields(text)
+            if rule and not self._fields(text):
+                rule = ""
         if rule:
             self._bad(at, rule)
         return at + 1
@@ -239,7 +239,8 @@ class _Proof:
         return ""
 
     def _fields(self, text: str) -> str:
-        """`path: leaf=value|…`: all of them leaves of one object (D7)."""
+        """`path: leaf=value|leaf=value|…`: all of them leaves of one object (D7); at its end `…` where it has more."""
+        text = text[: -len(CUT) - 1] if text.endswith(tuple(f"{one}{CUT}" for one in SEPARATORS)) else text
         key = ("fields", text)
         known: list[tuple[str, bool]] | None = self._facts.lines_read.get(key, [])
         if known == []:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from copy import copy
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
+from .templates import Template, mined
 
-_ALIKE = 2
-"""Texts with an object of one shape, and columns of it, from which these are said once."""
 _INSIDE = 300
 """Characters of a text inside a field from which it is read as a text of its own."""
-
-
-def shapes_in_common(sources: Sequence[Source]) -> frozenset[Shape]:
-    """Shapes of objects that stand alone in their texts, and that several of these have: their columns are said once
-    for all of them."""
-    shapes = Counter(shape for source in sources for shape in {one.shape for one in source.reading.objects})
-    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _ALIKE)
 
 
 class Source:
@@ -37,6 +27,7 @@ class Source:
         self.reading = Reading([], [], [])
         self.forms: list[str] = []
         self._heading = -1
+        self._templates: dict[tuple[int, ...], list[Template]] = {}
         self._read(self.lines)
 
     @cached_property
@@ -44,11 +35,17 @@ class Source:
         """The form of most of its records."""
         return max(sorted(set(self.forms)), key=self.forms.count) if self.forms else PROSE.name
 
-    def with_rows(self, shapes: Collection[Shape]) -> Source:
-        """A copy with its own records, in which objects of these shapes are rows."""
-        other = copy(self)
-        records, tables = list(map(copy, self.reading.records)), list(self.reading.tables)
-        other.reading = Reading(records, tables, self.reading.objects)
+    def mined(self, alike: Iterable[int]) -> list[Template]:
+        """The templates of these records, mined once."""
+        records = self.reading.records
+        lines = tuple(n for n in alike if records[n].table < 0 and records[n].text)
+        if lines not in self._templates:
+            self._templates[lines] = mined(records, lines)
+        return self._templates[lines]
+
+    def make_rows(self, shapes: Collection[Shape]) -> None:
+        """Make rows of its objects of these shapes."""
+        records, tables = self.reading.records, self.reading.tables
         made: dict[Shape, int] = {}
         for one in self.reading.objects:
             if one.shape not in shapes:
@@ -63,7 +60,6 @@ class Source:
             records[first] = Record(text, "row", worth, old.under, made[one.shape], one.cells, old.at)
             for n in rest:
                 records[n] = Record("", "noise", 0.0, records[n].under, at=records[n].at)
-        return other
 
     def _read(self, lines: Sequence[str]) -> None:
         waiting = at = 0

@@ -62,6 +62,7 @@ _TAGS = re.findall(
 """Of a page: inside a line of text."""
 _NOTHING = frozenset(("null", "None", "true", "false", "True", "False"))
 """Values of which nobody misses the column."""
+_BARS = str.maketrans("\u2502\u2503\u2551", "|||")
 _DIVIDES = frozenset(",;|)]}>\u3001\u3002")
 
 
@@ -217,7 +218,7 @@ class Facts:
         self.specs: list[Specific] = []
         self.numbers: dict[tuple[str, str], int] = {}
         self.by_text: dict[str, list[int]] = {}
-        self.pairs: set[tuple[str, str]] = set()
+        self._leaves = [leaf for _, leaf in views]
         at = place = 0
         for text, leaf in views:
             place += len(text) + 1
@@ -225,11 +226,16 @@ class Facts:
                 span = spans[at]
                 at += 1
                 key = span.key or leaf
-                self.pairs.add((key, span.text))
                 if (span.cls, span.text) not in self.numbers:
                     self.numbers[span.cls, span.text] = len(self.specs)
                     self.by_text.setdefault(span.text, []).append(len(self.specs))
                     self.specs.append(Specific(span.cls, span.text, key))
+
+    @cached_property
+    def pairs(self) -> set[tuple[str, str]]:
+        """Each key with each specific under it."""
+        found = zip(found_by_line(self._views, self.registry), self._leaves, strict=True)
+        return {(span.key or leaf, span.text) for spans, leaf in found for span in spans}
 
     # -- numbers and names -------------------------------------------------------------------------------------------
 
@@ -778,7 +784,7 @@ def _barred(lines: Sequence[str]) -> list[Grid]:
     grids: list[Grid] = []
     run: list[tuple[int, list[str]]] = []
     for at, line in enumerate([*lines, ""]):
-        text = line.translate({0x2502: "|", 0x2503: "|", 0x2551: "|"}).strip()
+        text = line.strip() if line.isascii() else line.translate(_BARS).strip()
         if "|" in text and not _RULE.fullmatch(text):
             text = text[1:] if text.startswith("|") else text
             text = text[:-1] if text.endswith("|") and line.strip()[0] in "|\u2502\u2503\u2551" else text

@@ -6,9 +6,8 @@ an empty one every digest has the same bytes.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple
@@ -19,11 +18,14 @@ from .cues import mark
 from .pieces import LINE, Spot
 from .proof import facts_of
 from .records import Shape
-from .source import Source, shapes_in_common
+from .source import Source
 from .source_facts import Facts
 
+_ALIKE, _WIDE = 2, 4
+"""Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
+room than a row without them."""
 MOST_CHARS = 2_000_000
-"""Characters of text whose studies are kept: about what leaves a context of a million tokens."""
+"""Characters of text whose studies are kept; each takes about forty bytes."""
 
 
 class Marked(NamedTuple):
@@ -46,13 +48,18 @@ class Study:
     def __init__(self, source: DigestSource, registry: Registry) -> None:
         self._registry = registry
         self.facts: Facts = facts_of(source, registry)
-        self.read = Source(source.text)
+        self._read = Source(source.text)
         self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
 
     @cached_property
     def lines(self) -> Counter[str]:
         """Its lines that are not blank, and how often each stands there."""
-        return Counter(line for line in map(str.strip, self.read.lines) if line)
+        return Counter(line for line in map(str.strip, self._read.lines) if line)
+
+    @property
+    def shapes(self) -> set[Shape]:
+        """Of the objects that stand alone in it."""
+        return {one.shape for one in self._read.reading.objects}
 
     def marked(self, shared: frozenset[Shape], source: DigestSource) -> Marked:
         """As it is read beside others.
@@ -61,15 +68,16 @@ class Study:
             shared: shapes of objects that others of its batch have, too.
             source: the same text, with what is known of its call.
         """
-        own = shared.intersection(one.shape for one in self.read.reading.objects)
+        own = shared & self.shapes
         verb = f"{source.action.verb} {source.action.target}" if source.action else ""
         key = own, source.is_error, verb
         if key not in self._marked:
-            self._marked[key] = self._mark(own, is_error=source.is_error, verb=verb)
+            read = Source(source.text) if self._marked else self._read  # records are marked in place
+            read.make_rows(own)
+            self._marked[key] = self._mark(read, is_error=source.is_error, verb=verb)
         return self._marked[key]
 
-    def _mark(self, shared: frozenset[Shape], *, is_error: bool, verb: str) -> Marked:
-        source = self.read.with_rows(shared)
+    def _mark(self, source: Source, *, is_error: bool, verb: str) -> Marked:
         records = source.reading.records
         errors = {n for n, record in enumerate(records) if record.kind == "error"}
         outcomes = mark(source.reading, is_error=is_error, verb=verb)
@@ -105,7 +113,7 @@ class Study:
 
 
 class Studies:
-    """Those of the texts that were digested last, at most `MOST_CHARS` characters of them.
+    """Those of texts that were digested, at most `MOST_CHARS` characters of them.
 
     A study belongs to one digest at a time, since it goes on reading while that is checked: another thread that wants
     the same text reads it for itself.
@@ -114,36 +122,39 @@ class Studies:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._known: dict[str, Study] = {}
-        self._chars = 0
-        self._lock = threading.Lock()
 
     @contextmanager
-    def of(self, sources: Sequence[DigestSource]) -> Iterator[list[Study]]:
+    def of(self, sources: Sequence[DigestSource]) -> Generator[list[Study]]:
         """Those of these texts, in order, for as long as one digest is made; equal texts share one."""
+        # Threads share this: each step is one call of a dict.
         texts = dict.fromkeys(source.text for source in sources)
-        with self._lock:
-            found = {text: known for text in texts if (known := self._known.pop(text, None)) is not None}
-            self._chars -= sum(map(len, found))
+        found = {text: known for text in texts if (known := self._known.pop(text, None)) is not None}
         try:
             for source in sources:
                 if source.text not in found:
                     found[source.text] = Study(source, self._registry)
             yield [found[source.text] for source in sources]
         finally:
-            with self._lock:
-                self._chars += sum(len(text) for text in found if text not in self._known)
-                self._known |= found
-                while self._chars > MOST_CHARS:
-                    oldest = next(iter(self._known))
-                    self._chars -= len(oldest)
-                    del self._known[oldest]
+            self._known.update(found)
+            self._give_up()
 
-    def clear(self) -> None:
-        """Let all of them go."""
-        with self._lock:
-            self._known, self._chars = {}, 0
+    def _give_up(self) -> None:
+        kept = list(self._known)
+        chars = sum(map(len, kept))
+        while chars > MOST_CHARS:
+            # Any of them: a pass goes over its results in order, again and again, and with the oldest given up each
+            # would be gone just before it is wanted.
+            away = kept.pop(chars % len(kept))
+            self._known.pop(away, None)
+            chars -= len(away)
+
+    @property
+    def chars(self) -> int:
+        """Of the texts whose studies are kept."""
+        return sum(map(len, self._known))
 
 
 def shapes_of(studies: Sequence[Study]) -> frozenset[Shape]:
-    """Shapes of objects that several of these have."""
-    return shapes_in_common([one.read for one in studies])
+    """Shapes of objects that several of these have: their columns are said once for all of them."""
+    shapes = Counter(shape for one in studies for shape in one.shapes)
+    return frozenset(one for one, times in shapes.items() if times >= _ALIKE and len(one[1]) >= _WIDE)

@@ -37,6 +37,8 @@ _NAMED = re.compile(r"[\w.@/-]+:")
 _SPLIT = re.compile(r"\d+|\D+")
 _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
 _HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\d+):(\s*)(\S.*)")
+_UNNUMBERED = re.compile(r"((?:[A-Za-z]:)?[^\s:|][^\s:|./]*+[./][^\s:|]*+):(\s*)(?!\d+:)(\S.*)")
+"""A hit of a search that says no line."""
 _BLANKS = re.compile(r"\s+")
 _HOLE = "\0"
 _SLOT = re.compile(r"<\d+>")
@@ -168,11 +170,14 @@ def _hits(records: Sequence[Record], free: Sequence[int]) -> _Groups:
     """Hits of a search, by their file."""
     groups: dict[tuple[str, str], list[tuple[int, _Parts]]] = defaultdict(list)
     for n in free:
-        hit = _HIT.fullmatch(records[n].text)
-        if hit is not None:
+        if hit := _HIT.fullmatch(records[n].text):
             path, line, gap, text = hit.groups()
             gap = " " if gap else ""
             groups[path, gap].append((n, ((f"{path}:", f":{gap}", ""), (line, text))))
+        elif records[n].kind == "hit" and (hit := _UNNUMBERED.fullmatch(records[n].text)):
+            path, gap, text = hit.groups()
+            gap = " " if gap else ""
+            groups[path, f"{gap}?"].append((n, ((f"{path}:{gap}", ""), (text,))))
     return (group for group in groups.values() if len(group) >= LEAST)
 
 

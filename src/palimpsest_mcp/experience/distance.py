@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..models.pattern import late
 from .forms import CJK, NUMBERS, folded, form_of, stem_of, written_out
 
 NEAR = 0.7
@@ -26,7 +27,7 @@ _NEAR_CJK = 0.7
 _MOST_CANDIDATES = 64
 """Patterns that a wording is compared with: those that share its rarest stems."""
 
-_TOKEN = re.compile(rf"(?<!\S)--?[a-z][\w-]*|(?:(?![{CJK}])[^\W\d_])(?:(?![{CJK}])\w)*(?:\+\+|#)?")
+_TOKEN = late(rf"(?<!\S)--?[a-z][\w-]*|(?:(?![{CJK}])[^\W\d_])(?:(?![{CJK}])\w)*(?:\+\+|#)?")
 _SILENT = frozenset(
     """
     a an the this that these those it its they them their you your we our i my me he she one ones some any is are was
@@ -39,10 +40,10 @@ _SILENT = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 """Words that tell no rule from another."""
-_TWO_WORDS = re.compile(r"\b(?:instead of|rather than|in place of)\b|\bleave[sn]? out\b|\bleaving out\b")
-_PREFERRED_OVER = re.compile(r"\bprefer(s|red)?\b(?P<what>[^,.;]*?)\bover\b")
-_FROM_TO = re.compile(r"\bfrom\b([^,.;]{1,40}?)\bto\b")
-_NEGATORS = re.compile(r"not|never|no|nor|without|except|(?:avoid|skip|omit|ignor|exclud|disabl)(?:e|s|es|p?ing)?")
+_TWO_WORDS = late(r"\b(?:instead of|rather than|in place of)\b|\bleave[sn]? out\b|\bleaving out\b")
+_PREFERRED_OVER = late(r"\bprefer(s|red)?\b(?P<what>[^,.;]*?)\bover\b")
+_FROM_TO = late(r"\bfrom\b([^,.;]{1,40}?)\bto\b")
+_NEGATORS = late(r"not|never|no|nor|without|except|(?:avoid|skip|omit|ignor|exclud|disabl)(?:e|s|es|p?ing)?")
 _NOT = "¬"
 _ROLES = {"before": "<", "after": ">", "until": "<", "unless": "?", "fromhere": "from ", "tohere": "to "}
 _SAME = {

@@ -17,16 +17,16 @@ from ..models.text import plain_line
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _QUOTES = str.maketrans({**dict.fromkeys("“”„«»「」『』", '"'), **dict.fromkeys("‘’‚´", "'")})
-_QUOTED = re.compile(r"\"[^\"]*\s[^\"]*\"|(?<!\w)'[^']*\s[^']*'(?!\w)")
+_QUOTED = late(r"\"[^\"]*\s[^\"]*\"|(?<!\w)'[^']*\s[^']*'(?!\w)")
 """Several words in quotes are an example, which stands for any other; one word is a term."""
-_SHORTENED = re.compile(r"\b(?:can't|cannot)\b|\bwon't\b|n't\b")
+_SHORTENED = late(r"\b(?:can't|cannot)\b|\bwon't\b|n't\b")
 _FULL = {"can't": "can not", "cannot": "can not", "won't": "will not"}
-_NEGATED_CJK = re.compile(r"不要|不用|不能|不可|不应该?|不该|不得|请勿|切勿|禁止|避免|勿|(?<![^\W])别(?!的)")
-_TOKEN = re.compile(
+_NEGATED_CJK = late(r"不要|不用|不能|不可|不应该?|不该|不得|请勿|切勿|禁止|避免|勿|(?<![^\W])别(?!的)")
+_TOKEN = late(
     rf"(?<!\S)-[a-z]\w*|(?P<number>\d[\d.,:/-]*)|[{CJK}]+|(?:(?![{CJK}])[^\W\d_])(?:(?![{CJK}])\w)*(?:\+\+|#)?|%"
 )
-_LIST = re.compile(rf"\s\+\s|(?<=[{CJK}])\+(?=[{CJK}])")
-_STANDING_NUMBER = re.compile(r"(?<![\w-])\d[\d.,:]*")
+_LIST = late(rf"\s\+\s|(?<=[{CJK}])\+(?=[{CJK}])")
+_STANDING_NUMBER = late(r"(?<![\w-])\d[\d.,:]*")
 
 _FILLERS = frozenset(
     (
@@ -168,9 +168,9 @@ def _without_prefix(word: str) -> str | None:
 
 
 MAX_CHARS = 300
-_START = re.compile(r"^(?:\[pin(?:ned)?\]|[#>]+|[-*+](?=\s|$)|\s)+", re.IGNORECASE)
-_FOOTER = re.compile(r"(?:—|--)\s*(?=seen\s*=)", re.IGNORECASE)
-_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+_START = late(r"^(?:\[pin(?:ned)?\]|[#>]+|[-*+](?=\s|$)|\s)+", re.IGNORECASE)
+_FOOTER = late(r"(?:—|--)\s*(?=seen\s*=)", re.IGNORECASE)
+_TAG = late(r"<(?=[a-zA-Z/!?])")
 _ORDERS = late(
     r"(?:ignore|disregard|forget|override)\s+(?:\w+\s+){0,3}(?:instructions?|rules?|prompts?|guidelines?|directives?)"
     r"|system\s+prompt|(?:curl|wget)\b[^|]*\|\s*(?:ba|z)?sh\b|rm\s+-rf\b|\bexfiltrat"

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from ..errors import FileNotJson
 from .json_bytes import decode
-from .pieces import as_fields, text_of
+from .pieces import as_fields, entries_of, text_of
 from .recorded import RecordedSession, Recorder, Stretch, rows_in
 
 _FAILED = ("error", "cancelled")
@@ -51,7 +51,7 @@ def read(data: bytes) -> RecordedSession | None:
         session_id=session_id,
         form="anthropic",
         stretches=(*done, Stretch(messages=tuple(_messages(shown)))),
-        project=next((one for one in _list(meta, "directories") if isinstance(one, str)), ""),
+        project=next((one for one in entries_of(meta, "directories") if isinstance(one, str)), ""),
         model=next((text_of(one, "model") for one in reversed(answers) if text_of(one, "model")), ""),
         used_tokens=next((total for total in reversed(totals) if type(total) is int and total > 0), None),
     )
@@ -91,7 +91,7 @@ def _messages(shown: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {"role": "user", "content": text}
         if row.get("type") != "gemini":
             continue
-        calls = [call for call in map(as_fields, _list(row, "toolCalls")) if call is not None]
+        calls = [call for call in map(as_fields, entries_of(row, "toolCalls")) if call is not None]
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
         for call in calls:
             given = as_fields(call.get("args")) or {}
@@ -103,11 +103,6 @@ def _messages(shown: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
         results = [_result(call) for call in calls if call.get("result") is not None]
         if results:
             yield {"role": "user", "content": results}
-
-
-def _list(fields: Mapping[str, Any], name: str) -> list[Any]:
-    value = fields.get(name)
-    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _result(call: dict[str, Any]) -> dict[str, Any]:

@@ -155,6 +155,12 @@ def text_of(fields: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def entries_of(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """A field's list, empty where there is none."""
+    value = fields.get(key)
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def wrong_shape(where: str, problem: str) -> FileWrongShape:
     """The error for a value that no session of this form has."""
     return FileWrongShape(

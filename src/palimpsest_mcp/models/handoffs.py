@@ -205,6 +205,20 @@ class WrittenHandoff(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class HandedBack(msgspec.Struct, frozen=True, kw_only=True):
+    """Answer of `hand_back`."""
+
+    text: str
+    """For the parent: the result word for word, and where everything is that it rests on."""
+    session_id: str
+    handle: str
+    """Of the sub-agent's session."""
+    batches: int
+    """How many hold what it read."""
+    handoff: str = ""
+    """Name of the one that was written; empty where none could be."""
+
+
 class LoadedHandoff(msgspec.Struct, frozen=True, kw_only=True):
     """Answer of `load_handoff`: a part of a handoff, never a history."""
 

@@ -55,6 +55,13 @@ _LIST = HostNote(
 )
 
 
+_LIST_HOST = HostNote(
+    how_to_apply="The plugin puts the stored digests into the list of every request from now on.",
+    how_to_undo="The plugin sends the originals with the next request.",
+    adapter_does="the plugin puts digests in the place of older results before that, at the policy's trigger",
+)
+
+
 class HostRow(msgspec.Struct, frozen=True, kw_only=True):
     """One host."""
 
@@ -120,8 +127,29 @@ _ROWS = (
         other_window=1_000_000,
         percent_setting="CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
     ),
-    HostRow(name="codex", title="Codex", share=0.9, windows={"gpt-5": 272_000}, other_window=272_000),
-    HostRow(name="gemini-cli", title="Gemini CLI", share=0.5, windows={"gemini": 1_048_576}),
+    HostRow(
+        name="opencode",
+        title="opencode",
+        attached=_LIST_HOST,
+        entered="plugin",
+    ),
+    HostRow(name="pi", title="Pi", attached=_LIST_HOST, entered="plugin"),
+    HostRow(
+        name="codex",
+        title="Codex",
+        entered="server, hooks",
+        share=0.9,
+        windows={"gpt-5": 272_000},
+        other_window=272_000,
+    ),
+    HostRow(
+        name="gemini-cli",
+        title="Gemini CLI",
+        entered="server, hooks",
+        share=0.5,
+        windows={"gemini": 1_048_576},
+    ),
+    HostRow(name="vscode", title="VS Code", aliases=("visual-studio-code",), entered="server", itself=False),
     HostRow(name="claude-desktop", title="Claude Desktop", aliases=("claude-ai",), entered="server", itself=False),
 )
 """Claude Code: found by bisecting reported usage (client 2.1.328). Codex: `auto_compact_token_limit` and the models of
@@ -135,7 +163,12 @@ LISTS = frozenset(("", "messages", "python", "anthropic", "openai"))
 def host_row(host: str) -> HostRow | None:
     """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
     name = host.strip().lower().replace("_", "-").replace(" ", "-")
-    return next((row for row in _ROWS if name.startswith((row.name, *row.aliases))), None)
+    return next((row for row in _ROWS if any(_begins(name, one) for one in (row.name, *row.aliases))), None)
+
+
+def _begins(name: str, start: str) -> bool:
+    """Whether a name is this one, alone or with something behind it: `pipeline` is not Pi."""
+    return name == start or (name.startswith(start) and not name[len(start)].isalnum())
 
 
 def host_note(host: str, *, attached: str = "") -> HostNote:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 PORT = 8321
 PATH = "/mcp"
 HEALTH = "/health"
+LIVE = "/live"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class HttpOptions:
     """Bytes of a request."""
     tls_cert: str = ""
     tls_key: str = ""
+    drain_s: float = 0.0
+    """So long after SIGTERM it goes on answering, and says at `/health` that it ends: a balancer sends no more."""
 
     @property
     def has_tokens(self) -> bool:

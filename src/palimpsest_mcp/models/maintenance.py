@@ -112,6 +112,22 @@ class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
 
 
+class MovedStore(msgspec.Struct, frozen=True, kw_only=True):
+    """What was copied from one store into another."""
+
+    dry_run: bool
+    sessions: int
+    """Written now; with `dry_run`, that would be."""
+    already_there: int
+    """Of an earlier run, and equal."""
+    events: int
+    records: int
+    """Of all sessions, the earlier ones too."""
+    handoffs: int
+    left: tuple[str, ...] = ()
+    """What was not copied, and why."""
+
+
 class Migration(msgspec.Struct, frozen=True, kw_only=True):
     """What brings a store to what this program makes, or did."""
 

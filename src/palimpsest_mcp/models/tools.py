@@ -38,6 +38,8 @@ class ToolSpec:
     core: Mapping[str, str] = field(default_factory=dict[str, str])
     """The arguments that `serve --tools core` lists, and what it says of them; empty: it does not list the tool. One
     that is listed takes its other arguments, too."""
+    page: bool = False
+    """A host of MCP Apps shows the local page beside its answer."""
     hooks_only: bool = False
     """Listed only where a host's hooks call it; it does not count among the tools that a model sees."""
 
@@ -51,6 +53,7 @@ _SPECS = (
     ToolSpec(
         name="check_context_ratio",
         core={"session_id": "", "used_tokens": "", "window_tokens": ""},
+        page=True,
         effect="reads",
         structured=True,
         fills_session="always",
@@ -85,6 +88,7 @@ _SPECS = (
     ToolSpec(
         name="list_offloaded",
         core={"session_id": "", "batch_id": ""},
+        page=True,
         effect="reads",
         fills_session="always",
         looks_back=True,
@@ -165,4 +169,7 @@ HOST_EVENT = next(spec.name for spec in _SPECS if spec.hooks_only)
 
 def own_tool(tool_name: str) -> ToolSpec | None:
     """Which of our tools a client called: it puts its own name of the server before the tool's."""
-    return TOOLS.get(tool_name.rsplit("__", 1)[-1])
+    found = TOOLS.get(tool_name.rsplit("__", 1)[-1])
+    if found is None and "palimpsest_" in tool_name:  # opencode and Gemini CLI join by one line
+        found = TOOLS.get(tool_name.rsplit("palimpsest_", 1)[-1])
+    return found

@@ -69,6 +69,47 @@ class HostTranscript(Protocol):
         ...
 
 
+class ToolOutput(Protocol):
+    """A tool's textual result in the shape that its host gives it."""
+
+    @property
+    def content(self) -> Content:
+        """What the host shows of it."""
+        ...
+
+    @property
+    def spilled_to(self) -> str:
+        """File in which the host put the whole of it, where it shows less; empty where it shows all."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """File that was read; empty where none was."""
+        ...
+
+    @property
+    def most_characters(self) -> int:
+        """The longest replacement that the host lets through whole."""
+        ...
+
+    @property
+    def beside(self) -> str:
+        """A line for the model beside a replacement; mostly empty."""
+        ...
+
+    def whole(self) -> Content | None:
+        """All of it, from the host's file where there is one; None where that cannot be had. Blocks."""
+        ...
+
+    def as_row(self, text: str) -> str:
+        """How a text in the place of the content will stand in the host's transcript."""
+        ...
+
+    def with_text(self, text: str) -> Any:
+        """The result with another text, in the tool's own shape."""
+        ...
+
+
 # What the hooks of a host need to know at once, before anything is opened.
 
 

@@ -516,6 +516,14 @@ class Store(Protocol):
         """32 random bytes, made once a store: the key of redaction marks (D12)."""
         ...
 
+    async def take_secret(self, secret: bytes) -> bool:
+        """Have another store's secret, where there is none yet. Returns whether it is the secret now."""
+        ...
+
+    async def principals(self) -> tuple[str, ...]:
+        """Whose sessions there are, sorted: the local user first, who is there always."""
+        ...
+
     async def tombstones(self, key: SessionKey) -> Tombstones:
         """What was purged from a session."""
         ...

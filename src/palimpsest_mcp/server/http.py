@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 import math
 import os
@@ -18,6 +19,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -42,7 +44,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from ..errors import InvalidArgument, PalimpsestError
-from ..models.http import HEALTH, PATH, HttpOptions
+from ..models.http import HEALTH, LIVE, PATH, HttpOptions
 from .access import Access, principal_of
 from .lifespan import OpenOnFirstUse, caller
 from .server import GRACE_S, HAND_OVER_S, INTERRUPTED, LOG_LEVELS, build_server, installed_version
@@ -240,8 +242,18 @@ class RateLimit:
 # The application.
 
 
+_draining = threading.Event()
+"""The process was told to end, and answers still."""
+
+
+async def _live(_: Request) -> Response:
+    """200 as long as the process answers at all."""
+    return JSONResponse({"status": "ok"})
+
+
 class Health:
-    """Whether the store can be opened; looked at again after five seconds."""
+    """Whether the next call should come here: the store can be opened, which is looked at again after five seconds, and
+    the process does not end."""
 
     _FRESH_S = 5.0
 
@@ -252,6 +264,8 @@ class Health:
 
     async def answer(self, _: Request) -> Response:
         """200 or 503; no more than a code is told to whoever asks."""
+        if _draining.is_set():
+            return JSONResponse({"status": "draining"}, 503)
         async with self._one_at_a_time:
             if self._known is None or time.monotonic() - self._known[0] > self._FRESH_S:
                 self._known = (time.monotonic(), await self._code())
@@ -290,10 +304,13 @@ _URL = TypeAdapter(AnyHttpUrl, config=ConfigDict(url_preserve_empty_path=True))
 """Issuers are compared letter by letter (RFC 8414): no slash is added."""
 
 
-def make_app(home: str | None, only_session: str, options: HttpOptions, state_key: bytes) -> Starlette:
+def make_app(
+    home: str | None, only_session: str, options: HttpOptions, state_key: bytes, shared: bool = False
+) -> Starlette:
     """The application of one process.
 
     Args:
+        shared: other machines serve the same store.
         state_key: 32 bytes that all processes share, since a client's next request may come to another one.
 
     Raises:
@@ -312,13 +329,13 @@ def make_app(home: str | None, only_session: str, options: HttpOptions, state_ke
     security = _security(options)
     manager = StreamableHTTPSessionManager(
         server.low_level,
-        stateless=options.workers > 1,
+        stateless=options.workers > 1 or shared,
         security_settings=security,
         max_request_body_size=options.max_body,
     )
     endpoint: ASGIApp = ReadableBody(StreamableHTTPASGIApp(manager), options.max_body, security)
     endpoint = RateLimit(endpoint, options.rate / options.workers)
-    routes = [Route(HEALTH, Health(home).answer, methods=["GET"])]
+    routes = [Route(HEALTH, Health(home).answer, methods=["GET"]), Route(LIVE, _live, methods=["GET"])]
     middleware: list[Middleware] = []
     if options.has_tokens:
         resource = _URL.validate_python(options.public_url) if options.issuer else None
@@ -353,8 +370,10 @@ def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int
         InvalidArgument: the address cannot be listened at, or needs a token or a host's name; or the tokens are none.
     """
     _checked(options)
+    shared_key = asyncio.run(_shared_key(home))
     listening = _listen(options)
-    app = partial(make_app, home, only_session, options, secrets.token_bytes(32))
+    state_key = shared_key or secrets.token_bytes(32)
+    app = partial(make_app, home, only_session, options, state_key, bool(shared_key))
     config = uvicorn.Config(
         app,
         factory=True,
@@ -377,10 +396,26 @@ def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int
     sys.stderr.write(f"Palimpsest serves MCP at {options.url(listening.getsockname()[1])}, {who}. Ctrl-C ends it.\n")
     sys.stderr.flush()
     with listening:
-        return _run_many(config, listening) if options.workers > 1 else _run_one(config, listening)
+        return _run_many(config, listening) if options.workers > 1 else _run_one(config, listening, options)
+
+
+async def _shared_key(home: str | None) -> bytes:
+    """What all servers of a database seal with what a client keeps for them; empty where the store is a folder.
+
+    Raises:
+        StoreUnusable, StoreNewer, InvalidSettings: no call could be answered.
+    """
+    from ..core.moving import shared_secret
+
+    secret = await shared_secret(home)
+    return hmac.digest(secret, b"what clients keep for servers", "sha256") if secret else b""
 
 
 def _checked(options: HttpOptions) -> None:
+    if options.drain_s and options.workers > 1:
+        raise InvalidArgument(
+            "Several processes cannot drain as one.", next="Run more servers of one process in the place of --workers."
+        )
     if not options.is_local and not options.has_tokens:
         raise InvalidArgument(
             f"At {options.address} others can reach the server, and whoever can may read every session.",
@@ -411,12 +446,12 @@ def _listen(options: HttpOptions) -> socket.socket:
         ) from error
 
 
-def _run_one(config: uvicorn.Config, listening: socket.socket) -> int:
+def _run_one(config: uvicorn.Config, listening: socket.socket, options: HttpOptions) -> int:
     came: list[int] = []
     # The library raises the signal that ended it once more, when all is closed.
     before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in _ENDING}
     try:
-        server = _Server(config)
+        server = _Server(config, options.drain_s)
         asyncio.run(server.serve(sockets=[listening]))
     finally:
         for one, handler in before.items():
@@ -431,6 +466,20 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 class _Server(uvicorn.Server):
     """Ends whatever its threads are at: the store stands kills at any point."""
+
+    def __init__(self, config: uvicorn.Config, drain_s: float) -> None:
+        super().__init__(config)
+        self._drain_s = drain_s
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first SIGTERM begins to drain; whatever comes then ends it."""
+        if sig != signal.SIGTERM or not self._drain_s or _draining.is_set():
+            super().handle_exit(sig, frame)
+            return
+        _draining.set()
+        last = threading.Timer(self._drain_s, super().handle_exit, (sig, frame))
+        last.daemon = True
+        last.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         last = threading.Timer(2 * GRACE_S + 1, os._exit, (INTERRUPTED if self._interrupted() else 0,))

@@ -30,6 +30,7 @@ from .client_log import add_log
 from .lifespan import OpenFacade, OpenOnFirstUse, warm_up
 from .resources import CallersBus, add_resources, announce, newest_sessions
 from .slim import SlimServer
+from .view_app import SAFE_AS_IT_IS, URI, add_view, view_app
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -98,16 +99,19 @@ def build_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=300_000, scope="public")},
         middleware=[_note_answer, *middleware],
         subscriptions=CallersBus(),
+        extensions=[] if hooks else [view_app()],
         request_state_security=RequestStateSecurity(keys=[state_key]) if state_key else None,
     )
-    server.surface_of = OpenOnFirstUse.surface
+    server.surface_of, server.safe_types = OpenOnFirstUse.surface, SAFE_AS_IT_IS
     server.after_call, server.more_resources = announce, newest_sessions
     add_resources(server)
+    if not hooks:  # such a host shows no apps
+        add_view(server)
     add_log(server)
     server.core = core
     for spec in TOOLS.values():
         if spec.hooks_only and hooks or not spec.hooks_only and (spec.core or not core):
-            _add(server, spec)
+            _add(server, spec, apps=not hooks)
     for name, title, prompt in (
         ("handoff", "Write a handoff", handoff_tools.handoff_prompt),
         ("resume", "Continue from a handoff", handoff_tools.resume_prompt),
@@ -130,7 +134,7 @@ async def _note_answer(ctx: ServerRequestContext[OpenOnFirstUse, Any], call_next
         ctx.lifespan_context.note_answer()
 
 
-def _add(server: MCPServer[OpenOnFirstUse], spec: ToolSpec) -> None:
+def _add(server: MCPServer[OpenOnFirstUse], spec: ToolSpec, *, apps: bool) -> None:
     tool: Callable[..., Any] = next(vars(room)[spec.name] for room in _ROOMS if spec.name in vars(room))
     server.add_tool(
         tool,
@@ -144,8 +148,17 @@ def _add(server: MCPServer[OpenOnFirstUse], spec: ToolSpec) -> None:
             open_world_hint=False,
         ),
         structured_output=None if spec.structured else False,
-        meta={"anthropic/maxResultSizeChars": spec.most_characters} if spec.most_characters else None,
+        meta=_meta(spec, apps=apps),
     )
+
+
+def _meta(spec: ToolSpec, *, apps: bool) -> dict[str, Any] | None:
+    said: dict[str, Any] = {}
+    if spec.most_characters:
+        said["anthropic/maxResultSizeChars"] = spec.most_characters
+    if spec.page and apps:
+        said["ui"] = {"resourceUri": URI}
+    return said or None
 
 
 # Serves one client on stdin and stdout.

@@ -131,6 +131,8 @@ class SlimServer(MCPServer[State]):
     """What is done after every call of a tool that went well."""
     core: bool = False
     """Whether only the arguments of `ToolSpec.core` are listed."""
+    safe_types: frozenset[str] = frozenset()
+    """Types of resources whose texts are masked where they are made, or hold nothing of a store."""
     surface_of: Callable[[State], Surface] | None = None
     """What masks an answer, from what the lifespan gave; None: nothing of a store can be in one."""
 
@@ -259,7 +261,10 @@ class SlimServer(MCPServer[State]):
             return found
         surface = self._surface(context)  # the store was perhaps opened by it
         return [
-            replace(one, content=surface.text(one.content)) if isinstance(one.content, str) else one for one in found
+            replace(one, content=surface.text(one.content))
+            if isinstance(one.content, str) and one.mime_type not in self.safe_types
+            else one
+            for one in found
         ]
 
 

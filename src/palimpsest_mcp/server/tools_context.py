@@ -58,7 +58,7 @@ def compacted_page(info: SessionInfo, text: str, cursor: str = "") -> str:
     """
     page = page_of([text], offset_of(cursor), count_o200k, most_units=VIEW_UNITS, most_tokens=VIEW_TOKENS)
     if not page.pieces or not text:
-        return f"Nothing of {info.handle} is recorded. Next: write_handoff, then start a new conversation."
+        return f"Nothing of {info.handle} is recorded. Next: write_handoff with fields, then start a new conversation."
     piece = page.pieces[0]
     part = text[piece.start : piece.end]
     more = f"\nnext_cursor: {cursor_at(page.next_offset)}" if page.next_offset is not None else ""

@@ -109,6 +109,12 @@ class SettingValues(BaseSettings):
 
     home: Path = Field(default_factory=default_home)
     """The store's folder."""
+    store: SecretStr = SecretStr("")
+    """`postgresql://…`: the store is that database, which machines share; empty: the folder."""
+    tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
+    """Whose part of that database."""
+    store_connections: int = Field(default=4, ge=1, le=200)
+    """Most connections to it, for the whole process."""
     policy: str = "research"
     """Name of the policy in use unless a call names another."""
     auto: bool = True
@@ -178,6 +184,13 @@ class SettingValues(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what `load_settings` hands in: it merges the sources itself, to know where each value came from."""
         return (init_settings,)
+
+    @field_validator("store")
+    @classmethod
+    def _is_a_database(cls, store: SecretStr) -> SecretStr:
+        if store.get_secret_value() and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("it is no URL of a database (postgresql://…); a folder is named by home")
+        return store
 
     @model_validator(mode="after")
     def _effective_within_window(self) -> SettingValues:

@@ -184,6 +184,12 @@ class DiskStore:
     async def secret(self) -> bytes:
         return await hop(self._secret.get)
 
+    async def take_secret(self, secret: bytes) -> bool:
+        return await hop(self._secret.take, secret) == secret
+
+    async def principals(self) -> tuple[str, ...]:
+        return await hop(self._ledger.principals)
+
     async def is_made(self) -> bool:
         return bool(await hop(self._secret.if_made))
 

@@ -308,6 +308,16 @@ class Secret:
             self._known = self._read() or self._make()
         return self._known
 
+    def take(self, secret: bytes) -> bytes:
+        """Make it of these bytes, where there is none. Returns what it is now.
+
+        Raises:
+            StoreUnusable, WriteFailed, LockTimeout: as `get`.
+        """
+        self._home.check()
+        self._known = self._read() or self._make(secret)
+        return self._known
+
     def if_made(self) -> bytes:
         """Read it; empty where nobody made one yet.
 
@@ -332,14 +342,14 @@ class Secret:
             )
         return secret
 
-    def _make(self) -> bytes:
+    def _make(self, given: bytes = b"") -> bytes:
         busy = LockTimeout("Another process is making the store's secret.", next="Try again.")
         try:
             self._home.make(self._home.root)
             with self._home.locked(self._path + ".lock", LOCK_TIMEOUT_S, busy):
                 if found := self._read():
                     return found
-                made = bytes.fromhex(self._random_hex(SECRET_BYTES))
+                made = given or bytes.fromhex(self._random_hex(SECRET_BYTES))
                 lost = self._home.witnesses.stands(self._path)
                 self._home.replace(self._path, made, witness=not lost)  # `verify` goes on to miss the first one
                 return made

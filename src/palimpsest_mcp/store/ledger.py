@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -85,14 +85,22 @@ class LedgerFiles:
         return self._sessions.cached(self._home.session_folder(key))
 
     def sessions(self, principal: str) -> tuple[SessionInfo, ...]:
+        return oldest_first(info for info in self._infos() if info.principal == principal)
+
+    def principals(self) -> tuple[str, ...]:
+        return tuple(sorted({"", *(info.principal for info in self._infos())}))
+
+    def _infos(self) -> Iterator[SessionInfo]:
+        """Of everybody's sessions."""
         self._home.check()
         folder = os.path.join(self._home.root, SESSIONS)
         try:
             entries = self._home.disk.scan(folder)
         except OSError as error:
             raise unreadable(error, "the list of sessions") from error
-        infos = (self._info_of(os.path.join(folder, name)) for name, found in entries if found.kind == "folder")
-        return oldest_first(info for info in infos if info is not None and info.principal == principal)
+        for name, found in entries:
+            if found.kind == "folder" and (info := self._info_of(os.path.join(folder, name))) is not None:
+                yield info
 
     def read_nothing_new(self, key: SessionKey, after: object | None) -> LedgerPage | None:
         """The empty page, when nothing came since the cursor: one look at the folder. None when there is news."""

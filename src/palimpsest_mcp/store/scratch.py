@@ -143,6 +143,12 @@ class ScratchStore(MemoryStore):
     async def secret(self) -> bytes:
         return await self._below.secret() if await self._below.is_made() else await super().secret()
 
+    async def take_secret(self, secret: bytes) -> bool:
+        return await self.secret() == secret if await self._below.is_made() else await super().take_secret(secret)
+
+    async def principals(self) -> tuple[str, ...]:
+        return tuple(sorted({*await self._below.principals(), *await super().principals()}))
+
     async def tombstones(self, key: SessionKey) -> Tombstones:
         below, own = await self._below.tombstones(key), await super().tombstones(key)
         return Tombstones(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 import unicodedata
 from typing import NamedTuple
 
+from ..models.pattern import late
 from ..text.stem import stem
 
 MAX_TERMS = 64
@@ -17,12 +17,12 @@ _CJK = (
     "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_CJK_RUN = re.compile(f"[{_CJK}]+")
-WORD = re.compile(r"\w+")
-_JOINED = re.compile(r"\w*(?:_|[a-z](?=[A-Z])|[A-Za-z](?=\d)|\d(?=[A-Za-z]))\w*")
+_CJK_RUN = late(f"[{_CJK}]+")
+WORD = late(r"\w+")
+_JOINED = late(r"\w*(?:_|[a-z](?=[A-Z])|[A-Za-z](?=\d)|\d(?=[A-Za-z]))\w*")
 """A word of several: `main_loop`, `getUserName`, `utf8`."""
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_PARTS = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_GROUPED = late(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 """A number written in groups, which is looked for without its commas too."""
 _STOP = """
 a about all also am an and any are as at be been being but by can could did do does doing for from had has have he her
@@ -34,12 +34,12 @@ show give find
 STOP = frozenset(_STOP.split())
 """English words that ask without saying what for: left out of a query that has others. Words of other languages weigh
 by how rare they are."""
-_PIECE = re.compile(r'"([^"]*)"|([^\s"]+)')
+_PIECE = late(r'"([^"]*)"|([^\s"]+)')
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
-_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
-_BLANK = re.compile("[\\s\x00-\x1f\x7f-\x9f]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ANSI = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+_INVISIBLE = late("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
+_BLANK = late("[\\s\x00-\x1f\x7f-\x9f]+")
+_SURROGATE = late("[\ud800-\udfff]")
 
 
 class Term(NamedTuple):

@@ -336,6 +336,20 @@ class StoreContract(
             await store.secret()
             assert await store.is_made()
 
+    async def test_a_secret_of_another_store_is_taken_only_where_there_is_none(self) -> None:
+        async with self.fresh() as store:
+            assert await store.take_secret(b"a" * 32)
+            assert await store.secret() == b"a" * 32
+            assert not await store.take_secret(b"b" * 32)
+            assert await store.secret() == b"a" * 32
+
+    async def test_it_says_whose_sessions_there_are(self) -> None:
+        async with self.fresh() as store:
+            assert await store.principals() == ("",)
+            for name in ("bob", "ann"):
+                await store.ledger.create(SessionKey("s1", name), info_of(SessionKey("s1", name)))
+            assert await store.principals() == ("", "ann", "bob")
+
     async def test_what_the_hooks_of_a_host_note_comes_back(self) -> None:
         async with self.fresh() as store:
             await store.ledger.create(S1, info_of(S1))

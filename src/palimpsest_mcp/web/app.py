@@ -165,3 +165,8 @@ def shared_page(stored: dict[str, Any]) -> str:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
     html = page().replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     return html.replace(DATA, DATA.replace("></", f">{data}</"), 1)
+
+
+def hosted_page() -> str:
+    """The page for a frame of a host, which carries what it asks to the MCP server."""
+    return page().replace(DATA, DATA.replace("></", ' data-from="host"></'), 1)

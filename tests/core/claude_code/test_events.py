@@ -15,7 +15,7 @@ from palimpsest_mcp.core.claude_code.tool_results import ToolResults
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.sessions import Sessions
 from palimpsest_mcp.errors import LockTimeout
-from palimpsest_mcp.hosts.claude_code.hooks import HookCall
+from palimpsest_mcp.hosts.hook_call import HookCall
 from palimpsest_mcp.store.host_files import HostFiles
 
 from .conftest import Open, log_of, long_session

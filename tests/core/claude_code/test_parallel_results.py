@@ -17,7 +17,7 @@ from palimpsest_mcp.core.claude_code.tool_results import ToolResults
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.sessions import Sessions
 from palimpsest_mcp.errors import LockTimeout
-from palimpsest_mcp.hosts.claude_code.hooks import HookCall
+from palimpsest_mcp.hosts.hook_call import HookCall
 from palimpsest_mcp.models.events import Seen, SessionKey
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store.host_files import HostFiles

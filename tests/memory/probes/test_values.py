@@ -32,5 +32,5 @@ def test_a_value_that_came_up_again_is_asked_for_once() -> None:
             ("user_4711 has item_0001", "user_4711 sold item_0001", "user_4711 has item_0002", "sold item_0002")
         )
     ]
-    asked = [one.expected for one in results.result_probes(originals)]
+    asked = [one.expected for one in results.result_probes(originals, results.Texts())]
     assert sorted(asked) == [("item_0001",), ("item_0002",), ("user_4711",)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.fit import fit
 from palimpsest_mcp.memory.summary.harvest import harvest
@@ -265,3 +267,37 @@ def test_it_is_written_anew_and_never_kept_from_an_earlier_pass() -> None:
 def test_secrets_in_it_are_masked() -> None:
     talk = Talk("Use hunter2 for the staging login, please").run("pytest --key hunter2", "1 failed: hunter2")
     assert "hunter2" not in to_markdown(talk.harvest())
+
+
+def test_work_that_went_on_after_a_plan_was_ticked_is_what_comes_next_and_the_plan_stands_behind_it() -> None:
+    talk = Talk().call("Write", file_path="/plan.md", content="- [x] Write the table\n- [ ] Move the rows\n")
+    talk.call("Read", "rows", file_path="/table.py")
+    assert talk.told("next") == ["go on after Read `/table.py` (message 4): rows; first on the list: Move the rows"]
+
+
+@pytest.mark.parametrize("text", ["###STOP###", "Thanks!", "ok, thank you so much. Bye!", "Danke!", "谢谢"])
+def test_a_message_that_ends_the_conversation_is_no_request(text: str) -> None:
+    talk = Talk().edit("/a.py").says("The importer is moved.").says(text, "user")
+    assert talk.told("next") == ["nothing: the user ended the conversation in message 5"]
+
+
+@pytest.mark.parametrize("text", ["Thanks, now the exporter", "stop", "Thank you for moving it, but the tests fail"])
+def test_a_message_that_also_asks_ends_nothing(text: str) -> None:
+    talk = Talk().edit("/a.py").says("The importer is moved.").says(text, "user")
+    assert not talk.told("next")[0].startswith("nothing")
+
+
+def test_an_error_of_a_compiler_is_gone_when_its_file_was_changed_and_another_check_does_not_show_it() -> None:
+    error = "src/theme.ts(443,3): error TS2353: 'linkUrl' does not exist in type 'Theme'."
+    talk = Talk().run("npx tsgo -p tsconfig.json", f"{error}\nexit code 2")
+    assert talk.told("open") == [f"{error} (in: npx tsgo -p tsconfig.json, message 2)"]
+    talk.run("npm run build", "done")
+    assert [one.resolution for one in talk.harvest().errors_encountered] == [""]
+    talk.edit("/repo/src/theme.ts").run("npm run build 2>&1 | tail -3", "npm error command failed")
+    assert [one.resolution for one in talk.harvest().errors_encountered] == ["", ""]
+    talk.run("npm run build 2>&1 | tail -3", "done in 2 s")
+    assert [one.resolution for one in talk.harvest().errors_encountered] == [
+        "its file was changed since, and a later check does not show it",
+        "a later run of the same command shows no error",
+    ]
+    assert talk.told("open") == ["none detected"]

@@ -238,6 +238,10 @@ def test_reports_and_the_hosts_own_request_for_a_summary_lay_nothing_down(text: 
     [
         ("FACT: The database runs in region eu-south-4.", "FACT: The database runs in region ap-south-6."),
         (
+            "FACT: Use https://moiks.internal/v2 as the staging API base URL.",
+            "FACT: Staging API lives at https://pnw.internal/v2.",
+        ),
+        (
             "RULE: Only Ada Moor may approve deploys to production.",
             "RULE: Only Lin Tau may approve deploys to production.",
         ),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...context.view import View
-from ...hosts.claude_code.hooks import HookCall
+from ...hosts.hook_call import HookCall
 from ...models.events import HostCompacted, LostBatch, SessionInfo
 from ...models.items import Specific
 from ...models.reports import ProbeReport

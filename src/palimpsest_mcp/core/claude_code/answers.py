@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ...hosts.claude_code.hooks import HookCall
+from ...hosts.hook_call import HookCall
 from ...hosts.pieces import text_of
 from ...models.text import counted
 from ...ports.host import HostNotes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...context.view import View
 from ...errors import PalimpsestError
-from ...hosts.claude_code.hooks import HookCall
+from ...hosts.hook_call import HookCall
 from ...memory.summary.sections import to_markdown
 from ...models.events import SessionInfo
 from ...models.items import Specific, content_text

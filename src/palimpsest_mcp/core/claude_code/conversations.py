@@ -16,10 +16,10 @@ import msgspec
 
 from ...context.fold import UsageFields
 from ...errors import InvalidArgument, LockTimeout, SessionUnknown
-from ...hosts.claude_code.hooks import HookCall
 from ...hosts.claude_code.rows import MESSAGE_ROWS, block_ids
 from ...hosts.claude_code.tail import News, Tail, forked_from, tokens_after_compaction
 from ...hosts.claude_code.transcript import ClaudeCodeTranscript
+from ...hosts.hook_call import HookCall
 from ...hosts.pieces import as_fields, text_of
 from ...models.events import Observation, Seen, SessionInfo, UsageSeen
 from ...ports.host import HostContext, HostUsage

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ...errors import LockTimeout, PalimpsestError, SessionUnknown
-from ...hosts.claude_code.hooks import HookCall, filled, read_call
+from ...hosts.claude_code.hooks import filled
 from ...hosts.claude_code.settings import EDITORS
+from ...hosts.hook_call import HookCall, read_call
 from ...models.text import counted, verb
 from ..compaction.commit import Keeper
 from ..dependencies import Dependencies

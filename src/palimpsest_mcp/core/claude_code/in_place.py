@@ -12,9 +12,9 @@ import msgspec
 from ...context.fold import Fold
 from ...context.meter import triggers
 from ...context.view import PICTURES, item_of
-from ...hosts.claude_code.hooks import HookCall
 from ...hosts.claude_code.rows import as_messages, calls_of, results_of
 from ...hosts.detect import parse_value
+from ...hosts.hook_call import HookCall
 from ...hosts.pieces import text_of
 from ...models.events import Observation, Replaced, ReplacedItem, Seen, SessionInfo
 from ...models.items import Item, call_key, content_bytes, content_sha256, content_text

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import sys
 
-from ...hosts.claude_code.hooks import HookCall
+from ...hosts.hook_call import HookCall
 from ...models.events import HostCompacted, LossTold
 from ...models.plans import PassOptions, Policy
 from ...models.text import counted, plain_line, verb

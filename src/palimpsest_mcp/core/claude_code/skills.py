@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ...errors import PalimpsestError
-from ...hosts.claude_code.hooks import HookCall
+from ...hosts.hook_call import HookCall
 from ...memory.skill_uses import SKILL_TOOLS, skill_named, skill_of, skill_uses
 from ..dependencies import Dependencies
 from ..sessions import Sessions

@@ -13,12 +13,13 @@ from typing import Any
 from ...context.fold import Fold, UsageFields
 from ...errors import PalimpsestError
 from ...hosts.actions import action_of
-from ...hosts.claude_code.hooks import HookCall, tool_response
-from ...hosts.claude_code.results import result_of
+from ...hosts.claude_code.hooks import tool_response
+from ...hosts.claude_code.results import ToolResult, result_of
 from ...hosts.claude_code.settings import EDITORS
+from ...hosts.hook_call import HookCall
 from ...models.events import Seen
 from ...models.items import Content, Item, call_key, content_bytes, content_sha256
-from ..compaction.at_birth import WAIT_S, ShrunkResult, ToolAnswer, may_shrink, shrink_at_birth, whole_content
+from ..compaction.at_birth import WAIT_S, ShrunkResult, ToolAnswer, may_shrink, shrink_at_birth
 from ..dependencies import Dependencies
 from ..sessions import Sessions
 from .conversations import LOCK_S, Conversation, Conversations
@@ -48,15 +49,16 @@ class ToolResults:
     async def take(self, call: HookCall) -> ShrunkResult | None:
         """Record one result; what the model is to get in its place, where it was replaced at birth."""
         one = await self._conversations.of(call)
-        large = may_shrink(self._deps, call.text("tool_name"), tool_response(call))
+        result = result_of(call.text("tool_name"), tool_response(call), call.transcript_path)
+        large = may_shrink(self._deps, call.text("tool_name"), result)
         async with self._turn(one, call, max(self._wait_s, WAIT_S) if large else self._wait_s):
             await self._take_late(one)
             events = await self._conversations.news(one)
             born: ShrunkResult | None = None
-            if large:  # it must know what the session edited so far
+            if large and result is not None:  # it must know what the session edited so far
                 await self._conversations.write(one, events)
                 events = []
-                born = await self._at_birth(one, call)
+                born = await self._at_birth(one, call, result)
             if born is not None:
                 one.awaited[born.item_id] = call.text("tool_use_id")
             elif (item := await self._item(one, call)) is not None:
@@ -90,14 +92,12 @@ class ToolResults:
             if item is not None:
                 await self._conversations.write(one, [Seen(item=item, ts=self._deps.now())])
 
-    async def _at_birth(self, one: Conversation, call: HookCall) -> ShrunkResult | None:
+    async def _at_birth(self, one: Conversation, call: HookCall, result: ToolResult) -> ShrunkResult | None:
         answer = ToolAnswer(
             tool_name=call.text("tool_name"),
             tool_input=call.mapping("tool_input") or {},
             tool_use_id=call.text("tool_use_id"),
-            response=tool_response(call),
-            transcript_path=call.transcript_path,
-            project=call.text("cwd"),
+            result=result,
             touched=frozenset(self._touched[call.session_id]),
         )
         try:
@@ -158,10 +158,10 @@ def _model(fold: Fold) -> str:
 def _content(tool: str, response: Any, transcript_path: str) -> Content:
     """What the transcript's row will hold, as far as the shape is known; the whole of it where the client spilled it
     to a file beside the transcript."""
-    found = result_of(tool, response)
+    found = result_of(tool, response, transcript_path)
     if found is None:
         return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
-    if found.spilled_to and (whole := whole_content(found, transcript_path)) is not None:
+    if found.spilled_to and (whole := found.whole()) is not None:
         return whole
     if found.tool == "mcp":
         return found.content

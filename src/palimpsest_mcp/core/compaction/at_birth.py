@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,24 +13,21 @@ from ...context.fold import Fold
 from ...context.view import view
 from ...errors import DigestRefused
 from ...hosts.actions import action_of
-from ...hosts.claude_code.results import ToolResult, is_binary, result_of, spill_folder
-from ...hosts.json_bytes import decode
 from ...models.events import Replaced, Seen, SessionInfo
 from ...models.items import Content, Item, ItemIds, content_bytes, content_sha256, content_text
 from ...models.plans import ContextItem, Slot
 from ...models.records import OffloadRecord
 from ...models.tools import own_tool
+from ...ports.host import ToolOutput
 from ..dependencies import ContentCounter, Dependencies
 from ..made import Made, reserve_numbers
 from ..sessions import Sessions, stored_policy
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
 
-MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
-"""A longer replacement would be put into a file by the host in its turn."""
 LOCK_WAIT_S = 0.05
 """Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
-MOST_BYTES = 1_000_000
+MOST_CHARACTERS = 1_000_000
 """A longer result is left to the host: its digest would take longer than a hook has."""
 TIME_S = 7.0
 """For a digest. What is committed after the end of its hook would never be seen: the plugin gives it thirty seconds."""
@@ -45,12 +41,8 @@ class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True):
     tool_name: str
     tool_input: dict[str, Any]
     tool_use_id: str
-    response: Any = None
-    """`tool_response`, parsed."""
-    result: ToolResult | None = None
-    """The result itself, where no hook of Claude Code brought it."""
-    transcript_path: str = ""
-    project: str = ""
+    result: ToolOutput
+    """In the shape of its host."""
     agent: str = ""
     """Empty for the main chain."""
     touched: frozenset[str] = frozenset()
@@ -70,13 +62,10 @@ class ShrunkResult(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int
 
 
-def may_shrink(deps: Dependencies, tool_name: str, response: Any) -> bool:
+def may_shrink(deps: Dependencies, tool_name: str, result: ToolOutput | None) -> bool:
     """Whether a result is so large that it may be replaced: told at once, from its size alone. No text has more tokens
     than bytes."""
-    if not deps.at_birth or not deps.automatic or own_tool(tool_name):
-        return False
-    result = result_of(tool_name, response)
-    if result is None:
+    if result is None or not deps.at_birth or not deps.automatic or own_tool(tool_name):
         return False
     least = min(CUT_ABOVE_TOKENS, deps.at_birth_tokens or CUT_ABOVE_TOKENS)
     return bool(result.spilled_to) or len(content_bytes(result.content)) > least
@@ -102,41 +91,10 @@ async def shrink_at_birth(
         return None
     if own_tool(answer.tool_name):
         return None  # what our own server answers is asked for on purpose
-    result = answer.result or result_of(answer.tool_name, answer.response)
-    if result is None:
+    content = await asyncio.to_thread(answer.result.whole)
+    if content is None or len(content_text(content)) > MOST_CHARACTERS:
         return None
-    content = await asyncio.to_thread(whole_content, result, answer.transcript_path)
-    if content is None or len(content_text(content)) > MOST_BYTES:
-        return None
-    return await _Birth(deps, sessions, info, answer, result, content, above_tokens or deps.at_birth_tokens).run()
-
-
-def whole_content(result: ToolResult, transcript_path: str) -> Content | None:
-    """All of a result, from the file that the host put it into if there is one; None where that cannot be had."""
-    if not result.spilled_to:
-        return result.content
-    path = Path(result.spilled_to)
-    try:
-        # Words of a tool must not make us read another file than one of the host's own.
-        if not transcript_path or path.resolve(strict=True).parent != Path(spill_folder(transcript_path)).resolve():
-            return None
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        data = path.read_bytes()
-        text = data.decode("utf-8")
-    except (OSError, ValueError):
-        return None
-    blocks = _blocks(data) if path.suffix == ".json" else None
-    return None if is_binary(text) else blocks or text
-
-
-def _blocks(data: bytes) -> Content | None:
-    """The text blocks that a file of the host's holds."""
-    try:
-        found = result_of("mcp__", decode(data))
-    except ValueError:
-        return None
-    return found.content if found is not None and isinstance(found.content, list) else None
+    return await _Birth(deps, sessions, info, answer, content, above_tokens or deps.at_birth_tokens).run()
 
 
 class _Birth:
@@ -148,7 +106,6 @@ class _Birth:
         sessions: Sessions,
         info: SessionInfo,
         answer: ToolAnswer,
-        result: ToolResult,
         content: Content,
         above_tokens: int | None,
     ) -> None:
@@ -157,7 +114,7 @@ class _Birth:
         self._sessions = sessions
         self._info = info
         self._answer = answer
-        self._result = result
+        self._result = answer.result
         self._content = content
 
     async def run(self) -> ShrunkResult | None:
@@ -229,7 +186,7 @@ class _Birth:
                 made = await digesting.make(slot, [one], number, {})
             except DigestRefused:
                 return None
-            if len(made.record.digest_replacing_inline) <= MOST_CHARACTERS[self._result.tool]:
+            if len(made.record.digest_replacing_inline) <= self._result.most_characters:
                 return made if made.record.digest_token_count < item.tokens else None
             digesting.forget([number])
             budget //= 2
@@ -261,7 +218,7 @@ class _Birth:
             return None  # another process was faster
         return ShrunkResult(
             output=self._result.with_text(part),
-            context=self._beside(),
+            context=self._result.beside,
             batch_id=record.batch_id,
             item_id=item.id,
             tokens_before=record.original_token_count,
@@ -286,11 +243,6 @@ class _Birth:
             agent=item.agent,
             ts=self._deps.now(),
         )
-
-    def _beside(self) -> str:
-        if self._result.tool != "read":
-            return ""
-        return "Palimpsest: the line numbers before this digest are the digest's own, not those of the file."
 
 
 def _touched(fold: Fold) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...context.arguments import first_line, long_strings, notes
 from ...digest.engine import outcome_lines
-from ...digest.manifest import header, item_note
+from ...digest.manifest import header, item_note, lines_of
 from ...digest.proof import check_part, counted, facts_of
 from ...digest.source_facts import Facts
 from ...errors import DigestRefused
@@ -165,7 +165,7 @@ def pointer_record(
         batch_id=batch_id,
     )
     parts = [
-        item_note(source, number, source.text.count("\n") + 1, shape=shape)
+        item_note(source, number, lines_of(source.text.count("\n") + 1), shape=shape)
         for number, (source, shape) in enumerate(zip(sources, shapes, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]

@@ -12,10 +12,11 @@ import msgspec
 from ...context.fold import Fold
 from ...context.forget import Scene, forgettable
 from ...context.view import View
-from ...digest.notation import expanded
+from ...digest.notation import expanded, with_columns
 from ...digest.proof import without_prose
 from ...memory.probes.answers import Original, Probe, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
+from ...memory.probes.questions import Texts
 from ...memory.summary.sections import to_markdown
 from ...models.events import SessionInfo
 from ...models.items import Item, content_text
@@ -150,6 +151,7 @@ class Prober:
         self._summary = summary
         self._damaged = frozenset(damaged)
         self._texts: dict[str, str] = {}
+        self._read = Texts()
         self._asked: tuple[Asked, Sequence[Original], Mapping[str, str]] | None = None
         """Questions, originals and passages of the last round."""
         self.elapsed_s = 0.0
@@ -201,7 +203,7 @@ class Prober:
                 if entry.state != "gone":
                     passages[item.id] = kept[item.id] = text
         damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
-        asked = ask(originals, Stays(kept), damaged)
+        asked = ask(originals, Stays(kept), damaged, self._read)
         self._asked = asked, originals, passages
         return grade(asked, Stays(passages))
 
@@ -219,9 +221,10 @@ def leaving_of(
 ) -> dict[str, Leaving]:
     """The items of a record with their parts; `texts` are their redacted originals, in order."""
     shown = stands or {}
+    parts = with_columns([record.part(item) for item in record.items])
     return {
-        item.id: Leaving(batch_id=record.batch_id, part=record.part(item), text=text, shown=shown.get(item.id, ""))
-        for item, text in zip(record.items, texts, strict=True)
+        item.id: Leaving(batch_id=record.batch_id, part=part, text=text, shown=shown.get(item.id, ""))
+        for item, part, text in zip(record.items, parts, texts, strict=True)
     }
 
 

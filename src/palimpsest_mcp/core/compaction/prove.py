@@ -19,6 +19,8 @@ from .probes import Prober, Round
 
 RETRIES = ("answers first", "more budget", "more raw", "smaller batches")
 """What is tried for weak batches, in order; each at most once a pass."""
+MILD = RETRIES[:2]
+"""Those that cost next to nothing: tried for a single question too."""
 LEAST_GROWTH = 1.25
 """A batch is made again only with at least so many times its budget: less would hardly show more."""
 REFILLS = 3
@@ -38,8 +40,9 @@ async def prove(
     batches are made again, once, as large as before, with what the probes missed put first. Where either fails still:
     the batches concerned are not used; their units that failed stay raw, and others leave instead. 70 to 90 %: weak
     batches are made again in the same way, get more room, then stay raw while others can leave for them, then each unit
-    that failed gets a batch of its own; each as far as the target allows. Fewer than ten are no reason to try. A round
-    that shows no more, or costs the target, is taken back; in the end the pass is accepted with a warning.
+    that failed gets a batch of its own; each as far as the target allows. With fewer than ten only the first two are
+    tried. A round that shows no more, or costs the target, is taken back; in the end the pass is accepted with a
+    warning.
     """
     probing = Prober(
         deps,
@@ -61,6 +64,8 @@ async def prove(
             told = True
             if (again := await _with_answers(probing, batches, first, found)) is not None:
                 retries += 1
+                if again is found:  # the same try once more would end the same
+                    steps = [step for step in steps if step != RETRIES[0]]
                 found = again
         elif bad := _unfit(batches, found):
             kept_raw += len(bad)
@@ -70,7 +75,7 @@ async def prove(
                 await batches.add(first, sound)
             refills += 1
             found = await probing.ask(batches.leaving())
-        elif steps and found.graded.weak and found.graded.asked >= LEAST_ASKED:
+        elif found.graded.weak and (steps := _worth_it(steps, found)):
             step = steps.pop(0)
             again = await _again(probing, batches, first, found, step)
             if again is not None:
@@ -79,6 +84,11 @@ async def prove(
                 found = again
         else:
             return await probing.judged(probing.told(found, retries=retries, kept_raw=kept_raw))
+
+
+def _worth_it(steps: list[str], found: Round) -> list[str]:
+    """What is still to be tried: fewer than ten questions are no reason to keep anything raw or take batches apart."""
+    return steps if found.graded.asked >= LEAST_ASKED else [one for one in steps if one in MILD]
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:

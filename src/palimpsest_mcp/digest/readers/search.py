@@ -125,8 +125,10 @@ def read(lines: Sequence[str]) -> Reading:
         elif text in _BETWEEN:
             records.append(Record(text, "noise", 0.0, under=file, at=at))
         elif number:
-            worth = _NEIGHBOUR if number[2] == "-" else _text_worth(path, raw[number.end() :])
-            records.append(Record(text, "hit" if worth > _NEIGHBOUR else "line", worth, under=file, at=at))
+            said = raw[number.end() :]
+            worth = _NEIGHBOUR if number[2] == "-" else _text_worth(path, said)
+            kind = "hit" if worth > _NEIGHBOUR else "line" if said.strip() else "noise"
+            records.append(Record(text, kind, worth, under=file, at=at))
         else:
             worth = _hit(raw, loose=True)
             kind = "line" if worth is not None and worth <= _NEIGHBOUR else "hit"

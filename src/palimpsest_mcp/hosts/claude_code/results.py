@@ -6,13 +6,15 @@ Shapes of client 2.1.328: Bash and Read answer with an object of their own, an M
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal, cast
 
 import msgspec
 
 from ...models.items import Content, content_text
+from ..json_bytes import decode
 from ..pieces import as_fields, text_of
+from ..plain_results import is_binary, only_text
 
 Tool = Literal["bash", "read", "mcp"]
 
@@ -25,8 +27,9 @@ _SPILLED = re.compile(
 """What stands in the place of an MCP result that is too long, with the file that has all of it."""
 _BASH_NOTES = ("returnCodeInterpretation", "backgroundTaskId")
 """Keys that say something of their own; the others of Bash's object only speak of its output."""
-_BINARY = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")
-_BINARY_SHARE = 0.05
+MOST_BYTES = 1_000_000
+"""A longer result is left to the host: its digest would take longer than a hook has."""
+_MOST_CHARACTERS = {"bash": 25_000, "read": 45_000, "mcp": 45_000}
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +44,39 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """File in which the client put the whole result, where it gave less of it."""
     target: str = ""
     """File that was read."""
+    transcript_path: str = ""
+    """Of the session; beside it is the folder in which the client puts whole results."""
+
+    @property
+    def most_characters(self) -> int:
+        """A longer replacement would be put into a file by the client in its turn."""
+        return _MOST_CHARACTERS[self.tool]
+
+    @property
+    def beside(self) -> str:
+        """A line for the model beside a digest of it."""
+        if self.tool != "read":
+            return ""
+        return "Palimpsest: the line numbers before this digest are the digest's own, not those of the file."
+
+    def whole(self) -> Content | None:
+        """All of it, from the file that the client put it into if there is one; None where that cannot be had."""
+        if not self.spilled_to:
+            return self.content
+        path = Path(self.spilled_to)
+        try:
+            # Words of a tool must not make us read another file than one of the client's own.
+            folder = Path(spill_folder(self.transcript_path)) if self.transcript_path else None
+            if folder is None or path.resolve(strict=True).parent != folder.resolve():
+                return None
+            if not path.is_file() or path.stat().st_size > MOST_BYTES:
+                return None
+            data = path.read_bytes()
+            text = data.decode("utf-8")
+        except (OSError, ValueError):
+            return None
+        blocks = _blocks(data) if path.suffix == ".json" else None
+        return None if is_binary(text) else blocks or text
 
     @property
     def wire(self) -> str:
@@ -74,8 +110,12 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
         return [{"type": "text", "text": text}] if isinstance(self.response, list) else text
 
 
-def result_of(tool_name: str, response: Any) -> ToolResult | None:
-    """A hook's `tool_response`; None for another tool, an image, an interrupted command, or bytes that are no text."""
+def result_of(tool_name: str, response: Any, transcript_path: str = "") -> ToolResult | None:
+    """A hook's `tool_response`; None for another tool, an image, an interrupted command, or bytes that are no text.
+
+    Args:
+        transcript_path: of the session, where the client may have put the whole of a long result into a file.
+    """
     found: ToolResult | None = None
     if tool_name == "Bash":
         found = _bash(response)
@@ -83,30 +123,24 @@ def result_of(tool_name: str, response: Any) -> ToolResult | None:
         found = _read(response)
     elif tool_name.startswith("mcp__"):
         found = _mcp(response)
-    return found if found is not None and not is_binary(content_text(found.content)) else None
-
-
-def plain_result(result: Content, target: str = "") -> ToolResult | None:
-    """A text, or a list of text blocks, of a tool of any host; None for what holds anything else.
-
-    Args:
-        target: file that was read, where it was one.
-    """
-    found = _mcp(result)
     if found is None or is_binary(content_text(found.content)):
         return None
-    return msgspec.structs.replace(found, spilled_to="", target=target)
-
-
-def is_binary(text: str) -> bool:
-    """Whether a text is what a terminal made of bytes: control characters and replaced ones among it."""
-    return len(_BINARY.findall(text)) > _BINARY_SHARE * len(text)
+    return msgspec.structs.replace(found, transcript_path=transcript_path) if transcript_path else found
 
 
 def spill_folder(transcript_path: str) -> str:
     """The folder beside a transcript in which the client puts whole results."""
     path = PurePath(transcript_path)
     return str(path.with_suffix("") / "tool-results")
+
+
+def _blocks(data: bytes) -> Content | None:
+    """The text blocks that a file of the client's holds."""
+    try:
+        found = _mcp(decode(data))
+    except ValueError:
+        return None
+    return found.content if found is not None and isinstance(found.content, list) else None
 
 
 def _bash(response: Any) -> ToolResult | None:
@@ -139,11 +173,9 @@ def _mcp(response: Any) -> ToolResult | None:
         )
     if not isinstance(response, list) or not response:
         return None
-    blocks = cast("list[Any]", response)
-    told = [as_fields(block) or {} for block in blocks]
-    if not all(set(block) == {"type", "text"} and isinstance(block["text"], str) for block in told):
+    if not only_text(cast("list[Any]", response)):
         return None  # an image, a resource, a block with annotations: what cannot be given back as it was is left alone
-    return ToolResult(tool="mcp", response=blocks, content=blocks)
+    return ToolResult(tool="mcp", response=response, content=cast("list[Any]", response))
 
 
 def _file(response: Any) -> dict[str, Any]:

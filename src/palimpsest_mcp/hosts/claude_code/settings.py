@@ -199,26 +199,27 @@ def has_plugin(settings: Mapping[str, Any]) -> bool:
     return any(name.split("@", 1)[0] == NAME and value is True for name, value in plugins.items())
 
 
-def with_server(config: Mapping[str, Any], entry: Object) -> Object:
+def with_server(config: Mapping[str, Any], entry: Object, key: str = "mcpServers") -> Object:
     """A host's configuration with our server in it, in the place of an older entry of ours."""
-    servers = {**_object(config.get("mcpServers")), NAME: entry}
-    return {**config, "mcpServers": servers}
+    return {**config, key: {**_object(config.get(key)), NAME: entry}}
 
 
-def without_server(config: Mapping[str, Any]) -> Object:
+def without_server(config: Mapping[str, Any], key: str = "mcpServers") -> Object:
     """The same without it."""
-    servers = _object(config.get("mcpServers"))
+    servers = _object(config.get(key))
     kept = {name: entry for name, entry in servers.items() if not (name == NAME and is_own_server(entry))}
-    return _put(config, "mcpServers", kept, changed=len(kept) != len(servers))
+    return _put(config, key, kept, changed=len(kept) != len(servers))
 
 
-def with_hooks(settings: Mapping[str, Any], wanted: Mapping[str, list[Object]], statusline: Object) -> Object:
+def with_hooks(
+    settings: Mapping[str, Any], wanted: Mapping[str, list[Object]], statusline: Object | None = None
+) -> Object:
     """Settings with our hooks after the user's, and our status line where there is none."""
     found = without_hooks(settings)
     events = _object(found.get("hooks"))
     merged = {event: [*_list(events.get(event)), *copy.deepcopy(entries)] for event, entries in wanted.items()}
     found = {**found, "hooks": {**events, **merged}}
-    return found if "statusLine" in found else {**found, "statusLine": statusline}
+    return found if statusline is None or "statusLine" in found else {**found, "statusLine": statusline}
 
 
 def without_hooks(settings: Mapping[str, Any]) -> Object:

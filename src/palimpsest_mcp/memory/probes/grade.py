@@ -11,7 +11,7 @@ from ...models.items import Item
 from ...models.reports import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState, net_share
 from ...models.text import counted
 from .answers import TYPES, Original, Probe, Stays, probe, stands_whole
-from .questions import conversation_probes, distractors, result_probes
+from .questions import Texts, conversation_probes, distractors, result_probes
 
 PASS = 0.90
 """At least this share passes, where no critical probe failed (seed 003; its code has it inclusive)."""
@@ -107,7 +107,12 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
         return "passed" if self.score >= PASS else "passed with a warning"
 
 
-def ask(originals: Sequence[Original], kept: Stays | None = None, damaged: Sequence[Item] = ()) -> Asked:
+def ask(
+    originals: Sequence[Original],
+    kept: Stays | None = None,
+    damaged: Sequence[Item] = (),
+    read: Texts | None = None,
+) -> Asked:
     """The probes of a context as it was, and distractors beside them. Deterministic.
 
     What its own original does not answer is no question: a cut or escaped value would fail whatever a digest keeps.
@@ -116,9 +121,11 @@ def ask(originals: Sequence[Original], kept: Stays | None = None, damaged: Seque
     Args:
         kept: what stays with every digest and summary emptied.
         damaged: items whose originals cannot be read: each is a question that nothing answers.
+        read: what was read of them for an earlier round.
     """
+    read = read or Texts()
     texts = {one.item.id: one.text for one in originals}
-    made = dict.fromkeys((*conversation_probes(originals), *result_probes(originals)))
+    made = dict.fromkeys((*conversation_probes(originals, read), *result_probes(originals, read)))
     found = [one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected)]
     stays = kept or Stays({})
     open_ones = [one for one in found if not _answered(one, stays)]

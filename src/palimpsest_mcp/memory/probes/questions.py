@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from ...models.items import Item
+from ...models.summaries import StandingOrder
 from ...text.specifics.cues import ASKS, BECAUSE, DECIDED, NEXT, Outcome, conclusion, outcome_of, sentences
 from ..summary.orders import orders_of
 from .answers import Original, Probe, probe, stands_whole, whole_places
@@ -102,15 +103,15 @@ _TODO_TOOL = re.compile(r"todo|update_plan|task_?list|^plan$", re.IGNORECASE)
 _DONE = ("completed", "done", "complete", "finished", "in_progress", "in-progress", "doing")
 
 
-def conversation_probes(originals: Sequence[Original]) -> Iterator[Probe]:
+def conversation_probes(originals: Sequence[Original], texts: Texts) -> Iterator[Probe]:
     """Probes of messages and calls. They mostly stay, and then answer for themselves; a host that dropped some, or a
     summary that stands for them, is what these find out about."""
     messages = [one for one in originals if _is_said(one)]
     calls = [one for one in originals if one.item.kind == "tool_call"]
     yield from _intent(messages)
     yield from _files(calls)
-    yield from _decisions(messages)
-    yield from _orders(messages)
+    yield from _decisions(messages, texts)
+    yield from _orders(messages, texts)
     yield from _questions(messages)
     yield from _plan(messages, calls)
 
@@ -154,10 +155,10 @@ def _files(calls: Sequence[Original]) -> Iterator[Probe]:
             yield probe("recall", "Which command was run by this call?", (command,), one.item)
 
 
-def _decisions(messages: Sequence[Original]) -> Iterator[Probe]:
+def _decisions(messages: Sequence[Original], texts: Texts) -> Iterator[Probe]:
     found: dict[str, Original] = {}
     for one in messages:
-        for sentence in sentences(one.text, DECIDED):
+        for sentence in texts.decided(one):
             found.setdefault(sentence, one)
     for sentence, one in list(found.items())[-MAX_DECISIONS:]:
         why = BECAUSE.search(sentence)
@@ -168,10 +169,10 @@ def _decisions(messages: Sequence[Original]) -> Iterator[Probe]:
             yield probe("rationale", "Why was that decided?", expected, one.item)
 
 
-def _orders(messages: Sequence[Original]) -> Iterator[Probe]:
+def _orders(messages: Sequence[Original], texts: Texts) -> Iterator[Probe]:
     """What the user laid down and still holds, word for word."""
     by_row = {one.item.position[0] + 1: one for one in messages if one.item.role == "user"}
-    for order in orders_of([one.item for one in messages], str).standing:
+    for order in texts.orders(messages):
         one = by_row.get(order.message)
         if one is not None:
             yield probe("standing_order", "What did the user lay down?", (order.text,), one.item, critical=True)
@@ -262,15 +263,14 @@ _PIECES = re.compile(r"\\[nrt\"]|[\"{}]")
 """Where a line of JSON falls apart into what its strings say."""
 
 
-def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
+def result_probes(originals: Sequence[Original], outputs: Texts) -> Iterator[Probe]:
     """Probes of every result for which a digest is to stand; nothing is asked of what may be forgotten."""
     results = [one for one in originals if one.item.role == "tool" or one.leaves]
     rows = sorted({one.item.position[0] for one in originals}, reverse=True)
     recent = rows[min(RECENT_MESSAGES, len(rows)) - 1] if rows else 0
-    outputs = _Outputs()
     later = _later_outcomes(results, outputs)
     newest = _newest_conclusion(results, outputs)
-    held = {one.item.id: _values(one.text) for one in originals}
+    held = {one.item.id: outputs.values(one) for one in originals}
     # The same bytes twice are one thing that was said: nobody came back to what it holds.
     distinct = {one.item.sha256 or one.item.id: one.item.id for one in originals}
     holders = Counter(value for name in distinct.values() for value in held[name])
@@ -294,26 +294,51 @@ def result_probes(originals: Sequence[Original]) -> Iterator[Probe]:
                 yield probe("owner", "Whose value is this?", (value, owner), one.item)
 
 
-class _Outputs:
-    """What the outputs of commands say of themselves, each read once."""
+class Texts:
+    """What texts say of themselves, each read once for all rounds of a pass: between two only their digests change."""
 
     def __init__(self) -> None:
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[tuple[str, bool], Outcome] = {}
         self._conclusions: dict[str, str] = {}
+        self._values: dict[str, dict[str, None]] = {}
+        self._decided: dict[str, list[str]] = {}
+        self._orders: tuple[list[Item], tuple[StandingOrder, ...]] | None = None
 
     def outcome(self, one: Original) -> Outcome:
         """Whether it failed, and its line that says so."""
-        known = self._outcomes.get(one.item.id)
+        key = one.text, one.item.is_error
+        known = self._outcomes.get(key)
         if known is None:
-            known = self._outcomes[one.item.id] = outcome_of(one.text, is_error=one.item.is_error)
+            known = self._outcomes[key] = outcome_of(one.text, is_error=one.item.is_error)
         return known
 
     def conclusion(self, one: Original) -> str:
         """The line in which a run of tests says how it ended."""
-        known = self._conclusions.get(one.item.id)
+        known = self._conclusions.get(one.text)
         if known is None:
-            known = self._conclusions[one.item.id] = conclusion(one.text)
+            known = self._conclusions[one.text] = conclusion(one.text)
         return known
+
+    def values(self, one: Original) -> dict[str, None]:
+        """Addresses, paths, ids and long numbers at its head and tail."""
+        known = self._values.get(one.text)
+        if known is None:
+            known = self._values[one.text] = _values(one.text)
+        return known
+
+    def decided(self, one: Original) -> list[str]:
+        """Its sentences that word a decision."""
+        known = self._decided.get(one.text)
+        if known is None:
+            known = self._decided[one.text] = list(sentences(one.text, DECIDED))
+        return known
+
+    def orders(self, messages: Sequence[Original]) -> tuple[StandingOrder, ...]:
+        """What stands of what was laid down."""
+        items = [one.item for one in messages]
+        if self._orders is None or self._orders[0] != items:
+            self._orders = items, orders_of(items, str).standing
+        return self._orders[1]
 
 
 def _calls(item: Item) -> str:
@@ -322,7 +347,7 @@ def _calls(item: Item) -> str:
     return f"{item.tool_name} {target}" if target else ""
 
 
-def _later_outcomes(results: Sequence[Original], outputs: _Outputs) -> dict[str, bool]:
+def _later_outcomes(results: Sequence[Original], outputs: Texts) -> dict[str, bool]:
     """Call -> whether its newest run failed."""
     ran = ((_calls(one.item), one) for one in results if _ran(one.item))
     newest = ((call, outputs.outcome(one)) for call, one in {call: one for call, one in ran if call}.items())
@@ -334,7 +359,7 @@ def _ran(item: Item) -> bool:
     return item.is_error or (item.action is not None and item.action.verb == "run")
 
 
-def _error(one: Original, outputs: _Outputs, later: dict[str, bool], recent: int) -> Iterator[Probe]:
+def _error(one: Original, outputs: Texts, later: dict[str, bool], recent: int) -> Iterator[Probe]:
     """How a call failed; critical where that is recent, and no later run of the same call went well."""
     if not _ran(one.item):
         return
@@ -345,7 +370,7 @@ def _error(one: Original, outputs: _Outputs, later: dict[str, bool], recent: int
         yield probe("error", "How did this call fail?", codes, one.item, critical=debugged)
 
 
-def _ending(one: Original, outputs: _Outputs, newest: bool) -> Iterator[Probe]:
+def _ending(one: Original, outputs: Texts, newest: bool) -> Iterator[Probe]:
     """How a run of tests ended: progress where it is the newest of the session, else what it had resolved to, or what
     still failed."""
     counts = tuple(dict.fromkeys(_COUNTS.findall(outputs.conclusion(one))))[:2] if _ran(one.item) else ()
@@ -355,7 +380,7 @@ def _ending(one: Original, outputs: _Outputs, newest: bool) -> Iterator[Probe]:
         yield probe(kind, "How did this run of tests end?", counts, one.item, critical=newest)
 
 
-def _outcome(one: Original, outputs: _Outputs) -> Iterator[Probe]:
+def _outcome(one: Original, outputs: Texts) -> Iterator[Probe]:
     """What became of a call that went well, where no run of tests says it: the line with its status."""
     if not _ran(one.item) or outputs.outcome(one).failed is not False or _COUNTS.search(outputs.conclusion(one)):
         return
@@ -377,7 +402,7 @@ def _owner(text: str, value: str) -> str:
     return first if value in cells[1:] and _NAMES.fullmatch(first) else ""
 
 
-def _newest_conclusion(results: Sequence[Original], outputs: _Outputs) -> str:
+def _newest_conclusion(results: Sequence[Original], outputs: Texts) -> str:
     for one in reversed(results):
         if _ran(one.item) and _COUNTS.search(outputs.conclusion(one)):
             return one.item.id

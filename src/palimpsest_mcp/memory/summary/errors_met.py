@@ -9,8 +9,8 @@ import msgspec
 
 from ...models.summaries import ErrorMet
 from ...text.specifics.cues import outcome_of
-from .calls import BY_USER, Call, strings
-from .talk import Mask, ends_of, one_line
+from .calls import BY_USER, CHECKS, Call, strings
+from .talk import CUT, Mask, ends_of, one_line
 
 MAX_ERROR = 160
 MAX_WHERE = 90
@@ -43,6 +43,8 @@ _SAID_INSIDE = re.compile(
 """What an object in a long error line says in words."""
 _PLACED = re.compile(r"::|\(\d+,\d+\)|:\d+\b|\bline \d+")
 """An error line that says where it is: a run that shows one does not only count its failures."""
+_IN_FILE = re.compile(r"^(?:[./]*)([\w@./-]+\.\w{1,6})(?:\(\d+,\d+\)|:\d+)")
+"""How compilers and linters begin the line of an error: with its file and place."""
 _FOLDER = re.compile(r"^\s*cd \S+\s*&&\s*")
 EDITS = ("edit", "write")
 LEFT_BEHIND = 4
@@ -58,7 +60,8 @@ BELOW = "a later call that names it, or what is in it, worked"
 OTHERS = "a later run of the same command fails with another error"
 ELSEWHERE = "another command that met it shows no error in a later run"
 LOOKED = "it only looked; the work went on without it"
-RESOLUTIONS = frozenset((*GONE.values(), OTHERWISE, BELOW, OTHERS, ELSEWHERE, LOOKED))
+CHECKED = "its file was changed since, and a later check does not show it"
+RESOLUTIONS = frozenset((*GONE.values(), OTHERWISE, BELOW, OTHERS, ELSEWHERE, LOOKED, CHECKED))
 """What code says of a resolved error; everything else is somebody's word."""
 
 
@@ -83,6 +86,7 @@ def errors_met(calls: Sequence[Call], mask: Mask) -> tuple[tuple[int, ErrorMet],
         if call.action.verb == "run" and by:
             solved[line] = max(solved.get(line, 0), by)
         resolution = resolution or _found_otherwise(call, calls[number + 1 :])
+        resolution = resolution or _checked_since(line, calls[number + 1 :])
         if not resolution and _is_look(call) and number < len(calls) - LEFT_BEHIND:
             resolution = LOOKED
         known = met.pop((line, *_subject(call)), None)
@@ -175,6 +179,31 @@ def _found_otherwise(call: Call, later: Sequence[Call]) -> str:
     return ""
 
 
+def _checked_since(line: str, later: Sequence[Call]) -> str:
+    """Of an error that names its file: whether that was changed, and a check that came after it shows another outcome.
+
+    A compiler is run by many commands: the same one need not run again.
+    """
+    found, begins = _IN_FILE.match(line), line.removesuffix(CUT)
+    path = "" if found is None else found[1]
+    changed = False
+    for other in later if path else ():
+        if not other.answered:
+            continue
+        target = other.action.target
+        if other.action.verb in EDITS:
+            changed = changed or (not other.failed and (target == path or target.endswith(f"/{path}")))
+        elif changed and other.action.verb == "run" and CHECKS.search(target) and not is_stopped(other):
+            cut = _VIEWED.search(target) is not None and _shows_error(other)
+            if begins not in other.text and not cut:
+                return CHECKED
+    return ""
+
+
+def _shows_error(call: Call) -> bool:
+    return any(_LOUD.search(row) and not _CALM.search(row) for row in call.text.splitlines()[-200:])
+
+
 def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tuple[str, int]:
     """What shows that an error is gone, and the number of the call that shows it; 0 for none.
 
@@ -183,15 +212,15 @@ def _resolution(call: Call, line: str, later: Sequence[tuple[int, Call]]) -> tup
     """
     rejected = call.action.verb in EDITS and BY_USER.search(call.text) is not None
     fails_otherwise = False
+    begins = line.removesuffix(CUT)
     for at, other in later:
         if rejected and other.args != call.args:
             continue  # another edit is not the one that was rejected
         if other.failed or (call.action.verb == "run" and outcome_of(other.text).failed):
             names = call.action.verb == "run" and not is_stopped(other) and _PLACED.search(error_line(other.text))
-            fails_otherwise = bool(names) and line not in other.text
+            fails_otherwise = bool(names) and begins not in other.text
             continue
         viewed = call.action.verb == "run" and _VIEWED.search(other.action.target) is not None
-        shows_error = any(_LOUD.search(row) and not _CALM.search(row) for row in other.text.splitlines()[-200:])
-        if line not in other.text and not (viewed and shows_error):
+        if begins not in other.text and not (viewed and _shows_error(other)):
             return GONE.get(call.action.verb, OTHERWISE), at
     return (OTHERS if fails_otherwise else ""), 0

@@ -18,6 +18,7 @@ from .orders import orders_of, rejected
 from .talk import (
     Mask,
     decisions_of,
+    ended_in,
     ends_of,
     intent_of,
     is_unanswered,
@@ -170,6 +171,8 @@ def _next(
     left = todos.open if todos else ()
     begun = [f"go on with: {one.text}" for one in left if one.in_progress]
     todo = (*begun, *(f"begin: {one.text}" for one in left))[:1]
+    if ended := ended_in(items):
+        return f"nothing: the user ended the conversation in message {ended}"
     if is_unanswered(items):
         replies = replies_of(items, mask)
         newest = list(spoken(items, "user"))[-1][0].position[0] + 1
@@ -189,6 +192,8 @@ def _next(
     if failing:
         number, one = failing[-1]
         return f"settle what failed last, in message {calls[number].place[0] + 1}: {one_line(one.where, MAX_ANSWER)}"
+    if todos and left and not begun and own and own[-1].place[0] >= todos.message:
+        return f"go on after {call_line(own[-1], mask)}; first on the list: {left[0].text}"
     if todo:
         return todo[0]
     return f"go on after {call_line(own[-1], mask)}" if own else "none detected"

@@ -72,6 +72,16 @@ _NOTICE = re.compile(
 )
 """Notices of the host, commands to the host, and what hosts show of commands that users ran in a shell of their own."""
 _OWN = r"(?:^|[,;:(] ?|\b(?:so|and|then|instead|therefore|thus|ok|okay|alright|now)\b,? )"
+_THANKS = (
+    r"thanks?(?: you)?(?: (?:so|very) much| a lot)?|bye|goodbye|that(?:'s|’s| is| will be) all|danke|tschüss|merci|"
+    r"au revoir|gracias|adiós|grazie|obrigad[oa]|bedankt|спасибо|dziękuję|ありがとう(?:ございます)?|谢谢|감사합니다"
+)
+_ENDS = re.compile(
+    r"[#*<\[]+ ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]+"
+    rf"|(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS})[.! ]*)+",
+    re.IGNORECASE,
+)
+"""How a whole message ends a conversation: a mark that a program set, or nothing but thanks."""
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
     r"(?:decided (?:to|on|for|against|that|not)|chose|choose|picked|settled on|opted for|opted to|going with|go with|"
@@ -244,6 +254,12 @@ def is_unanswered(items: Sequence[Item]) -> bool:
         return False
     since = takewhile(lambda item: item.position > heard, reversed(items))
     return not any(item.role == "assistant" for item in since)
+
+
+def ended_in(items: Sequence[Item]) -> int:
+    """Which message of the user, the newest one, ended the conversation; 0: none did."""
+    said = list(spoken(items, "user"))[-1:] if is_unanswered(items) else []
+    return said[0][0].position[0] + 1 if said and _ENDS.fullmatch(said[0][1].strip()) else 0
 
 
 def _tells(text: str) -> bool:

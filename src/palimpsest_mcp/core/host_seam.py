@@ -1,0 +1,94 @@
+"""The seam to hosts: events of a host in, what is to enter its context out. A host stands here by one row.
+
+Imports nothing when it is loaded: a host waits for its command hooks, and each host brings its own imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ..hosts.hook_call import HookCall
+    from ..ports.host import HostNotes
+
+
+class Host(Protocol):
+    """A host, in an opened store."""
+
+    async def handle(self, event: str, payload: Any) -> str:
+        """The answer to one event in the host's own words; empty where there is nothing to say. Never raises."""
+        ...
+
+
+class Hosts(Protocol):
+    """The hosts of one opened store, each made when it is first asked for."""
+
+    def by_client(self) -> Host:
+        """Claude Code, whose hooks and module bring everything."""
+        ...
+
+    def by_list(self, name: str) -> Host:
+        """One whose plugin hands over its message list."""
+        ...
+
+    def by_file(self, name: str) -> Host:
+        """One whose command hooks name a session file that is read."""
+        ...
+
+
+class QuickAnswers(Protocol):
+    """What a host's command hooks are answered with before the store is opened, from small files."""
+
+    def read(self, event: str, data: bytes, environ: Mapping[str, str]) -> HookCall:
+        """One call from the bytes on stdin."""
+        ...
+
+    def ends(self, call: HookCall) -> bool:
+        """Whether it ends a session, so that the host may take its hooks down: the rest is done apart from it."""
+        ...
+
+    def end(self, call: HookCall, notes: HostNotes) -> None:
+        """What has to be done of such an end at once."""
+        ...
+
+    def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
+        """The answer, where small files say enough; None: the store is to be asked.
+
+        Args:
+            automatic: False where the user switched off what happens by itself.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """How a host is opened."""
+
+    host: Callable[[Hosts], Host]
+    quick: Callable[[], QuickAnswers] | None = None
+    """None: its events come to a server of its own, never by command hooks."""
+
+
+def _claude_code_quick() -> QuickAnswers:
+    from .claude_code.quick import ClaudeCodeQuick
+
+    return ClaudeCodeQuick()
+
+
+def _file_quick() -> QuickAnswers:
+    from .file_hooks import FileQuick
+
+    return FileQuick()
+
+
+CLAUDE_CODE = "claude-code"
+ROWS: Mapping[str, Row] = {
+    CLAUDE_CODE: Row(host=lambda hosts: hosts.by_client(), quick=_claude_code_quick),
+    "opencode": Row(host=lambda hosts: hosts.by_list("opencode")),
+    "pi": Row(host=lambda hosts: hosts.by_list("pi")),
+    "gemini-cli": Row(host=lambda hosts: hosts.by_file("gemini-cli"), quick=_file_quick),
+    "codex": Row(host=lambda hosts: hosts.by_file("codex"), quick=_file_quick),
+}
+"""Name in `models/host_table.py` -> how it is opened."""

@@ -1,0 +1,231 @@
+"""A host's own files, changed: a copy first, own entries only, whole files, all of them or none."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from ..errors import FileNotJson, FileWrongShape, InvalidArgument, WriteFailed
+from ..hosts.claude_code.settings import (
+    NAME,
+    Object,
+    is_own_server,
+    with_server,
+    without_server,
+)
+from ..store.out_file import replace_beside
+
+BACKUP = ".palimpsest-"
+_BIGGEST = 64_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """How a host starts this program."""
+
+    command: str
+    arguments: tuple[str, ...] = ()
+    """Before the name of a command."""
+    environment: Mapping[str, str]
+    shell: str
+    """The same as words for a shell."""
+    options: str = ""
+    """Options of each command, as words for a shell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One file, as it is and as it would be."""
+
+    path: Path
+    before: bytes | None
+    """None: it is not there."""
+    after: bytes | None
+    """None: it is taken away."""
+    what: str
+
+    @property
+    def is_none(self) -> bool:
+        """Whether the file is as it should be."""
+        return (self.before or b"") == (self.after or b"") and (self.before is None or self.after is not None)
+
+    def diff(self) -> str:
+        """What would change, line by line."""
+        old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        new = (self.after or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        return "".join(difflib.unified_diff(old, new, str(self.path), f"{self.path} (new)", n=1))
+
+
+def carry_out(changes: Sequence[Change], now: datetime) -> list[Path]:
+    """Write what was planned, each file after a copy of it; all of them, or none. Returns the copies.
+
+    Raises:
+        WriteFailed: a file changed since it was read, or cannot be written; every file is as it was.
+    """
+    stamp = now.strftime("%Y%m%dT%H%M%S")
+    copies: list[Path] = []
+    written: list[Change] = []
+    try:
+        for change in changes:
+            if not change.is_none:
+                copies += _write(change, stamp)
+                written.append(change)
+    except WriteFailed:
+        for change in written:
+            _put_back(change)
+        raise
+    return copies
+
+
+def _write(change: Change, stamp: str) -> list[Path]:
+    """Write one file; its copy, where it was there."""
+    try:
+        path = change.path.resolve()  # a link to where somebody keeps their settings stays a link
+        if (path.read_bytes() if path.exists() else None) != change.before:
+            raise WriteFailed(f"{change.path} changed meanwhile.", next="Close the host, then run it again.")
+        copies = [_copy(path, change.before, stamp)] if change.before is not None else []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if change.after is None:
+            path.unlink()
+        else:
+            replace_beside(path, change.after)
+    except OSError as error:
+        raise WriteFailed(
+            f"{change.path} could not be written ({error.strerror}); nothing was changed.",
+            next="Check its owner and mode.",
+        ) from error
+    return copies
+
+
+def _put_back(change: Change) -> None:
+    path = change.path.resolve()
+    with suppress(OSError):
+        if change.before is None:
+            path.unlink()
+        else:
+            replace_beside(path, change.before)
+
+
+def server_entry(
+    path: Path, config: Object, launch: Launch, more: tuple[str, ...], *, remove: bool, key: str = "mcpServers"
+) -> Object:
+    """A host's configuration with our server under a key, or without it.
+
+    Raises:
+        InvalidArgument: another program has our name there.
+    """
+    if remove:
+        return without_server(config, key)
+    if not isinstance(config.get(key, {}), dict):
+        raise FileWrongShape(f"`{key}` of {path} is no object.", next="Look at what stands there.", where=f"$.{key}")
+    known = cast("Object", config.get(key, {})).get(NAME)
+    if known is not None and not is_own_server(known):
+        raise InvalidArgument(
+            f"{path} has a server `{NAME}` that starts another program.", next="Rename that one, then run it again."
+        )
+    entry: Object = {"type": "stdio"} if more else {}
+    entry |= {"command": launch.command, "args": [*launch.arguments, "serve", *more]}
+    if launch.environment:
+        entry["env"] = dict(launch.environment)
+    return with_server(config, entry, key)
+
+
+def json_change(path: Path, what: str, edit: Callable[[Object], Object], remove: bool) -> Change:
+    """A file of JSON, edited; what it was before stays in its form.
+
+    Raises:
+        FileNotJson, FileWrongShape, WriteFailed: it cannot be understood, or read.
+    """
+    before = bytes_of(path)
+    config = parsed(path, before)
+    after = edit(config)
+    data = before or b""
+    if after != config or (before is None and after):
+        kept = _unchanged_since(path, after) if remove else None
+        data = kept if kept is not None else _dumped(after, before)
+    return Change(path=path, before=before, after=data if before is not None or after else b"", what=what)
+
+
+def bytes_of(path: Path) -> bytes | None:
+    """What a file holds; None where it is not there.
+
+    Raises:
+        FileWrongShape, WriteFailed: it is no file, or cannot be read.
+    """
+    try:
+        if not path.exists():
+            return None
+        if not path.is_file() or path.stat().st_size > _BIGGEST:
+            raise FileWrongShape(f"{path} is no file of settings.", next="Look at what stands there.")
+        return path.read_bytes()
+    except OSError as error:
+        raise WriteFailed(f"{path} cannot be read ({error.strerror}).", next="Check its owner and mode.") from error
+
+
+def parsed(path: Path, data: bytes | None) -> Object:
+    """A file of settings as an object; an empty one where there is none.
+
+    Raises:
+        FileNotJson, FileWrongShape: it is something else.
+    """
+    if data is None or not data.strip():
+        return {}
+    try:
+        found: Any = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        raise FileNotJson(
+            f"{path} is not JSON; nothing was changed.", next="Correct it, or take comments out, then run it again."
+        ) from None
+    shaped = cast("Object", found) if isinstance(found, dict) else None
+    if shaped is None or any(not isinstance(shaped.get(key, {}), dict) for key in ("mcpServers", "hooks")):
+        raise FileWrongShape(
+            f"{path} does not have the shape of a host's settings; nothing was changed.",
+            next="Look at its `mcpServers` and `hooks`: both are objects.",
+            where="$",
+        )
+    return shaped
+
+
+def _dumped(value: Object, like: bytes | None) -> bytes:
+    """JSON in the form that the file had: its indent, and whether it ends in a line break."""
+    found = re.search(rb"\n([ \t]+)\S", like or b"")
+    indent = found[1].decode() if found is not None else "  "
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    end = "\n" if like is None or like.endswith(b"\n") else ""
+    return (text + end).encode("utf-8", "surrogatepass")
+
+
+def _unchanged_since(path: Path, value: Object) -> bytes | None:
+    """The bytes of the oldest copy of ours that says the same: then the file goes back to exactly those."""
+    for copy in sorted(path.resolve().parent.glob(f"{path.resolve().name}{BACKUP}*")):
+        try:
+            data = copy.read_bytes()
+            if json.loads(data) == value:
+                return data
+        except (OSError, ValueError, RecursionError):
+            continue
+    return None
+
+
+def _copy(path: Path, data: bytes, stamp: str) -> Path:
+    """A copy beside a file that takes no other copy's name."""
+    for number in range(1_000):
+        copy = path.with_name(f"{path.name}{BACKUP}{stamp}{f'-{number}' if number else ''}")
+        try:
+            descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o777)
+        except FileExistsError:
+            continue
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return copy
+    raise WriteFailed(f"There are too many copies of {path}.", next="Remove some of them.")

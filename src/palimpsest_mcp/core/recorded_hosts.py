@@ -1,0 +1,104 @@
+"""Hosts with command hooks beside a session file that we can read: archived before they compact, compared after.
+
+Their context cannot be changed in place. A very large result is replaced before it enters, where the host has a way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from ..errors import PalimpsestError
+from ..hosts.actions import action_of
+from ..hosts.hook_call import HookCall, read_call
+from ..hosts.pieces import as_fields
+from ..hosts.plain_results import plain_result
+from .claude_code.answers import start
+from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
+from .dependencies import Dependencies
+from .file_hooks import READS, RESULT
+from .sessions import Sessions
+from .watch import RECORDERS, Watch
+
+_log = logging.getLogger(__name__)
+_TOLD = (
+    "This is no error: the call succeeded. Its result is long, so a digest stands here; the whole of it is kept, and "
+    "the digest says how to read it.\n"
+)
+"""Gemini CLI has one way to replace a result (`decision: deny`), and calls it blocked (0.61.0)."""
+
+
+class RecordedHostEvents:
+    """The events of one host. Implements `host_seam.Host`."""
+
+    def __init__(self, deps: Dependencies, sessions: Sessions, watch: Watch, host: str) -> None:
+        self._deps = deps
+        self._sessions = sessions
+        self._watch = watch
+        self._host = host
+        self._recorder = next(one for one in RECORDERS if one.host == host)
+        self._uses: Mapping[str, Callable[[HookCall], Awaitable[str]]] = {
+            RESULT: self._result,
+            "SessionStart": self._start,
+            **dict.fromkeys(READS, self._read),
+        }
+
+    async def handle(self, event: str, payload: Any) -> str:
+        """The hook's output; empty where there is nothing to say. Never raises."""
+        call = read_call(event, payload)
+        use = self._uses.get(call.event)
+        if use is None or not self._deps.automatic or not call.session_id:
+            return ""
+        try:
+            return await use(call)
+        except PalimpsestError as error:
+            code, text = error.code, error.message
+        except Exception as error:  # the host goes on
+            _log.debug("%s", call.event, exc_info=error)
+            code, text = "internal_error", type(error).__name__
+        await asyncio.to_thread(self._deps.store.host_notes.note_trouble, call.event, code, text)
+        return ""
+
+    async def _read(self, call: HookCall) -> str:
+        """What stands in the file is archived, and compared where the host compacted since."""
+        path = Path(call.transcript_path)
+        if call.transcript_path and await asyncio.to_thread(path.is_file):
+            await self._watch.file(path, self._recorder)
+        return ""
+
+    async def _start(self, call: HookCall) -> str:
+        await self._read(call)
+        return await asyncio.to_thread(start, call, self._deps.store.host_notes)
+
+    async def _result(self, call: HookCall) -> str:
+        tool, args = call.text("tool_name"), call.mapping("tool_input") or {}
+        response = call.mapping("tool_response") or {}
+        text = _text(response.get("llmContent"))
+        action = action_of(tool, args)
+        found = (
+            plain_result(text, action.target if action.verb == "read" else "") if not response.get("error") else None
+        )
+        if text is None or found is None or not may_shrink(self._deps, tool, found):
+            return ""
+        # The hook names no call: its result is told from others by its words, and by when it came.
+        named = hashlib.sha256(f"{call.text('timestamp')}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        info = await self._sessions.ensure(call.session_id, host=self._host, project=call.text("cwd"))
+        answer = ToolAnswer(tool_name=tool, tool_input=args, tool_use_id=f"after-{named}", result=found)
+        born = await shrink_at_birth(self._deps, self._sessions, info, answer)
+        return "" if born is None else json.dumps({"decision": "deny", "reason": _TOLD + born.output})
+
+
+def _text(content: Any) -> str | None:
+    """The words of a `PartListUnion` that is nothing but words."""
+    if isinstance(content, str):
+        return content
+    given = cast("list[Any]", content) if isinstance(content, list) else [content]
+    parts = [as_fields(part) or {} for part in given]
+    if not parts or any(set(part) != {"text"} or not isinstance(part["text"], str) for part in parts):
+        return None
+    return "\n".join(part["text"] for part in parts)

@@ -1,0 +1,316 @@
+"""Archives in rows: one row a record, with the hash of its exact bytes, read back before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from ...context.tombstones import record_without
+from ...errors import RecordDamaged, WriteFailed
+from ...models.advice import Advice, step
+from ...models.events import SessionKey
+from ...models.maintenance import Forgotten
+from ...models.records import OffloadRecord
+from ...ports.store import Broken, Damage
+from ..archive import batch_order, flaw, refuse_purged
+from ..rewrite import spoilt
+from ..segments import Reader, encode, is_whole
+from ..session_log import refuse_foreign, refuse_other_key
+from .bodies import GONE, Body, packed, unpacked
+from .keys import Keys, State, name_bytes, name_hash, name_text
+from .ledger import PgLedger
+from .link import Conn, Link, Row, owner_of
+
+_RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+_AT_A_TIME = 32
+_TRIES = 4
+_COLUMNS = "seq, batch_id, enc, body, sha256"
+
+
+class PgArchive:
+    """See `ports.store.Archive`.
+
+    Args:
+        ledger: gives the numbers by which a repeated append is known.
+    """
+
+    def __init__(self, link: Link, keys: Keys, ledger: PgLedger) -> None:
+        self._link, self._keys, self._ledger = link, keys, ledger
+
+    async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
+        for record in records:
+            refuse_other_key(key, record.session_id, key.principal)
+            if reason := flaw(record, key):
+                raise WriteFailed(f"A record cannot be trusted: {reason}.", next="Record the items again.")
+        if not records:
+            return
+        bodies = await asyncio.to_thread(lambda: [packed(encode(record)) for record in records])
+        number = self._ledger.numbers(len(records))
+
+        async def work(connection: Conn, again: bool) -> None:
+            state = await self._keys.ensure(connection, key, anew=again)
+            if again and await self._is_there(connection, state, number):
+                return
+            for _ in range(_TRIES):
+                refuse_purged(records, state.tombstones)
+                first = await self._insert(connection, key, state, records, bodies, number)
+                if first is not None:
+                    return await self._read_back(connection, state, first, bodies)
+                state = await self._keys.ensure(connection, key, anew=True)
+            raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
+
+        await self._link.run(key.principal, work, writing=True)
+
+    async def _insert(
+        self,
+        connection: Conn,
+        key: SessionKey,
+        state: State,
+        records: Sequence[OffloadRecord],
+        bodies: Sequence[Body],
+        number: int,
+    ) -> int | None:
+        """The number of the first; None where something was buried since the state was read."""
+        return await connection.fetchval(
+            "with head as (update session set records = records + $5 where tenant = $1 and session_key = $3"
+            " and buried = $4 returning records),"
+            " put as (insert into record"
+            " (tenant, owner, session_key, seq, batch_id, w, n, enc, body, body_len, sha256)"
+            " select $1, $2, $3, head.records - $5 + one.at, one.batch_id, $6, $7::bigint + one.at - 1,"
+            " one.enc, one.body, one.size, one.sha256"
+            " from head, unnest($8::bytea[], $9::smallint[], $10::bytea[], $11::int[], $12::bytea[])"
+            " with ordinality as one (batch_id, enc, body, size, sha256, at))"
+            " select records - $5 + 1 from head",
+            *(self._link.tenant, owner_of(key.principal), state.key, state.buried, len(records)),
+            *(self._ledger.writer, number, [name_bytes(one.batch_id) for one in records]),
+            *([one.enc for one in bodies], [one.data for one in bodies], [one.size for one in bodies]),
+            [one.sha256 for one in bodies],
+        )
+
+    async def _read_back(self, connection: Conn, state: State, first: int, bodies: Sequence[Body]) -> None:
+        """What the database has now is what was sent: by the hash that it works out itself."""
+        rows = await connection.fetch(
+            "select sha256(body) as stored from record where tenant = $1 and session_key = $2"
+            " and seq >= $3 and seq < $4 order by seq",
+            *(self._link.tenant, state.key, first, first + len(bodies)),
+        )
+        if [row["stored"] for row in rows] != [hashlib.sha256(one.data).digest() for one in bodies]:
+            raise WriteFailed(
+                "The database gives back other bytes than were written to the archive.",
+                next="Check the database's disk; nothing was replaced.",
+            )
+
+    async def _is_there(self, connection: Conn, state: State, number: int) -> bool:
+        return await connection.fetchval(
+            "select exists (select from record where tenant = $1 and session_key = $2 and w = $3 and n = $4)",
+            *(self._link.tenant, state.key, self._ledger.writer, number),
+        )
+
+    async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        name_hash(key)
+
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            where = "tenant = $1 and session_key = $2 and batch_id = $3 and enc <> $4"
+            state = await self._keys.find(connection, key, anew=again)
+            if state is None:
+                return []
+            values = (self._link.tenant, state.key, name_bytes(batch_id), GONE)
+            newest = await connection.fetch(
+                f"select {_COLUMNS} from record where {where} order by seq desc limit 1", *values
+            )
+            if newest and await _record(newest[0], key) is None:
+                return await connection.fetch(f"select {_COLUMNS} from record where {where} order by seq desc", *values)
+            return newest
+
+        rows = await self._link.run(key.principal, work)
+        if not rows:
+            return None
+        for row in rows:
+            record = await _record(row, key)
+            if record is not None and record.batch_id == batch_id:
+                return record
+        raise RecordDamaged(
+            f"The record of {batch_id} is damaged, and there is no whole copy.",
+            next=Advice("Restore the database from a backup; what else is damaged: {}", step("verify")),
+        )
+
+    async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
+        rows = await self._of(
+            key,
+            "select batch_id, max(seq) as seq from record where tenant = $1 and session_key = $2 and enc <> $3"
+            " group by batch_id",
+            GONE,
+        )
+        newest = sorted(((name_text(row["batch_id"]), row["seq"]) for row in rows), key=lambda one: batch_order(one[0]))
+        for at in range(0, len(newest), _AT_A_TIME):
+            wanted = newest[at : at + _AT_A_TIME]
+            found = await self._of(
+                key,
+                f"select {_COLUMNS} from record where tenant = $1 and session_key = $2 and seq = any($3::bigint[])",
+                [seq for _, seq in wanted],
+            )
+            by_seq = {row["seq"]: row for row in found}
+            for batch_id, seq in wanted:
+                record = await _record(by_seq[seq], key) if seq in by_seq else None
+                if record is None:
+                    try:
+                        record = await self.get(key, batch_id)
+                    except RecordDamaged:
+                        continue  # `damage` names it
+                if record is not None:
+                    yield record
+
+    async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
+        return tuple(
+            [Damage(where=_where(row), what=reason) async for row in self._rows(key) if (reason := _flaw(row, key))]
+        )
+
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return tuple([Broken(where=_where(row), raw=_raw(row)) async for row in self._rows(key) if _flaw(row, key)])
+
+    async def mend(self, key: SessionKey, records: Mapping[bytes, OffloadRecord | None]) -> int:
+        refuse_foreign(key, filter(None, records.values()))
+        if not records:
+            return 0
+
+        def change(row: Row) -> bytes | None:
+            raw = _raw(row)
+            if raw not in records or not _flaw(row, key):
+                return raw
+            record = records[raw]
+            return None if record is None else encode(record)[:-1]
+
+        return await self._rewrite(key, change, mending=True)
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        def change(row: Row) -> bytes | None:
+            raw = _raw(row)
+            if gone.whole:
+                return None
+            try:
+                record = _RECORDS.decode(raw) if is_whole(raw) else None
+            except ValueError:
+                record = None
+            if record is None:
+                return None if spoilt(raw, gone) else raw
+            kept = record_without(record, gone)
+            return raw if kept is record else encode(kept)[:-1]
+
+        return await self._rewrite(key, change)
+
+    async def _rewrite(self, key: SessionKey, change: Any, *, mending: bool = False) -> int:
+        async def work(connection: Conn, again: bool) -> int:
+            state = await self._keys.find(connection, key, anew=True)
+            if state is None:
+                return 0
+            await connection.execute("set local palimpsest.rewrite = 'on'")
+            await connection.execute(
+                "select from session where tenant = $1 and session_key = $2 for update", self._link.tenant, state.key
+            )
+            done = 0
+            seqs = await connection.fetch(
+                "select seq from record where tenant = $1 and session_key = $2 and enc <> $3 order by seq",
+                *(self._link.tenant, state.key, GONE),
+            )
+            for at in range(0, len(seqs), _AT_A_TIME):
+                rows = await _some(
+                    connection, self._link.tenant, state.key, [one["seq"] for one in seqs[at : at + _AT_A_TIME]]
+                )
+                for row in rows:
+                    line = change(row)
+                    if line == _raw(row):
+                        continue
+                    done += 1
+                    if mending:
+                        await connection.execute(
+                            "insert into aside (tenant, owner, session_key, name, body) values ($1, $2, $3, $4, $5)",
+                            *(self._link.tenant, owner_of(key.principal), state.key, _where(row), bytes(row["body"])),
+                        )
+                    await self._put(connection, state, row, line)
+            return done
+
+        return await self._link.run(key.principal, work, writing=True)
+
+    async def _put(self, connection: Conn, state: State, row: Row, line: bytes | None) -> None:
+        body = Body(GONE, b"", b"", 0) if line is None else packed(line + b"\n")
+        await connection.execute(
+            "update record set enc = $4, body = $5, body_len = $6, sha256 = $7"
+            " where tenant = $1 and session_key = $2 and seq = $3",
+            *(self._link.tenant, state.key, row["seq"], body.enc, body.data, body.size, body.sha256),
+        )
+
+    async def _of(self, key: SessionKey, sql: str, *values: Any) -> list[Row]:
+        """Rows of a statement about one session; none where it is unknown."""
+
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            state = await self._keys.find(connection, key, anew=again)
+            return [] if state is None else await connection.fetch(sql, self._link.tenant, state.key, *values)
+
+        return await self._link.run(key.principal, work)
+
+    async def _rows(self, key: SessionKey) -> AsyncIterator[Row]:
+        """Every record's row, some at a time."""
+        seqs = await self._of(
+            key, "select seq from record where tenant = $1 and session_key = $2 and enc <> $3 order by seq", GONE
+        )
+        for at in range(0, len(seqs), _AT_A_TIME):
+            for row in await self._of(
+                key,
+                f"select {_COLUMNS} from record where tenant = $1 and session_key = $2 and seq = any($3::bigint[])"
+                " order by seq",
+                [one["seq"] for one in seqs[at : at + _AT_A_TIME]],
+            ):
+                yield row
+
+
+async def _some(connection: Conn, tenant: str, key: uuid.UUID, seqs: Sequence[int]) -> list[Row]:
+    return await connection.fetch(
+        f"select {_COLUMNS} from record where tenant = $1 and session_key = $2 and seq = any($3::bigint[])"
+        " order by seq",
+        *(tenant, key, seqs),
+    )
+
+
+def _where(row: Row) -> str:
+    return f"offloaded/record {row['seq']}"
+
+
+def _raw(row: Row) -> bytes:
+    """The record's line; where it cannot be had, the bytes that are there."""
+    try:
+        return unpacked(row["enc"], row["body"], row["sha256"]).rstrip(b"\n")
+    except ValueError:
+        return bytes(row["body"])
+
+
+def _flaw(row: Row, key: SessionKey) -> str:
+    """Why a row cannot be trusted; empty where it can."""
+    try:
+        line = unpacked(row["enc"], row["body"], row["sha256"]).rstrip(b"\n")
+        if not is_whole(line):
+            return "not a record: its checksum does not fit"
+        return flaw(_RECORDS.decode(line), key)
+    except ValueError as error:
+        return f"not a record: {error}"
+
+
+_LARGE = 1 << 16
+
+
+async def _record(row: Row, key: SessionKey) -> OffloadRecord | None:
+    if len(row["body"]) > _LARGE:
+        return await asyncio.to_thread(_decoded, row, key)
+    return _decoded(row, key)
+
+
+def _decoded(row: Row, key: SessionKey) -> OffloadRecord | None:
+    """The record, if it is whole."""
+    try:
+        line = unpacked(row["enc"], row["body"], row["sha256"]).rstrip(b"\n")
+        record = _RECORDS.decode(line) if is_whole(line) else None
+    except ValueError:
+        return None
+    return record if record is not None and not flaw(record, key) else None

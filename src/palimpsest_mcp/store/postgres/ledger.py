@@ -1,0 +1,575 @@
+"""Ledgers in rows: one row is one append, with the number that its session gave it in the same statement."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import uuid
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import msgspec
+
+from ...context.tombstones import event_without
+from ...errors import InvalidArgument, PalimpsestError, PassInProgress, RevConflict, WriteFailed
+from ...models.events import (
+    EVENT_SCHEMA,
+    Decision,
+    Event,
+    Observation,
+    Opened,
+    Replaced,
+    Reserved,
+    SessionInfo,
+    SessionKey,
+)
+from ...models.maintenance import Forgotten
+from ...ports.store import Broken, Checkpoint, Damage, LedgerPage
+from ...ports.text import RandomHex
+from ..rewrite import spoilt
+from ..segments import Reader, encode, encode_all, is_whole
+from ..session_log import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
+from .bodies import Body, packed, unpacked
+from .keys import Keys, State, born, name_hash, name_text
+from .link import Conn, Link, Row, owner_of
+
+_EVENTS: Reader[Event] = Reader(Event)
+_INFOS: Reader[SessionInfo] = Reader(SessionInfo)
+LEASE_S = 30.0
+"""A pass whose holder gave no sign of life for so long is over."""
+_LARGE = 1 << 16
+"""Bytes from which on reading them is work for a thread."""
+_TRIES = 4
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """How far a session was read."""
+
+    session: bytes
+    seq: int
+    epoch: int
+
+
+class PgLedger:
+    """See `ports.store.Ledger`.
+
+    Args:
+        lease_s: of a pass.
+        on_write: told of every session that is written to.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        keys: Keys,
+        random_hex: RandomHex,
+        *,
+        lease_s: float = LEASE_S,
+        on_write: Callable[[SessionKey], None] = lambda key: None,
+    ) -> None:
+        self._link, self._keys, self._lease_s, self._on_write = link, keys, lease_s, on_write
+        self.writer = f"{os.getpid()}-{random_hex(8)}"
+        self._numbers = itertools.count(1)
+        self._held: dict[bytes, int] = {}
+        """Fencing tokens of the passes that this process is in."""
+
+    def numbers(self, count: int) -> int:
+        """The first of so many numbers of this writer, never given twice."""
+        first = next(self._numbers)
+        for _ in range(count - 1):
+            next(self._numbers)
+        return first
+
+    async def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
+        refuse_other_key(key, info.session_id, info.principal)
+        opened = Opened(info=info, ts=info.created)
+        number = self.numbers(1)
+
+        async def work(connection: Conn, again: bool) -> SessionInfo:
+            state = await self._keys.ensure(connection, key, created=info.created, anew=again)
+            row = await connection.fetchrow(
+                "select info from session where tenant = $1 and session_key = $2 for update",
+                self._link.tenant,
+                state.key,
+            )
+            if row is None:
+                raise ConnectionError("the session's month was dropped meanwhile")
+            if row["info"] is not None:
+                return info_of(row["info"])
+            await connection.execute(
+                "update session set info = $3, created = $4 where tenant = $1 and session_key = $2",
+                self._link.tenant,
+                state.key,
+                encode(info)[:-1],
+                _seconds(info),
+            )
+            await self._append(connection, key, state, [opened], number, after_rev=None, held=None)
+            return info
+
+        if (known := await self.info(key)) is not None and known.created:
+            return known
+        self._on_write(key)
+        return await self._link.run(key.principal, work, writing=True)
+
+    async def info(self, key: SessionKey) -> SessionInfo | None:
+        hashed = name_hash(key)
+        row = await self._row(
+            key,
+            "select s.info, s.steps + s.records > 0 as known from name n join session s using (session_key)"
+            " where n.tenant = $1 and n.name_hash = $2",
+            hashed,
+        )
+        if row is None or not row["known"]:
+            return None
+        return spare_info(key) if row["info"] is None else info_of(row["info"])
+
+    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            return await connection.fetch(
+                "select info, case when info is null then name end as name from session"
+                " where tenant = $1 and owner = $2 and steps + records > 0",
+                self._link.tenant,
+                owner_of(principal),
+            )
+
+        rows = await self._link.run(principal, work)
+        infos = (
+            spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
+            for row in rows
+        )
+        return oldest_first(infos)
+
+    async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
+        hashed = name_hash(key)
+        if after is not None and (not isinstance(after, Cursor) or after.session != hashed):
+            raise InvalidArgument("The cursor is not one of this session.", next="Read from the beginning.")
+        cursor = after if isinstance(after, Cursor) else Cursor(hashed, 0, 0)
+
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            state = await self._keys.find(connection, key, anew=again)
+            if state is None:
+                return []
+            return await connection.fetch(
+                "select s.epoch, t.seq, t.w, t.n, t.clock, t.rev, t.stamped, t.enc, t.body, t.sha256"
+                " from session s left join step t on t.session_key = s.session_key"
+                " and t.seq > case when s.epoch = $4 then $3::bigint else 0 end"
+                " where s.tenant = $1 and s.session_key = $2 order by t.seq",
+                self._link.tenant,
+                state.key,
+                cursor.seq,
+                cursor.epoch,
+            )
+
+        rows = await self._link.run(key.principal, work)
+        if not rows:
+            self._keys.forget(key)  # its month may have been dropped
+        if not rows or rows[0]["seq"] is None:
+            return LedgerPage(events=(), cursor=msgspec.structs.replace(cursor, epoch=rows[0]["epoch"] if rows else 0))
+        large = sum(len(row["body"]) for row in rows) > _LARGE
+        events, damage = await asyncio.to_thread(_events_of, rows) if large else _events_of(rows)
+        return LedgerPage(
+            events=tuple(events), cursor=Cursor(hashed, rows[-1]["seq"], rows[0]["epoch"]), damage=tuple(damage)
+        )
+
+    async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
+        """None: a store may do without, and a session that is open here is read on from its cursor."""
+        return None
+
+    async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
+        return
+
+    async def drop_checkpoint(self, key: SessionKey) -> None:
+        return
+
+    async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
+        name_hash(key)
+        if events:
+            await self._write(key, events, durable=durable)
+
+    async def decide(
+        self,
+        key: SessionKey,
+        decisions: Sequence[Decision],
+        *,
+        after_rev: int,
+        lock_timeout_s: float | None = None,
+    ) -> int:
+        in_pass = any(isinstance(one, Replaced | Reserved) for one in decisions)
+        held = self._held.get(name_hash(key)) if in_pass else None
+        return await self._write(key, decisions, after_rev=after_rev, held=held, lock_timeout_s=lock_timeout_s)
+
+    async def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
+        info = first_opened(events)
+        number = self.numbers(1)
+        body = await asyncio.to_thread(lambda: packed(encode_all(events)))
+        clock = max((one.clock for one in events), default=0)
+        rev = max((getattr(one, "rev", 0) for one in events), default=0)
+
+        async def work(connection: Conn, again: bool) -> None:
+            state = await self._keys.ensure(connection, key, created=info.created if info else "", anew=again)
+            if again and await self._is_there(connection, state, number):
+                return
+            steps = await connection.fetchval(
+                "select steps from session where tenant = $1 and session_key = $2 for update",
+                self._link.tenant,
+                state.key,
+            )
+            if steps:
+                raise not_empty(rev)
+            await connection.execute(
+                "update session set steps = 1, clock = $3, rev = $4, info = $5, created = $6"
+                " where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, clock, rev),
+                None if info is None else encode(info)[:-1],
+                None if info is None else _seconds(info),
+            )
+            await connection.execute(
+                "insert into step"
+                " (tenant, owner, session_key, seq, w, n, events, clock, rev, stamped, enc, body, sha256)"
+                " values ($1, $2, $3, 1, $4, $5, $6, $7, $8, true, $9, $10, $11)",
+                *(self._link.tenant, owner_of(key.principal), state.key, self.writer, number, len(events), clock, rev),
+                *(body.enc, body.data, body.sha256),
+            )
+
+        await self._link.run(key.principal, work, writing=True)
+
+    async def forget(self, key: SessionKey, gone: Forgotten) -> int:
+        def change(line: bytes) -> bytes | None:
+            try:
+                event = _EVENTS.decode(line) if is_whole(line) else None
+            except ValueError:
+                event = None
+            if event is None:
+                return None if gone.whole or spoilt(line, gone) else line
+            kept = event_without(event, gone)
+            return line if kept is event else None if kept is None else encode(kept)[:-1]
+
+        return await self._rewrite(key, change)
+
+    async def broken(self, key: SessionKey) -> tuple[Broken, ...]:
+        return tuple(
+            Broken(where=_where(row, number), raw=line)
+            for row in await self._steps(key)
+            for number, line, _, _ in _lines_of(row)
+            if _flaw(line)
+        )
+
+    async def mend(self, key: SessionKey, events: Mapping[bytes, Event | None]) -> int:
+        if not events:
+            return 0
+
+        def change(line: bytes) -> bytes | None:
+            if line not in events or not _flaw(line):
+                return line
+            event = events[line]
+            return None if event is None else encode(event)[:-1]
+
+        return await self._rewrite(key, change, mending=True)
+
+    @asynccontextmanager
+    async def pass_lock(self, key: SessionKey) -> AsyncGenerator[None]:
+        hashed, holder = name_hash(key), f"{self.writer}-{uuid.uuid4().hex[:8]}"
+        token = await self._take(key, hashed, holder)
+        self._held[hashed] = token
+        keeper = asyncio.create_task(self._keep_lease(key, hashed, holder))
+        try:
+            yield
+        finally:
+            keeper.cancel()
+            self._held.pop(hashed, None)
+            with suppress(PalimpsestError):  # it runs out by itself
+                await self._link.run(
+                    key.principal,
+                    lambda connection, again: connection.execute(
+                        "update lease set until = '-infinity' where tenant = $1 and name_hash = $2 and holder = $3",
+                        self._link.tenant,
+                        hashed,
+                        holder,
+                    ),
+                    writing=True,
+                )
+
+    async def _take(self, key: SessionKey, hashed: bytes, holder: str) -> int:
+        """The fencing token: higher than every one before."""
+
+        async def work(connection: Conn, again: bool) -> int | None:
+            return await connection.fetchval(
+                "insert into lease as l (tenant, owner, name_hash, token, holder, until)"
+                " values ($1, $2, $3, 1, $4, now() + make_interval(secs => $5))"
+                " on conflict (tenant, name_hash) do update set token = l.token + 1, holder = $4,"
+                " until = now() + make_interval(secs => $5) where l.until < now() or l.holder = $4 returning token",
+                *(self._link.tenant, owner_of(key.principal), hashed, holder, self._lease_s),
+            )
+
+        token = await self._link.run(key.principal, work, writing=True)
+        if token is None:
+            raise PassInProgress(
+                "Another compaction pass on this session is running.",
+                next=f"Wait for it, then try again; one whose machine died ends after {self._lease_s:.0f} seconds.",
+            )
+        return token
+
+    async def _keep_lease(self, key: SessionKey, hashed: bytes, holder: str) -> None:
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            with suppress(PalimpsestError):  # whoever took over is told apart by the token
+                await self._link.run(
+                    key.principal,
+                    lambda connection, again: connection.execute(
+                        "update lease set until = now() + make_interval(secs => $4)"
+                        " where tenant = $1 and name_hash = $2 and holder = $3",
+                        *(self._link.tenant, hashed, holder, self._lease_s),
+                    ),
+                    writing=True,
+                )
+
+    async def _write(
+        self,
+        key: SessionKey,
+        events: Sequence[Event],
+        *,
+        after_rev: int | None = None,
+        held: int | None = None,
+        durable: bool = True,
+        lock_timeout_s: float | None = None,
+    ) -> int:
+        number = self.numbers(len(events))
+        self._on_write(key)
+
+        async def work(connection: Conn, again: bool) -> int:
+            if lock_timeout_s is not None:
+                await connection.execute(f"set local lock_timeout = {max(1, int(lock_timeout_s * 1000))}")
+            state = await self._keys.ensure(connection, key, anew=again)
+            if again and (rev := await self._is_there(connection, state, number)) is not None:
+                return rev
+            return await self._append(connection, key, state, events, number, after_rev=after_rev, held=held)
+
+        return await self._link.run(key.principal, work, writing=True, durable=durable)
+
+    async def _append(
+        self,
+        connection: Conn,
+        key: SessionKey,
+        state: State,
+        events: Sequence[Event],
+        number: int,
+        *,
+        after_rev: int | None,
+        held: int | None,
+    ) -> int:
+        """One statement: the session's numbers go up only if nothing came between, and the row has them."""
+        for _ in range(_TRIES):
+            gone = state.gone
+            kept = [one for event in events if (one := event_without(event, gone)) is not None]
+            body = await _packed(kept)
+            revs = len(kept) if after_rev is not None else 0
+            rev = await connection.fetchval(
+                "with head as (update session set steps = steps + 1, clock = clock + $6, rev = rev + $7"
+                " where tenant = $1 and session_key = $3 and buried = $4 and ($5::bigint is null or rev = $5)"
+                " and ($13::bigint is null or not exists (select from lease where tenant = $1 and name_hash = $14"
+                " and token <> $13)) returning steps, clock, rev)"
+                " insert into step (tenant, owner, session_key, seq, w, n, events, clock, rev, enc, body, sha256)"
+                " select $1, $2, $3, head.steps, $8, $9, $6::bigint, head.clock - $6, head.rev - $7, $10, $11, $12"
+                " from head returning rev + $7",
+                *(self._link.tenant, owner_of(key.principal), state.key, state.buried, after_rev, len(kept), revs),
+                *(self.writer, number, body.enc, body.data, body.sha256, held, name_hash(key)),
+            )
+            if rev is not None:
+                return rev
+            state = await self._refused(connection, key, state, after_rev, held)
+        raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
+
+    async def _refused(
+        self, connection: Conn, key: SessionKey, state: State, after_rev: int | None, held: int | None
+    ) -> State:
+        """Why nothing was written: the state to try with, or the error."""
+        new = await self._keys.ensure(connection, key, anew=True)
+        rev = await connection.fetchval(
+            "select rev from session where tenant = $1 and session_key = $2", self._link.tenant, new.key
+        )
+        if after_rev is not None and rev != after_rev:
+            raise RevConflict(
+                f"The session is at revision {rev}, not {after_rev}.",
+                next="Read the session again and decide anew.",
+                rev=rev,
+            )
+        if held is not None and new.buried == state.buried and new.key == state.key:
+            raise PassInProgress(
+                "This pass gave no sign of life for too long, and another one took its place.",
+                next="Run it again: nothing of it was decided.",
+            )
+        return new
+
+    async def _is_there(self, connection: Conn, state: State, number: int) -> int | None:
+        """The revision after a step that an earlier attempt wrote; None where it did not."""
+        return await connection.fetchval(
+            "select rev + case when stamped then 0 else events end from step"
+            " where tenant = $1 and session_key = $2 and w = $3 and n = $4",
+            *(self._link.tenant, state.key, self.writer, number),
+        )
+
+    async def _steps(self, key: SessionKey) -> list[Row]:
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            state = await self._keys.find(connection, key, anew=again)
+            if state is None:
+                return []
+            return await _all_steps(connection, self._link.tenant, state.key)
+
+        return await self._link.run(key.principal, work)
+
+    async def _rewrite(self, key: SessionKey, change: Any, *, mending: bool = False) -> int:
+        """Write rows anew of which a line changes, while nobody else writes. Returns how many lines changed."""
+
+        async def work(connection: Conn, again: bool) -> int:
+            state = await self._keys.find(connection, key, anew=True)
+            if state is None:
+                return 0
+            await connection.execute("set local palimpsest.rewrite = 'on'")
+            await connection.execute(
+                "select from session where tenant = $1 and session_key = $2 for update", self._link.tenant, state.key
+            )
+            done = 0
+            for row in await _all_steps(connection, self._link.tenant, state.key):
+                lines, changed = _changed(row, change)
+                if not changed:
+                    continue
+                done += changed
+                if mending:
+                    await connection.execute(
+                        "insert into aside (tenant, owner, session_key, name, body) values ($1, $2, $3, $4, $5)",
+                        *(self._link.tenant, owner_of(key.principal), state.key, _where(row), bytes(row["body"])),
+                    )
+                await self._put(connection, state, row, lines)
+            if mending and done:
+                await connection.execute(
+                    "update session set epoch = epoch + 1 where tenant = $1 and session_key = $2",
+                    *(self._link.tenant, state.key),
+                )
+            elif done:
+                await self._renew_info(connection, state)
+            return done
+
+        return await self._link.run(key.principal, work, writing=True)
+
+    async def _put(self, connection: Conn, state: State, row: Row, lines: Sequence[bytes]) -> None:
+        body = packed(b"".join(line + b"\n" for line in lines))
+        await connection.execute(
+            "update step set enc = $4, body = $5, sha256 = $6, stamped = true"
+            " where tenant = $1 and session_key = $2 and seq = $3",
+            *(self._link.tenant, state.key, row["seq"], body.enc, body.data, body.sha256),
+        )
+
+    async def _renew_info(self, connection: Conn, state: State) -> None:
+        """The info is a copy of what the `opened` event says."""
+        rows = await _all_steps(connection, self._link.tenant, state.key)
+        if (info := first_opened(_events_of(rows)[0])) is not None:
+            await connection.execute(
+                "update session set info = $3 where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, encode(info)[:-1]),
+            )
+
+    async def _row(self, key: SessionKey, sql: str, *values: Any) -> Row | None:
+        return await self._link.run(
+            key.principal, lambda connection, again: connection.fetchrow(sql, self._link.tenant, *values)
+        )
+
+
+def info_of(line: bytes) -> SessionInfo:
+    """What a session's row says of it."""
+    return _INFOS.decode(bytes(line))
+
+
+async def _all_steps(connection: Conn, tenant: str, key: uuid.UUID) -> list[Row]:
+    return await connection.fetch(
+        "select seq, w, n, clock, rev, stamped, enc, body, sha256 from step"
+        " where tenant = $1 and session_key = $2 order by seq",
+        tenant,
+        key,
+    )
+
+
+async def _packed(events: Sequence[Event]) -> Body:
+    """The events as a row's body; what may be much is work for a thread."""
+    if len(events) > 4:
+        return await asyncio.to_thread(lambda: packed(encode_all(events)))
+    return packed(encode_all(events))
+
+
+def _seconds(info: SessionInfo) -> float | None:
+    return born(info.created) if info.created else None
+
+
+def _where(row: Row, number: int = 0) -> str:
+    return f"ledger/step {row['seq']}" + (f" line {number}" if number else "")
+
+
+def _lines_of(row: Row) -> list[tuple[int, bytes, bytes | None, Event | None]]:
+    """Number, bytes, and the event of every line, with the stamps that its row gives; one line that is the whole row
+    where nothing in it can be trusted."""
+    try:
+        data = unpacked(row["enc"], row["body"], row["sha256"])
+    except ValueError:
+        return [(1, bytes(row["body"]), None, None)]
+    found: list[tuple[int, bytes, bytes | None, Event | None]] = []
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        event = None
+        if not _flaw(line):
+            event = _EVENTS.decode(line)
+            if not row["stamped"]:
+                event = _stamped(event, row, number)
+        found.append((number, line, line, event))
+    return found
+
+
+def _stamped(event: Event, row: Row, number: int) -> Event:
+    stamps: dict[str, Any] = {"w": row["w"], "n": row["n"] + number - 1, "clock": row["clock"] + number}
+    if hasattr(event, "rev"):
+        stamps["rev"] = row["rev"] + number
+    return msgspec.structs.replace(event, **stamps)
+
+
+def _flaw(line: bytes) -> str:
+    if not is_whole(line):
+        return "its checksum does not fit"
+    try:
+        return "a newer program wrote it" if _EVENTS.decode(line).v > EVENT_SCHEMA else ""
+    except ValueError as error:
+        return str(error)
+
+
+def _events_of(rows: Sequence[Row]) -> tuple[list[Event], list[Damage]]:
+    events: list[Event] = []
+    damage: list[Damage] = []
+    for row in rows:
+        try:
+            data = unpacked(row["enc"], row["body"], row["sha256"])
+        except ValueError as error:
+            damage.append(Damage(where=_where(row), what=f"not events: {error}"))
+            continue
+        for number, line in enumerate(data.split(b"\n")[:-1], 1):
+            try:
+                if not is_whole(line):
+                    raise ValueError("its checksum does not fit")
+                event = _EVENTS.decode(line)
+                if event.v > EVENT_SCHEMA:
+                    raise ValueError("a newer program wrote it")
+            except ValueError as error:
+                damage.append(Damage(where=_where(row, number), what=f"not an event: {error}"))
+                continue
+            events.append(event if row["stamped"] else _stamped(event, row, number))
+    return events, damage
+
+
+def _changed(row: Row, change: Any) -> tuple[list[bytes], int]:
+    """The lines of a row as they shall stand, all stamped, and how many of them changed."""
+    lines: list[bytes] = []
+    changed = 0
+    for _, raw, _, event in _lines_of(row):
+        line = raw if event is None or row["stamped"] else encode(event)[:-1]
+        new = change(line)
+        changed += new is not line and new != line
+        if new is not None:
+            lines.append(new)
+    return lines, changed

@@ -1,0 +1,236 @@
+"""The way to the server: pools, transactions that say whose rows they may see, and what happens when a connection
+breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from enum import Enum
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from ...errors import InvalidArgument, PalimpsestError, StoreUnusable
+from .errors import in_words, may_pass
+
+Row: TypeAlias = Any
+"""Of asyncpg; what is in it is named in the statement above."""
+Conn: TypeAlias = Any
+"""A connection in a transaction; asyncpg's stubs know no more of its values than `Any` either."""
+T = TypeVar("T")
+Work: TypeAlias = Callable[[Conn, bool], Awaitable[T]]
+"""Statements of one transaction; the flag says that an earlier attempt may have been committed."""
+
+
+class Everybody(Enum):
+    """In the place of a principal: all of the tenant's rows. No name that a caller gives is it."""
+
+    EVERYBODY = "*"
+
+
+EVERYBODY: Final = Everybody.EVERYBODY
+_NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?")
+_WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
+"""Before each new attempt: a server that restarts is back within seconds."""
+CONNECT_TIMEOUT_S = 5.0
+
+
+def owner_of(principal: str) -> bytes:
+    """By what a principal's rows are known: a hash of a fixed size, empty for the local user."""
+    return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).digest() if principal else b""
+
+
+def is_url(value: str) -> bool:
+    """Whether a setting names a database, and not a folder."""
+    return value.startswith(("postgresql://", "postgres://"))
+
+
+class Url:
+    """A database's URL, checked.
+
+    Raises:
+        InvalidArgument: it is none, or has a value that is out of range.
+    """
+
+    def __init__(self, text: str) -> None:
+        try:
+            parts = urlsplit(text)
+            name, host, port = parts.path.lstrip("/"), parts.hostname or "localhost", parts.port or 5432
+        except ValueError:
+            parts, name, host, port = None, "", "", 0
+        if parts is None or not is_url(text) or not name:
+            raise InvalidArgument(
+                "The store's URL is not one of a PostgreSQL database.",
+                next="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE.",
+            )
+        self.text = text
+        self.place = f"{host}:{port}/{name}"
+        """For people: without user and password."""
+
+
+def checked_name(name: str, what: str) -> str:
+    """A tenant or schema, if it may stand in a statement.
+
+    Raises:
+        InvalidArgument: it may not.
+    """
+    if not _NAME.fullmatch(name):
+        raise InvalidArgument(
+            f"The {what} is not a plain name.", next="Use lower-case letters, digits, - and _; at most 64 of them."
+        )
+    return name
+
+
+# One pool a database and event loop: every principal's store of a process takes its connections from the same.
+
+
+class _Shared:
+    def __init__(self, pool: asyncpg.Pool[Any]) -> None:
+        self.pool = pool
+        self.users = 0
+
+
+_POOLS: dict[tuple[str, int, int], _Shared] = {}
+
+
+async def _no_reset(connection: Any) -> None:
+    """A connection is given back as it was taken: nothing was set outside of a transaction."""
+
+
+async def _undo(connection: Conn) -> None:
+    """Roll back, or let the connection go where that cannot be done at once."""
+    done = False
+    try:
+        async with asyncio.timeout(5):
+            await connection.execute("ROLLBACK")
+        done = True
+    except Exception:  # it is broken: what was wrong first is what the caller hears of
+        pass
+    finally:
+        if not done:
+            connection.terminate()
+
+
+class Link:
+    """Transactions of one tenant.
+
+    Args:
+        schema: of the tables.
+        connections: at most so many at a time, for the whole process.
+        waits_s: before each attempt after the first.
+    """
+
+    def __init__(
+        self, url: str, *, tenant: str, schema: str, connections: int = 4, waits_s: tuple[float, ...] = _WAITS_S
+    ) -> None:
+        self.url = Url(url)
+        self.tenant = checked_name(tenant, "tenant")
+        self.schema = checked_name(schema, "schema")
+        self._connections = connections
+        self._waits_s = waits_s
+        self._key: tuple[str, int, int] | None = None
+        self._opening = asyncio.Lock()
+        self.check: Callable[[Link], Awaitable[None]] | None = None
+        """Looks at the tables before the first transaction."""
+
+    @property
+    def place(self) -> str:
+        """For people."""
+        return self.url.place
+
+    async def run(self, principal: str | Everybody, work: Work[T], *, writing: bool = False, durable: bool = True) -> T:
+        """Do work in a transaction that sees one principal's rows, again on a new connection where one breaks.
+
+        The work must be one that may be repeated: by a compare-and-set, or by a name that is taken once.
+
+        Args:
+            principal: or `EVERYBODY`.
+            durable: False lets a crash of the server lose the last moments of it.
+
+        Raises:
+            StoreUnusable, WriteFailed, LockTimeout: by what the server says.
+        """
+        if (check := self.check) is not None:
+            self.check = None
+            try:
+                await check(self)
+            except BaseException:
+                self.check = check
+                raise
+        owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
+        again = False
+        for wait_s in (*self._waits_s, None):
+            try:
+                async with self._transaction(owner, writing=writing, durable=durable) as connection:
+                    return await work(connection, again)
+            except PalimpsestError:
+                raise
+            except Exception as error:
+                if wait_s is None or not may_pass(error):
+                    raise in_words(error, self.place, writing=writing) from error
+                again = True
+            await asyncio.sleep(wait_s)
+        raise AssertionError("the last attempt returns or raises")
+
+    @asynccontextmanager
+    async def _transaction(self, owner: str, *, writing: bool, durable: bool) -> AsyncGenerator[Conn]:
+        pool = await self._pool()
+        async with pool.acquire(timeout=30) as connection:
+            await connection.execute(
+                f'BEGIN{"" if writing else " READ ONLY"}; SET LOCAL search_path = "{self.schema}", pg_temp;'
+                f" SET LOCAL palimpsest.tenant = '{self.tenant}'; SET LOCAL palimpsest.owner = '{owner}'"
+                f"{'' if durable else '; SET LOCAL synchronous_commit = off'}"
+            )
+            try:
+                yield connection
+                if await connection.execute("COMMIT") != "COMMIT":
+                    raise ConnectionError("rolled back")
+            except BaseException:
+                await _undo(connection)
+                raise
+
+    async def _pool(self) -> asyncpg.Pool[Any]:
+        if self._key is not None and (shared := _POOLS.get(self._key)) is not None:
+            return shared.pool
+        async with self._opening:
+            key = (self.url.text, id(asyncio.get_running_loop()), self._connections)
+            shared = _POOLS.get(key)
+            if shared is None:
+                try:
+                    pool = await asyncpg.create_pool(
+                        self.url.text,
+                        min_size=0,
+                        max_size=self._connections,
+                        statement_cache_size=0,
+                        reset=_no_reset,
+                        timeout=CONNECT_TIMEOUT_S,
+                        command_timeout=120,
+                    )
+                except (ValueError, asyncpg.InterfaceError, asyncpg.exceptions.ClientConfigurationError) as error:
+                    raise StoreUnusable(
+                        "The store's URL has an option that cannot be used.",
+                        next="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and no more than that.",
+                    ) from error
+                shared = _POOLS.setdefault(key, _Shared(pool))
+            if self._key != key:
+                self._key = key
+                shared.users += 1
+            return shared.pool
+
+    async def aclose(self) -> None:
+        """Close the connections, if nobody else in the process uses them."""
+        key, self._key = self._key, None
+        shared = _POOLS.get(key) if key is not None else None
+        if shared is None or key is None:
+            return
+        shared.users -= 1
+        if shared.users <= 0:
+            del _POOLS[key]
+            try:
+                await asyncio.wait_for(shared.pool.close(), 10)
+            except (TimeoutError, asyncpg.PostgresError, OSError):
+                shared.pool.terminate()

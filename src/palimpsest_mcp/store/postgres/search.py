@@ -1,0 +1,326 @@
+"""Search in rows: the database finds candidates by their words (GIN), the scorer of the disk ranks them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ...models.events import SessionKey
+from ...ports.store import Entry, Match
+from ...text.stem import stem
+from ..bm25 import Need, Query, Text, best, may_begin, ranked, read
+from ..search_text import WORD, cjk, fold, keys, parts, words
+from .bodies import packed, unpacked
+from .keys import Keys, name_bytes, name_hash, name_text
+from .link import Conn, Link, Row, owner_of
+
+_LIKELY = 50
+"""So many of the likeliest are read to be ranked, or as many as are asked for."""
+_LOOKED_AT = 2_000
+"""Of so many that have the words the likeliest are chosen."""
+_COUNTED = 10_000
+"""More than so many are all the same to a word's rarity."""
+_MOST_KEYS_BYTES = 600_000
+"""A tsvector takes a megabyte; the rarest of so large a text are as good as found by what comes first."""
+_LONGEST_KEY = 500
+_MOST_TIMES = 8
+"""A word that stands oftener counts no more where candidates are chosen."""
+_RAREST = 24
+_SESSIONS = 40
+"""More sessions than these are told apart by their rows, not by words."""
+
+
+class _Said(msgspec.Struct):
+    """What a row keeps of an entry."""
+
+    item_id: str
+    text: str
+    named: str
+    tool_name: str
+    title: str
+    ts: str
+
+
+_SAID = msgspec.json.Decoder(_Said)
+
+
+class PgSearch:
+    """See `ports.store.Search`."""
+
+    def __init__(self, link: Link, sessions: Keys) -> None:
+        self._link, self._sessions = link, sessions
+
+    async def add(self, entries: Sequence[Entry]) -> None:
+        by_session: dict[SessionKey, list[Entry]] = {}
+        for entry in entries:
+            by_session.setdefault(SessionKey(entry.session_id, entry.principal), []).append(entry)
+        for key, some in by_session.items():
+            await self._add(key, some)
+
+    async def _add(self, key: SessionKey, entries: Sequence[Entry]) -> None:
+        async def work(connection: Conn, again: bool) -> None:
+            state = await self._sessions.ensure(connection, key, anew=again)
+            columns = await asyncio.to_thread(self._columns, entries, key, state.key)
+            await connection.execute(
+                "insert into entry (tenant, owner, session_key, entry_hash, batch_id, stands, enc, body, words)"
+                " select $1, $2, $3, one.entry_hash, one.batch_id, one.stands, one.enc, one.body, one.words::tsvector"
+                " from unnest($4::bytea[], $5::bytea[], $6::smallint[], $7::smallint[], $8::bytea[], $9::text[])"
+                " as one (entry_hash, batch_id, stands, enc, body, words)"
+                " on conflict (session_key, entry_hash) do update set stands = excluded.stands, enc = excluded.enc,"
+                " body = excluded.body, words = excluded.words",
+                *(self._link.tenant, owner_of(key.principal), state.key, *columns),
+            )
+
+        await self._link.run(key.principal, work, writing=True)
+
+    def _columns(self, entries: Sequence[Entry], key: SessionKey, session: uuid.UUID) -> tuple[list[Any], ...]:
+        newest = {_hash(entry): entry for entry in entries}
+        bodies = [packed(msgspec.json.encode(_said(entry))) for entry in newest.values()]
+        return (
+            list(newest),
+            [name_bytes(entry.batch_id) for entry in newest.values()],
+            [entry.lines_stand + 2 * entry.places_stand for entry in newest.values()],
+            [body.enc for body in bodies],
+            [body.sha256 + body.data for body in bodies],
+            [
+                _vector(entry, [self._scope(key.principal), _session(session), _project(entry.project)])
+                for entry in newest.values()
+            ],
+        )
+
+    async def find(
+        self,
+        query: str,
+        *,
+        principal: str = "",
+        session_ids: Sequence[str] | None = None,
+        project: str | None = None,
+        limit: int = 10,
+    ) -> tuple[Match, ...]:
+        asked = read(query)
+        if not asked.terms or limit <= 0 or session_ids == []:
+            return ()
+        likely = min(max(limit, _LIKELY), 10_000)
+
+        async def work(connection: Conn, again: bool) -> tuple[list[Need], list[int], int, list[Row], dict[Any, str]]:
+            scope = [_lexeme(self._scope(principal))]
+            if project is not None:
+                scope.append(_lexeme(_project(project)))
+            chosen = None if session_ids is None else await self._keys_of(connection, principal, session_ids)
+            if chosen == []:
+                return [], [], 0, [], {}
+            if chosen is not None and len(chosen) <= _SESSIONS:
+                scope.append(f"({' | '.join(_lexeme(_session(one)) for one in chosen)})")
+                chosen = None
+            needs, having, total = await self._weighed(connection, asked, " & ".join(scope), chosen)
+            rows = await self._rows(connection, asked, needs, " & ".join(scope), chosen, likely) if needs else []
+            found = {row["session_key"] for row in rows}
+            names = await connection.fetch(
+                "select session_key, name from session where tenant = $1 and session_key = any($2::uuid[])",
+                *(self._link.tenant, list(found)),
+            )
+            return needs, having, total, rows, {row["session_key"]: name_text(row["name"]) for row in names}
+
+        needs, having, total, rows, names = await self._link.run(principal, work)
+        if not rows:
+            return ()
+        return await asyncio.to_thread(_ranked, asked, needs, having, total, rows, names, principal, limit)
+
+    async def _weighed(
+        self, connection: Conn, asked: Query, scope: str, chosen: list[uuid.UUID] | None
+    ) -> tuple[list[Need], list[int], int]:
+        """What is looked for, how many have each, and how many there are: one statement for all of it."""
+        begins = [need._replace(prefix=True) for need in asked.needs]
+        queries = [f"{scope} & ({_expression(need)})" for need in (*asked.needs, *begins)]
+        counts = await connection.fetchval(
+            "select counted($1::text[], $2::uuid[], $3)", [*queries, scope], chosen, _COUNTED
+        )
+        needs: list[Need] = []
+        having: list[int] = []
+        for number, need in enumerate(asked.needs):
+            whole = counts[number]
+            as_prefix = not whole and may_begin(need.term)
+            needs.append(begins[number] if as_prefix else need)
+            having.append(counts[len(asked.needs) + number] if as_prefix else whole)
+        if not asked.every:
+            there = sorted((count, number) for number, count in enumerate(having) if count)
+            telling = sorted(number for _, number in there[:_RAREST])
+            needs, having = [needs[n] for n in telling], [having[n] for n in telling]
+        return needs, having, counts[-1]
+
+    async def _rows(
+        self,
+        connection: Conn,
+        asked: Query,
+        needs: Sequence[Need],
+        scope: str,
+        chosen: list[uuid.UUID] | None,
+        likely: int,
+    ) -> list[Row]:
+        ranking = " | ".join(f"({_expression(need)})" for need in needs)
+        every = " & ".join(f"({_expression(need)})" for need in needs[: len(asked.terms)]) if asked.every else ""
+        rows: list[Row] = []
+        for wanted in filter(None, (every, ranking)):
+            rows = rows or await connection.fetch(
+                "select * from found($1, $2, $3::uuid[], $4, $5)",
+                *(f"{scope} & ({wanted})", ranking, chosen, max(_LOOKED_AT, likely), likely),
+            )
+        return rows
+
+    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        key = SessionKey(session_id, principal)
+
+        async def work(connection: Conn, again: bool) -> list[Row]:
+            state = await self._sessions.find(connection, key, anew=again)
+            if state is None:
+                return []
+            return await connection.fetch(
+                "select distinct batch_id from entry where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key),
+            )
+
+        return frozenset(name_text(row["batch_id"]) for row in await self._link.run(principal, work))
+
+    async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+        key = SessionKey(session_id, principal)
+
+        async def work(connection: Conn, again: bool) -> None:
+            if (state := await self._sessions.find(connection, key, anew=again)) is not None:
+                await connection.execute(
+                    "delete from entry where tenant = $1 and session_key = $2 and batch_id = any($3::bytea[])",
+                    *(self._link.tenant, state.key, [name_bytes(one) for one in batch_ids]),
+                )
+
+        await self._link.run(principal, work, writing=True)
+
+    async def _keys_of(self, connection: Conn, principal: str, session_ids: Sequence[str]) -> list[uuid.UUID]:
+        rows = await connection.fetch(
+            "select session_key from name where tenant = $1 and name_hash = any($2::bytea[])",
+            *(self._link.tenant, [name_hash(SessionKey(one, principal)) for one in session_ids if one]),
+        )
+        return [row["session_key"] for row in rows]
+
+    def _scope(self, principal: str) -> str:
+        return "=" + hashlib.sha256(self._link.tenant.encode() + owner_of(principal)).hexdigest()[:16]
+
+
+def texts(row: Row) -> bytes:
+    """What a row keeps, for who looks for a text in it."""
+    return unpacked(row["enc"], row["body"][32:], row["body"][:32])
+
+
+def _ranked(
+    asked: Query,
+    needs: Sequence[Need],
+    having: Sequence[int],
+    total: int,
+    rows: Sequence[Row],
+    names: dict[Any, str],
+    principal: str,
+    limit: int,
+) -> tuple[Match, ...]:
+    entries = [_entry(row, names[row["session_key"]], principal) for row in rows if row["session_key"] in names]
+    answers = ranked([Text(one.named, one.text) for one in entries], needs, having=having, total=total)
+    return best(zip(entries, answers, strict=True), asked, limit)
+
+
+def _entry(row: Row, session_id: str, principal: str) -> Entry:
+    said = _SAID.decode(texts(row))
+    batch_id, item_id = msgspec.json.decode(said.item_id, type=tuple[str, str])
+    return Entry(
+        principal=principal,
+        session_id=session_id,
+        batch_id=_unescaped(batch_id),
+        item_id=_unescaped(item_id),
+        text=said.text,
+        named=said.named,
+        tool_name=said.tool_name,
+        title=said.title,
+        ts=said.ts,
+        lines_stand=bool(row["stands"] & 1),
+        places_stand=bool(row["stands"] & 2),
+    )
+
+
+def _said(entry: Entry) -> _Said:
+    ids = [name_bytes(one).decode("latin-1") for one in (entry.batch_id, entry.item_id)]
+    text, named, tool, title = map(_whole, (entry.text, entry.named, entry.tool_name, entry.title))
+    return _Said(msgspec.json.encode(ids).decode(), text, named, tool, title, entry.ts)
+
+
+def _unescaped(latin: str) -> str:
+    return name_text(latin.encode("latin-1"))
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _hash(entry: Entry) -> bytes:
+    batch = name_bytes(entry.batch_id)
+    return hashlib.sha256(b"%d:" % len(batch) + batch + name_bytes(entry.item_id)).digest()[:16]
+
+
+# Words as a tsvector has them: `w` and the stem, `c` and a pair of characters, and whose and which the entry is.
+
+
+def _session(session: uuid.UUID) -> str:
+    return "@" + session.hex
+
+
+def _project(project: str) -> str:
+    return "/" + hashlib.sha256(name_bytes(project)).hexdigest()[:16]
+
+
+def _vector(entry: Entry, scope: Sequence[str]) -> str:
+    """The entry's words with as many places as they stand at, since these count where candidates are chosen."""
+    both = f"{entry.named}\n{entry.text}"
+    counts = Counter(f"w{stem(fold(word))}" for word in WORD.findall(words(both)))
+    counts.update(f"w{key}" for word in WORD.findall(parts(both)) for key in keys(word))
+    counts.update(f"c{fold(pair)}" for pair in cjk(both).split())
+    named = {f"w{stem(fold(word))}" for word in WORD.findall(words(entry.named))}
+    found = [_lexeme(one) for one in scope]
+    size = 0
+    for word, times in counts.items():
+        size += len(word.encode("utf-8", "replace")) + 8
+        if len(word) > _LONGEST_KEY or size > _MOST_KEYS_BYTES:
+            continue
+        weight = "A" if word in named else ""
+        found.append(f"{_lexeme(word)}:{','.join(f'{at}{weight}' for at in range(1, min(times, _MOST_TIMES) + 1))}")
+    return " ".join(found)
+
+
+def _expression(need: Need) -> str:
+    """A need as a tsquery; a phrase is all of its words, which the scorer then looks for side by side."""
+    term = need.term
+    if term.cjk:
+        return " & ".join(_pair(pair) for pair in term.words)
+    lexemes = [_word(word, prefix=need.prefix) for word in term.words]
+    return " & ".join(lexemes)
+
+
+def _word(word: str, *, prefix: bool) -> str:
+    key = fold(word)
+    if prefix:
+        return _lexeme(f"w{key[:_LONGEST_KEY]}") + ":*"
+    whole = _lexeme(f"w{stem(key)}"[: _LONGEST_KEY + 1])
+    return whole
+
+
+def _pair(pair: str) -> str:
+    folded = fold(pair)
+    return _lexeme(f"c{folded}") + (":*" if len(pair) == 1 else "")
+
+
+_QUOTED = re.compile(r"['\\]")
+
+
+def _lexeme(text: str) -> str:
+    return f"'{_QUOTED.sub(lambda one: one.group() * 2, text)}'"

@@ -1,0 +1,142 @@
+"""Hosts whose plugin hands over its list: what comes back by call id, and what a host's own compaction lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.settings.settings import Settings
+
+pytestmark = pytest.mark.anyio
+Rows = list[dict[str, Any]]
+WINDOW = 30_000
+
+
+def output(n: int) -> str:
+    return "\n".join(f"job-{n:02}-{at:03} wrote /data/{n}/part-{at:04}.csv in {n * 100 + at} ms" for at in range(120))
+
+
+def pi(steps: int) -> Rows:
+    rows: Rows = [{"role": "user", "content": "Run them all.", "timestamp": 1}]
+    for n in range(steps):
+        call = {"type": "toolCall", "id": f"call_{n}", "name": "bash", "arguments": {"command": f"run {n}"}}
+        rows.append({"role": "assistant", "content": [{"type": "thinking", "thinking": "so"}, call]})
+        content = [{"type": "text", "text": output(n)}]
+        rows.append({"role": "toolResult", "toolCallId": f"call_{n}", "toolName": "bash", "content": content})
+    return rows
+
+
+def opencode(steps: int) -> Rows:
+    rows: Rows = [{"info": {"role": "user"}, "parts": [{"type": "text", "text": "Run them all."}]}]
+    for n in range(steps):
+        state = {"status": "completed", "input": {"command": f"run {n}"}, "output": output(n)}
+        tool = {"type": "tool", "callID": f"call_{n}", "tool": "bash", "state": state}
+        rows.append({"info": {"role": "assistant"}, "parts": [{"type": "step-start"}, tool]})
+    return rows
+
+
+def second(steps: int) -> Rows:
+    """opencode 2: blocks of its own library."""
+    rows: Rows = [{"role": "user", "content": [{"type": "text", "text": "Run them all."}]}]
+    for n in range(steps):
+        call = {"type": "tool-call", "id": f"call_{n}", "name": "bash", "input": {"command": f"run {n}"}}
+        result = {
+            "type": "tool-result",
+            "id": f"call_{n}",
+            "name": "bash",
+            "result": {"type": "text", "value": output(n)},
+        }
+        rows += [{"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]
+    return rows
+
+
+LISTS = {"pi": pi, "opencode": opencode, "opencode 2": second}
+
+
+@pytest.fixture(params=LISTS)
+async def host(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[tuple[Palimpsest, str]]:
+    async with Palimpsest.open(tmp_path, attached=request.param.split(" ")[0]) as opened:
+        yield opened, request.param
+
+
+async def ask(p: Palimpsest, event: str, **payload: Any) -> dict[str, Any]:
+    return json.loads(await p.host_event(event, {"session_id": "s-1", **payload}))
+
+
+async def context(p: Palimpsest, rows: Rows, **more: Any) -> dict[str, Any]:
+    return await ask(p, "context", messages=rows, window=WINDOW, model="claude-sonnet-4-5", **more)
+
+
+async def test_below_the_trigger_nothing_changes(host: tuple[Palimpsest, str]) -> None:
+    p, name = host
+    answer = await context(p, LISTS[name](3))
+    assert (answer["results"], answer["inputs"]) == ({}, {})
+
+
+async def test_above_it_older_results_come_back_as_digests_by_call_and_stay_the_same(
+    host: tuple[Palimpsest, str],
+) -> None:
+    p, name = host
+    first = await context(p, LISTS[name](12))
+    assert first["results"]["call_0"] != output(0)
+    assert "restore_batch" in first["results"]["call_0"] or "call_0" in first["results"]
+    assert "call_11" not in first["results"]
+    grown = await context(p, LISTS[name](13))
+    assert {**grown["results"], **first["results"]} == grown["results"]
+    batches = await p.list_offloaded(first["session"])
+    kept = [(await p.restore("s-1", one.batch_id, item)).content for one in batches for item in one.item_ids]
+    assert output(0) in kept
+
+
+async def test_thinking_behind_the_first_change_is_named_only_where_its_model_binds_it(
+    host: tuple[Palimpsest, str],
+) -> None:
+    p, name = host
+    rows = LISTS[name](12)
+    assert (await context(p, rows))["drop_thinking_after"] == ""
+    told = {"messages": rows, "window": WINDOW, "session_id": "s-2"}
+    bound = await ask(p, "context", **told, model="claude-fable-5-1")
+    assert bound["drop_thinking_after"] == "call_0"
+    assert (await ask(p, "context", **told, model="gpt-5"))["drop_thinking_after"] == ""
+
+
+async def test_what_the_hosts_own_summary_lost_is_said_once(host: tuple[Palimpsest, str]) -> None:
+    p, name = host
+    await context(p, LISTS[name](3))
+    told = await ask(p, "compacting", trigger="manual")
+    assert "word for word" in told["instructions"]
+    lost = await ask(p, "prompt", summary="They were run.")
+    assert "restore_batch" in lost["text"]
+    assert await ask(p, "prompt", summary="They were run.") == {}
+
+
+async def test_a_large_result_is_replaced_before_it_enters(host: tuple[Palimpsest, str]) -> None:
+    p, _ = host
+    large = "\n".join(output(n) for n in range(12))
+    answer = await ask(p, "result", tool_name="bash", tool_input={"command": "x"}, call_id="c", text=large)
+    assert "restore_batch" in answer["text"]
+    assert await ask(p, "result", tool_name="bash", tool_input={}, call_id="d", text="short") == {}
+
+
+UNREAD: list[dict[str, Any]] = [{}, {"messages": "none"}, {"messages": [{"role": 5}]}, {"messages": [[]]}]
+
+
+@pytest.mark.parametrize("payload", UNREAD)
+async def test_what_cannot_be_read_or_measured_leaves_the_list_as_it_is(
+    host: tuple[Palimpsest, str], payload: dict[str, Any]
+) -> None:
+    p, name = host
+    assert not (await ask(p, "context", **payload)).get("results")
+    assert not (await ask(p, "context", messages=LISTS[name](12), model="nobodys")).get("results")
+    assert await p.host_event("context", {"messages": []}) == "{}"
+    assert await p.host_event("nothing", {"session_id": "s"}) == "{}"
+
+
+async def test_switched_off_it_says_nothing(tmp_path: Path) -> None:
+    async with Palimpsest.open(settings=Settings.load(home=tmp_path, auto=False), attached="pi") as p:
+        assert await context(p, pi(12)) == {}

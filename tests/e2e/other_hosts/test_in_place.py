@@ -1,0 +1,97 @@
+"""opencode and Pi as they are: long sessions stay below the trigger, and everything that left them comes back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..claude_code.fake_messages import Reply, Request, Turn, all_faults, call, say
+from .driver import STEPS, WINDOW, User, output
+
+
+def reads(user: User, name: str = "log", steps: int = STEPS) -> list[Turn]:
+    more = {"description": "reads a log"} if user.host == "opencode" else {}
+    return [call(user.tool, None, command=f"cat {name}{n}.txt", **more) for n in range(steps)]
+
+
+def digests(request: Request) -> dict[str, str]:
+    return {name: text for name, text in request.results.items() if "restore_batch" in text}
+
+
+def answers(request: Request) -> list[list[dict[str, Any]]]:
+    """What the model said, without marks of the cache, which move on."""
+    said = [one["content"] for one in request.messages if one["role"] == "assistant"]
+    return [[{key: part[key] for key in part if key != "cache_control"} for part in parts] for parts in said]
+
+
+def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User) -> None:
+    user.api.play(*reads(user), say("all read", None))
+    assert "all read" in user.run("read all logs")
+    requests = user.requests()
+    assert len(requests) == STEPS + 1
+    assert not all_faults(requests)
+    # Tokens of these logs, of which 2.4 characters make one.
+    assert all(len(one.text) / 2.4 < 0.9 * WINDOW for one in requests)
+    assert len(requests[-1].results) == STEPS
+    assert digests(requests[-1])
+    assert not digests(requests[3])
+    for before, after in zip(requests, requests[1:], strict=False):
+        if set(digests(before)) == set(digests(after)):  # no pass between them: what is cached stays cached
+            assert answers(after)[: len(answers(before))] == answers(before)
+            assert {**after.results, **before.results} == after.results
+    listed = json.loads(user.ours("--json", "sessions"))
+    (session,) = listed["sessions"]
+    handle = session["handle"]
+    batches = json.loads(user.ours("--json", "list", handle))["batches"]
+    kept = "".join(user.ours("restore", handle, one["batch_id"]) for one in batches)
+    assert output(0) in kept
+
+
+def test_a_session_that_is_taken_up_again_says_the_same_bytes(user: User) -> None:
+    user.api.play(*reads(user), say("all read", None))
+    user.run("read all logs again")
+    last = user.requests()[-1]
+    user.api.play(say("gone on", None))
+    user.run("go on", goes_on=True)
+    (first,) = user.requests()
+    assert digests(last)
+    assert {**first.results, **digests(last)} == first.results
+
+
+def test_a_server_that_is_killed_costs_one_request_and_the_session_goes_on(user: User) -> None:
+    killed: list[int] = []
+    again = reads(user)[0]
+    assert isinstance(again, Reply)
+
+    def kill(_: Request) -> Reply:
+        killed.append(user.kill_servers())
+        return call(
+            user.tool, None, command="cat log0.txt", **({"description": "x"} if user.host == "opencode" else {})
+        )
+
+    turns = reads(user)
+    user.api.play(*turns[:10], kill, *turns[10:], say("all read", None))
+    assert "all read" in user.run("read all logs once more")
+    assert killed[0] >= 1
+    requests = user.requests()
+    assert not all_faults(requests)
+    assert digests(requests[-1])
+
+
+def test_two_sessions_do_not_know_of_each_other(user: User) -> None:
+    user.api.play(*reads(user, "other"), say("all read", None))
+    user.run("read the other logs")
+    texts = "".join(digests(user.requests()[-1]).values())
+    assert "other-req" in texts
+    assert " req-" not in texts
+
+
+def test_after_removal_the_host_is_as_it_was(user: User) -> None:
+    user.ours("install", user.host, "--remove")
+    user.api.play(*reads(user, steps=9), say("all read", None))
+    user.run("read some logs")
+    last = user.requests()[-1]
+    assert not digests(last)
+    assert not any("restore_batch" in tool["name"] for tool in last.body["tools"])
+    assert last.results
+    assert not list(user.home.rglob("palimpsest.js"))

@@ -1,0 +1,182 @@
+"""A PostgreSQL server and a pooler of its own, on loopback, in a temporary folder, as an ordinary user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+OWNER, APP, PASSWORD = "owner", "app", "loopback-only"
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "shared_buffers": "64MB",
+    "max_connections": "60",
+    "max_wal_size": "512MB",
+    "logging_collector": "off",
+    "log_min_messages": "panic",
+}
+
+
+def programs() -> tuple[Path, Path] | None:
+    """Folder of the server's programs, and the pooler; None where one of them is not installed."""
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: int(one.parent.name), reverse=True)
+    found = shutil.which("initdb")
+    bin_folder = versions[0] if versions else Path(found).parent if found else None
+    pooler = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+    return None if bin_folder is None or pooler is None else (bin_folder, Path(pooler))
+
+
+def _user() -> dict[str, Any]:
+    """As whom the programs run: they refuse root."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            found = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+    raise RuntimeError("root has no ordinary user to run a database as")
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Cluster:
+    """One server; it runs from `start` to `stop`.
+
+    Args:
+        durable: False leaves out every flush, for what is not about crashes.
+    """
+
+    def __init__(self, bin_folder: Path, pooler: Path, *, durable: bool = False, **settings: str) -> None:
+        self._bin, self._pooler_path = bin_folder, pooler
+        self.folder = Path(tempfile.mkdtemp(prefix="palimpsest-fleet-"))
+        self._as = _user()
+        self.data, self.port, self.pooler_port = self.folder / "data", free_port(), free_port()
+        self._pooler: subprocess.Popen[Any] | None = None
+        self._settings = dict(_SETTINGS)
+        if not durable:
+            self._settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        self._settings |= settings
+        self._give(self.folder)
+        password = self.folder / "password"
+        password.write_text(PASSWORD)
+        self._give(password)
+        flags = ["-N", "-A", "scram-sha-256", "-U", OWNER, "--locale=C", "-E", "UTF8", "--data-checksums"]
+        self._run(["initdb", "-D", str(self.data), "--pwfile", str(password), *flags])
+
+    def url(
+        self, role: str = APP, *, database: str = "fleet", port: int | None = None, password: str = PASSWORD
+    ) -> str:
+        """Of the server itself, or of what listens on another port."""
+        return f"postgresql://{role}:{password}@127.0.0.1:{port or self.port}/{database}"
+
+    @property
+    def pooled(self) -> str:
+        """Through the pooler."""
+        return self.url(port=self.pooler_port)
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
+        options += f" -c port={self.port} -c unix_socket_directories={self.folder}"
+        log = str(self.folder / "log")
+        command = ["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "-o", options, "start"]
+        for _ in range(50):  # what a killed server leaves goes by itself, a little later
+            try:
+                return self._run(command)
+            except RuntimeError:
+                time.sleep(0.1)
+        self._run(command)
+
+    def pids(self) -> list[int]:
+        """Of the server and its children."""
+        first = int((self.data / "postmaster.pid").read_text().split("\n")[0])
+        children = Path(f"/proc/{first}/task/{first}/children")
+        return [first, *map(int, children.read_text().split())] if children.exists() else [first]
+
+    def kill(self) -> None:
+        """Kill the server and its children; the caller starts it anew."""
+        for pid in self.pids():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            _wait_gone(pid)
+
+    def start_pooler(self, *, size: int = 10) -> None:
+        """Start a pooler in transaction mode before the server."""
+        users = self.folder / "users.txt"
+        users.write_text("".join(f'"{role}" "{PASSWORD}"\n' for role in (OWNER, APP)))
+        settings = self.folder / "pooler.ini"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={self.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+            f"listen_port = {self.pooler_port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {users}\n"
+            f"pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 400\nserver_login_retry = 1\n"
+            f"server_reset_query =\nlogfile = {self.folder / 'pooler.log'}\n"
+        )
+        for path in (users, settings):
+            self._give(path)
+        self._pooler = subprocess.Popen[Any]([str(self._pooler_path), "-q", str(settings)], cwd="/", **self._as)
+        _wait_listening(self.pooler_port)
+
+    def kill_pooler(self) -> None:
+        """Kill the pooler."""
+        if self._pooler is not None:
+            self._pooler.kill()
+            self._pooler.wait()
+            self._pooler = None
+
+    def stop(self) -> None:
+        """Stop everything and remove the folder."""
+        self.kill_pooler()
+        if (self.data / "postmaster.pid").exists():
+            self._run(["pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop"], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _give(self, path: Path) -> None:
+        if self._as:
+            os.chown(path, self._as["user"], self._as["group"])
+
+    def _run(self, command: Sequence[str], *, check: bool = True) -> None:
+        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+        status = subprocess.call([str(self._bin / command[0]), *command[1:]], **quiet, **self._as)
+        if check and status:
+            raise RuntimeError(f"{command[0]} failed ({status}): see {self.folder}")
+
+
+def _wait_listening(port: int, *, limit_s: float = 20) -> None:
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _wait_gone(pid: int) -> None:
+    while True:
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (ProcessLookupError, FileNotFoundError):
+            return
+        if state == "Z":
+            return
+        time.sleep(0.005)

@@ -1,0 +1,182 @@
+"""A connection that breaks while a write is being acknowledged: the write is there once, whoever asks again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from palimpsest_mcp.errors import PassInProgress, RevConflict
+from palimpsest_mcp.models.events import Reserved
+from palimpsest_mcp.models.summaries import AnchoredSummary
+from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
+
+from .cluster import APP, Cluster
+
+if TYPE_CHECKING:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+pytestmark = pytest.mark.anyio
+_COMMIT = b"COMMIT\0"
+
+
+class Wire:
+    """Loopback between client and server; on demand it takes the answer to a commit away, and the connection with it.
+
+    Args:
+        port: of the server.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.cut = 0
+        """So many acknowledgements more are lost."""
+        self.were_cut = 0
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncGenerator[int]:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
+        doomed = asyncio.Event()
+        back = asyncio.create_task(self._back(from_server, writer, doomed))
+        try:
+            while data := await reader.read(1 << 16):
+                if self.cut and data.endswith(_COMMIT):
+                    self.cut -= 1
+                    self.were_cut += 1
+                    doomed.set()
+                to_server.write(data)
+                await to_server.drain()
+        except ConnectionError:
+            pass
+        finally:
+            if not doomed.is_set():
+                back.cancel()
+            else:
+                await back
+            for one in (to_server, writer):
+                one.close()
+
+    @staticmethod
+    async def _back(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
+        while data := await reader.read(1 << 16):
+            if doomed.is_set():  # the answer came: the server has it, the client never hears
+                writer.transport.abort()
+                return
+            writer.write(data)
+
+
+Write = Callable[["PgStore"], Awaitable[Any]]
+WRITES: dict[str, Write] = {
+    "create": lambda store: store.ledger.create(S1, info_of(S1)),
+    "observe": lambda store: store.ledger.observe(S1, [applied(1), applied(2)]),
+    "decide": lambda store: store.ledger.decide(S1, [pinned(1), pinned(2)], after_rev=0),
+    "archive": lambda store: store.archive.append(S1, [record("offload_0001"), record("offload_0002")]),
+    "summary": lambda store: store.summaries.put(S1, AnchoredSummary(session_intent="x"), after=""),
+    "handoff": lambda store: store.handoffs.add("memory", "2026-11-22-x", "# x\n"),
+    "secret": lambda store: store.take_secret(b"s" * 32),
+}
+
+
+async def rows(cluster: Cluster, tenant: str) -> dict[str, int]:
+    """How many there are of what a write may leave twice."""
+    import asyncpg
+
+    connection: Any = await asyncpg.connect(cluster.url(APP))
+    async with connection.transaction():
+        await connection.execute(
+            f"set local search_path = palimpsest; set local palimpsest.tenant = '{tenant}';"
+            " set local palimpsest.owner = '*'"
+        )
+        tables = ("step", "record", "summary", "handoff", "tenant", "session", "name")
+        found = {table: await connection.fetchval(f"select count(*) from {table}") for table in tables}
+    await connection.close()
+    return found
+
+
+@pytest.mark.parametrize("write", WRITES)
+async def test_a_write_whose_acknowledgement_was_lost_is_there_once_and_answered_as_if_nothing_had_been(
+    cluster: Cluster, tmp_path: Path, tenant: str, write: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    plain = PgStore(cluster.url(), home=tmp_path, tenant=f"{tenant}-p")
+    expected = await WRITES[write](plain)
+    await plain.aclose()
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, waits_s=(0.0, 0.01, 0.1))
+        await store.is_made()
+        wire.cut = 1
+        answered = await WRITES[write](store)
+        assert wire.were_cut == 1
+        if write == "handoff":
+            assert answered.name == expected.name
+        else:
+            assert answered == expected
+        events = (await store.ledger.read(S1)).events
+        assert len({(one.w, one.n) for one in events}) == len(events)
+        await store.aclose()
+    assert await rows(cluster, tenant) == await rows(cluster, f"{tenant}-p")
+
+
+async def test_of_decisions_that_race_over_wires_that_break_each_revision_is_given_once(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        stores = [
+            PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=number + 1, waits_s=(0.0, 0.01))
+            for number in range(3)
+        ]
+        done: list[int] = []
+
+        async def decide(store: PgStore, number: int) -> None:
+            rev = 0
+            for _ in range(6):
+                try:
+                    rev = await store.ledger.decide(S1, [pinned(number)], after_rev=rev)
+                    done.append(rev)
+                except RevConflict as error:
+                    rev = error.rev
+
+        wire.cut = 5
+        await asyncio.gather(*(decide(store, number) for number, store in enumerate(stores)))
+        revs = sorted(getattr(one, "rev", 0) for one in (await stores[0].ledger.read(S1)).events)
+        assert revs == list(range(1, len(revs) + 1)) == sorted(done) and wire.were_cut == 5
+        for store in stores:
+            await store.aclose()
+
+
+async def test_a_pass_that_lost_its_lease_decides_nothing_more(cluster: Cluster, tmp_path: Path, tenant: str) -> None:
+    import asyncpg
+
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    one, other = (PgStore(cluster.pooled, home=tmp_path, tenant=tenant, connections=n) for n in (2, 3))
+    async with one.ledger.pass_lock(S1):
+        connection: Any = await asyncpg.connect(cluster.url(APP))
+        await connection.execute(  # as if its machine had been silent for too long
+            f"begin; set local search_path = palimpsest; set local palimpsest.tenant = '{tenant}';"
+            " set local palimpsest.owner = ''; update lease set until = '-infinity'; commit"
+        )
+        await connection.close()
+        async with other.ledger.pass_lock(S1):
+            assert await other.ledger.decide(S1, [Reserved(pass_id="b", first=1, count=1)], after_rev=0) == 1
+            with pytest.raises(PassInProgress, match="took its place"):
+                await one.ledger.decide(S1, [Reserved(pass_id="a", first=2, count=1)], after_rev=1)
+            assert await one.ledger.decide(S1, [pinned(1)], after_rev=1) == 2, "what is no pass's own needs no lease"
+    await one.aclose()
+    await other.aclose()
