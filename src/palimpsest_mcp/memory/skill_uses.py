@@ -35,7 +35,7 @@ _SIGNS = 6
 
 def _begins(kind: str) -> re.Pattern[str]:
     """A text that begins with one of the cues, as whole words in scripts that have such."""
-    cues = [cue for table in word_lists("feedback").values() for cue in table[kind]]
+    cues = [cue for table in word_lists("feedback").values() for cue in table.get(kind, ())]
     return late(rf"\W*(?:{'|'.join(cue + (r'(?![a-z])' if cue.isascii() else '') for cue in cues)})", re.IGNORECASE)
 
 

@@ -275,7 +275,17 @@ def test_work_that_went_on_after_a_plan_was_ticked_is_what_comes_next_and_the_pl
     assert talk.told("next") == ["go on after Read `/table.py` (message 4): rows; first on the list: Move the rows"]
 
 
-@pytest.mark.parametrize("text", ["###STOP###", "Thanks!", "ok, thank you so much. Bye!", "Danke!", "谢谢"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "###STOP###",
+        "Thank you for your help. That's all I needed! ###STOP###",
+        "Thanks!",
+        "ok, thank you so much. Bye!",
+        "Danke!",
+        "谢谢",
+    ],
+)
 def test_a_message_that_ends_the_conversation_is_no_request(text: str) -> None:
     talk = Talk().edit("/a.py").says("The importer is moved.").says(text, "user")
     assert talk.told("next") == ["nothing: the user ended the conversation in message 5"]

@@ -86,9 +86,9 @@ async def prove(
             return await probing.judged(probing.told(found, retries=retries, kept_raw=kept_raw))
 
 
-def _worth_it(steps: list[str], found: Round) -> list[str]:
+def _worth_it(steps: Sequence[str], found: Round) -> list[str]:
     """What is still to be tried: fewer than ten questions are no reason to keep anything raw or take batches apart."""
-    return steps if found.graded.asked >= LEAST_ASKED else [one for one in steps if one in MILD]
+    return [one for one in steps if one in MILD or found.graded.asked >= LEAST_ASKED]
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:

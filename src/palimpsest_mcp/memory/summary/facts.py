@@ -16,6 +16,7 @@ from .errors_met import EDITS, error_line, is_stopped
 from .talk import (
     CUT,
     Mask,
+    ended_in,
     ends_of,
     first_request,
     is_unanswered,
@@ -185,7 +186,7 @@ def facts_of(items: Sequence[Item], mask: Mask) -> SessionFacts:
         reports=reports_of(items, mask),
         last_said=newest_said(items, mask),
         questions=open_questions(items, mask),
-        unanswered=is_unanswered(items),
+        unanswered=is_unanswered(items) and not ended_in(items),
         lines={mask(path): words for path, words in line_ranges(calls).items()},
         changed=tuple(map(mask, changed_paths(calls))),
         read=_read(calls, changed, mask),

@@ -8,7 +8,9 @@ from itertools import islice, pairwise, takewhile
 from typing import TypeAlias
 
 from ...models.items import Item, content_text
+from ...models.pattern import late
 from ...models.summaries import Decision, Said
+from ...text.languages import word_lists
 from .merge import tidy
 
 # Quotes for a summary: masked first, whole words, marked where something was cut off.
@@ -72,16 +74,12 @@ _NOTICE = re.compile(
 )
 """Notices of the host, commands to the host, and what hosts show of commands that users ran in a shell of their own."""
 _OWN = r"(?:^|[,;:(] ?|\b(?:so|and|then|instead|therefore|thus|ok|okay|alright|now)\b,? )"
-_THANKS = (
-    r"thanks?(?: you)?(?: (?:so|very) much| a lot)?|bye|goodbye|that(?:'s|’s| is| will be) all|danke|tschüss|merci|"
-    r"au revoir|gracias|adiós|grazie|obrigad[oa]|bedankt|спасибо|dziękuję|ありがとう(?:ございます)?|谢谢|감사합니다"
-)
-_ENDS = re.compile(
-    r"[#*<\[]+ ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]+"
-    rf"|(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS})[.! ]*)+",
-    re.IGNORECASE,
-)
-"""How a whole message ends a conversation: a mark that a program set, or nothing but thanks."""
+_THANKS = "|".join(words for table in word_lists("feedback").values() for words in table.get("ends", ()))
+_ENDS = late(rf"(?:(?:ok(?:ay)?|alright|great|perfect|no)?[,.! ]*(?:many )?(?:{_THANKS}))+[.!。！ ]*", re.IGNORECASE)
+"""A whole message that ends a conversation: nothing but thanks."""
+_MARK = re.compile(r"[#*<\[]{1,9} ?(?:stop|end|done|exit|quit)(?: of conversation)? ?[#*>\]]{1,9}\s*$", re.IGNORECASE)
+"""A mark that a program set at the end of its last message."""
+MAX_END = 200
 _DECIDED = re.compile(
     rf"{_OWN}(?:i|we)(?:'ve|'ll|'m|'re| have| will| am| are)?(?: now| also| just| therefore| instead)? "
     r"(?:decided (?:to|on|for|against|that|not)|chose|choose|picked|settled on|opted for|opted to|going with|go with|"
@@ -259,7 +257,11 @@ def is_unanswered(items: Sequence[Item]) -> bool:
 def ended_in(items: Sequence[Item]) -> int:
     """Which message of the user, the newest one, ended the conversation; 0: none did."""
     said = list(spoken(items, "user"))[-1:] if is_unanswered(items) else []
-    return said[0][0].position[0] + 1 if said and _ENDS.fullmatch(said[0][1].strip()) else 0
+    if not said:
+        return 0
+    item, text = said[0]
+    is_thanks = len(text) <= MAX_END and _ENDS.fullmatch(text.strip()) is not None
+    return item.position[0] + 1 if is_thanks or _MARK.search(text[-MAX_END:]) else 0
 
 
 def _tells(text: str) -> bool:
