@@ -5,10 +5,12 @@ FROM python:3.11-slim AS build
 WORKDIR /src
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /app
-COPY requirements/runtime.txt requirements/build.txt requirements/
+# Of a fleet (docs/fleet.md): --build-arg REQUIREMENTS=postgres
+ARG REQUIREMENTS=runtime
+COPY requirements/*.txt requirements/
 RUN python -m venv /tools \
     && /tools/bin/pip install --require-hashes -r requirements/build.txt \
-    && /app/bin/pip install --require-hashes -r requirements/runtime.txt
+    && /app/bin/pip install --require-hashes -r "requirements/$REQUIREMENTS.txt"
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /tools/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \

@@ -85,6 +85,7 @@ COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --no-header --strip-extr
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 lock: $(DEV) ## compile requirements/*.txt anew from pyproject.toml (ARGS=--upgrade for newer versions)
 	$(COMPILE) $(ARGS) --output-file requirements/runtime.txt pyproject.toml
+	$(COMPILE) $(ARGS) --extra postgres -c requirements/runtime.txt --output-file requirements/postgres.txt pyproject.toml
 	$(COMPILE) $(ARGS) --extra dev -c requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml
 	$(COMPILE) $(ARGS) --only-build-deps --build-deps-for editable --build-deps-for wheel -c requirements/dev.txt \
 		--output-file requirements/build.txt pyproject.toml

@@ -19,7 +19,7 @@ from typing import Any
 
 from measuring import table
 
-from palimpsest_mcp.digest import blocks, engine, fill, item, lines, pieces, rank, source, templates
+from palimpsest_mcp.digest import blocks, engine, fill, item, lines, pieces, rank, source, study, templates
 from palimpsest_mcp.digest.readers import READERS
 from palimpsest_mcp.digest.records import Kind
 
@@ -136,7 +136,9 @@ ROWS: dict[str, list[Change]] = {
     "pieces._LABEL": [(pieces, "_LABEL", 0)],
     "pieces._LONGEST": [(pieces, "_LONGEST", NEVER)],
     "pieces._MOST": [(pieces, "_MOST", NEVER)],
-    "source._ALIKE": [(source, "_ALIKE", NEVER)],
+    "study.MOST_CHARS": [(study, "MOST_CHARS", 0)],
+    "study._ALIKE": [(study, "_ALIKE", NEVER)],
+    "study._WIDE": [(study, "_WIDE", 2)],
     "blocks._LONG": [(blocks, "_LONG", NEVER)],
     "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
@@ -144,7 +146,7 @@ ROWS: dict[str, list[Change]] = {
     "templates.LEAST": [(templates, "LEAST", 2)],
     "templates.LINES": [(templates, "LINES", NEVER)],
     "templates._SAVES": [(templates, "_SAVES", 1.0)],
-    "templates off": [(blocks, "mined", _none)],
+    "templates off": [(source, "mined", _none)],
     "templates over lines off": [(templates, "_over_lines", _none)],
     "templates of one number off": [(templates, "_one_number", _no_number)],
     "templates of folders off": [(templates, "_folders", _none)],
@@ -172,11 +174,11 @@ ROWS: dict[str, list[Change]] = {
     "source._INSIDE": [(source, "_INSIDE", NEVER)],
     "prior: one gain for all classes": [(rank, "_rates", _flat)],
     "focus off": [(engine, "Need", _without_focus)],
-    "cues off": [(engine, "mark", _unmarked)],
+    "cues off": [(study, "mark", _unmarked)],
     **{f"reader {one.name} off": _reader(one.name) for one in READERS},
 }
 """What is taken away -> how."""
-MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source)
+MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source, study)
 
 
 _made: list[Session] = []

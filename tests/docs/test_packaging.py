@@ -10,6 +10,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -28,6 +29,20 @@ def test_the_manifest_keeps_to_the_schema_of_2025_12_11() -> None:
         assert package["registryType"] in {"pypi", "oci"}
         assert package["transport"] == {"type": "stdio"}
         assert package["identifier"]
+
+
+def test_the_manifests_icon_is_in_this_checkout() -> None:
+    [icon] = MANIFEST["icons"]
+    page, _, place = icon["src"].partition("/main/")
+    assert page == PROJECT["urls"]["Homepage"].replace("//github.com", "//raw.githubusercontent.com")
+    assert ElementTree.parse(CHECKOUT / place).getroot().tag.endswith("}svg") and icon["mimeType"] == "image/svg+xml"
+
+
+def test_what_a_release_publishes_is_built_once_and_attested() -> None:
+    workflow = (CHECKOUT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    assert workflow.count("python release/build.py --out") == 1 and "attest-build-provenance" in workflow
+    assert "password" not in workflow and "attestations: true" in workflow, "by trusted publishing, with no token kept"
+    assert "gh release create" in workflow, "the bundle and the bill of materials are on no package index"
 
 
 def test_the_manifest_names_this_package_in_this_version() -> None:

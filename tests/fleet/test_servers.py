@@ -26,7 +26,7 @@ from .cluster import APP, Cluster
 ENDS_S = 120.0
 _HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 _PREFIX = "io.modelcontextprotocol/"
-_META = {f"{_PREFIX}protocolVersion": "2026-07-28", f"{_PREFIX}clientCapabilities": {}}
+_META: dict[str, Any] = {f"{_PREFIX}protocolVersion": "2026-07-28", f"{_PREFIX}clientCapabilities": {}}
 
 
 class Server:
@@ -44,7 +44,7 @@ class Server:
         return self.ask("resources/read", token, uri, uri=uri)
 
     def ask(self, method: str, token: str, about: str, /, **params: Any) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": _META}}
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": _META}}
         headers = {**_HEADERS, "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": about}
         if token:
             headers["authorization"] = f"Bearer {token}"
@@ -142,14 +142,12 @@ def test_calls_of_a_session_that_come_to_two_servers_at_once_are_all_in_it(
 ) -> None:
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(tmp_path / name, cluster.pooled, tenant)) for name in "ab"]
-        threads = [
-            threading.Thread(
-                target=lambda number=number: servers[number % 2].call(
-                    "record_items", session_id="s", items=[{"role": "user", "content": f"word {number} of many"}]
-                )
-            )
-            for number in range(12)
-        ]
+
+        def record(number: int) -> None:
+            said = [{"role": "user", "content": f"word {number} of many"}]
+            servers[number % 2].call("record_items", session_id="s", items=said)
+
+        threads = [threading.Thread(target=record, args=(number,)) for number in range(12)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -159,14 +157,14 @@ def test_calls_of_a_session_that_come_to_two_servers_at_once_are_all_in_it(
     assert sorted(asyncio.run(contents(cluster, tmp_path, tenant))) == sorted(f"word {n} of many" for n in range(12))
 
 
-async def contents(cluster: Cluster, place: Path, tenant: str) -> list[object]:
+async def contents(cluster: Cluster, place: Path, tenant: str) -> list[str]:
     """What the session holds, by the store itself."""
     from palimpsest_mcp.store.postgres.store import PgStore
 
     store = PgStore(cluster.pooled, home=place, tenant=tenant)
     events = (await store.ledger.read(SessionKey("s"))).events
     await store.aclose()
-    return [event.item.content for event in events if isinstance(event, Seen)]
+    return [str(event.item.content) for event in events if isinstance(event, Seen)]
 
 
 def test_a_server_that_drains_says_so_and_goes_on_answering(cluster: Cluster, tmp_path: Path, tenant: str) -> None:

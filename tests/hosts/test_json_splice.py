@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -20,12 +20,12 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 def loose(value: Any, space: str) -> str:
     """JSON with white space wherever it may stand."""
     if isinstance(value, dict):
-        inner = f"{space},{space}".join(
-            f"{json.dumps(key)}{space}:{space}{loose(one, space)}" for key, one in value.items()
-        )
+        pairs = cast("dict[str, Any]", value).items()
+        inner = f"{space},{space}".join(f"{json.dumps(key)}{space}:{space}{loose(one, space)}" for key, one in pairs)
         return f"{{{space}{inner}{space}}}"
     if isinstance(value, list):
-        return f"[{space}" + f"{space},{space}".join(loose(one, space) for one in value) + f"{space}]"
+        rows = cast("list[Any]", value)
+        return f"[{space}" + f"{space},{space}".join(loose(one, space) for one in rows) + f"{space}]"
     return json.dumps(value)
 
 

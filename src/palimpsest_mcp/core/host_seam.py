@@ -6,8 +6,7 @@ Imports nothing when it is loaded: a host waits for its command hooks, and each 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..hosts.hook_call import HookCall
@@ -62,8 +61,7 @@ class QuickAnswers(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """How a host is opened."""
 
     host: Callable[[Hosts], Host]
@@ -83,12 +81,30 @@ def _file_quick() -> QuickAnswers:
     return FileQuick()
 
 
+def _by_client(hosts: Hosts) -> Host:
+    return hosts.by_client()
+
+
+def _listed(name: str) -> Row:
+    def host(hosts: Hosts) -> Host:
+        return hosts.by_list(name)
+
+    return Row(host)
+
+
+def _filed(name: str) -> Row:
+    def host(hosts: Hosts) -> Host:
+        return hosts.by_file(name)
+
+    return Row(host, _file_quick)
+
+
 CLAUDE_CODE = "claude-code"
 ROWS: Mapping[str, Row] = {
-    CLAUDE_CODE: Row(host=lambda hosts: hosts.by_client(), quick=_claude_code_quick),
-    "opencode": Row(host=lambda hosts: hosts.by_list("opencode")),
-    "pi": Row(host=lambda hosts: hosts.by_list("pi")),
-    "gemini-cli": Row(host=lambda hosts: hosts.by_file("gemini-cli"), quick=_file_quick),
-    "codex": Row(host=lambda hosts: hosts.by_file("codex"), quick=_file_quick),
+    CLAUDE_CODE: Row(_by_client, _claude_code_quick),
+    "opencode": _listed("opencode"),
+    "pi": _listed("pi"),
+    "gemini-cli": _filed("gemini-cli"),
+    "codex": _filed("codex"),
 }
 """Name in `models/host_table.py` -> how it is opened."""

@@ -79,8 +79,6 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
-_ONE_BY_ONE = 6
-"""Columns of a table from which half of them are left out at once."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -262,8 +260,10 @@ class Attempt:
                 cells = [n for n in rows if column < len(item.specs[n])]
                 cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
                 gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
-                worth.append((gain / max(1, cost) + 1e9 * (column == item.tables[block.table].key), column))
-            gone = {column for _, column in sorted(worth)[: len(worth) // 2 if len(worth) > _ONE_BY_ONE else 1]}
+                blank = 2 * sum(not item.records[n].cells[column] for n in cells) > len(cells)
+                key = column == item.tables[block.table].key
+                worth.append((-1.0 if blank and not key else gain / max(1, cost) + 1e9 * key, column))
+            gone = {column for _, column in sorted(worth)[: max(1, len(worth) // 2)]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found
 
@@ -319,7 +319,7 @@ class Attempt:
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
         """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
-        best = self._told(filling) + (_BETTER - 1) * sum(map(self._in_rows, self._items))
+        best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
         chosen, seen = [copy(item) for item in self._items], filling.seen
         while any(
             block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
@@ -331,7 +331,7 @@ class Attempt:
                 if columns := self._narrowed(item):
                     item.encode(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
-            gained = self._told(filling)
+            gained = filling.gained()
             if gained >= best and other.tokens <= self._request.budget_tokens:
                 best, draft = gained, other
                 chosen, seen = [copy(item) for item in self._items], filling.seen
@@ -371,17 +371,6 @@ class Attempt:
         tokens = filling.shown_tokens(item)
         whole = len(item.whole) / max(1, len(item.free))
         return max(tokens / _FEW_TOKENS, whole / _FEW_SHARE)
-
-    def _told(self, filling: Filling) -> float:
-        """What is shown, but for the names of rows: a name tells of a row what it has beside it."""
-        keys = {
-            spec: item.values[spec]
-            for item in self._items
-            for unit in (item.units[number] for number in item.taken)
-            if unit.block >= 0 and not unit.span and item.blocks[unit.block].table >= 0
-            for spec in item.specs[unit.records[0]][item.tables[item.blocks[unit.block].table].key]
-        }
-        return filling.gained() - sum(keys.values())
 
     def _in_rows(self, item: Item) -> float:
         """What the rows of tables that could have fewer columns are worth as they are shown."""

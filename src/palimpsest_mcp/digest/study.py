@@ -70,7 +70,7 @@ class Study:
         """
         own = shared & self.shapes
         verb = f"{source.action.verb} {source.action.target}" if source.action else ""
-        key = own, source.is_error, verb
+        key = (own, source.is_error, verb)
         if key not in self._marked:
             read = Source(source.text) if self._marked else self._read  # records are marked in place
             read.make_rows(own)

@@ -11,6 +11,8 @@ class _Late:
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source, self._flags = source, flags
+        self.pattern = source
+        """Others are put together of it, which is no use."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

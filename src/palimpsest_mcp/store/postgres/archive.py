@@ -47,22 +47,37 @@ class PgArchive:
                 raise WriteFailed(f"A record cannot be trusted: {reason}.", next="Record the items again.")
         if not records:
             return
-        bodies = await asyncio.to_thread(lambda: [packed(encode(record)) for record in records])
+        large = sum(len(item.result) for one in records for item in one.items if isinstance(item.result, str)) > _LARGE
+        bodies = await asyncio.to_thread(_bodies, records) if large else _bodies(records)
         number = self._ledger.numbers(len(records))
+        known = self._keys.known(key)
+        if known is not None:
+            refuse_purged(records, known.tombstones)
 
-        async def work(connection: Conn, again: bool) -> None:
+        async def at_once(connection: Conn) -> bool | None:
+            if known is None:
+                return None
+            first = await connection.fetchval(
+                f'select "{self._link.schema}".add_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
+                *(self._link.tenant, owner_of(key.principal).hex(), known.key, known.buried),
+                *(self._ledger.writer, number, *_columns(records, bodies), _stored(bodies)),
+            )
+            return None if first is None else True
+
+        async def work(connection: Conn, again: bool) -> bool:
             state = await self._keys.ensure(connection, key, anew=again)
             if again and await self._is_there(connection, state, number):
-                return
+                return True
             for _ in range(_TRIES):
                 refuse_purged(records, state.tombstones)
                 first = await self._insert(connection, key, state, records, bodies, number)
                 if first is not None:
-                    return await self._read_back(connection, state, first, bodies)
+                    await self._read_back(connection, state, first, bodies)
+                    return True
                 state = await self._keys.ensure(connection, key, anew=True)
             raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
 
-        await self._link.run(key.principal, work, writing=True)
+        await self._link.run(key.principal, work, writing=True, at_once=at_once)
 
     async def _insert(
         self,
@@ -85,9 +100,7 @@ class PgArchive:
             " with ordinality as one (batch_id, enc, body, size, sha256, at))"
             " select records - $5 + 1 from head",
             *(self._link.tenant, owner_of(key.principal), state.key, state.buried, len(records)),
-            *(self._ledger.writer, number, [name_bytes(one.batch_id) for one in records]),
-            *([one.enc for one in bodies], [one.data for one in bodies], [one.size for one in bodies]),
-            [one.sha256 for one in bodies],
+            *(self._ledger.writer, number, *_columns(records, bodies)),
         )
 
     async def _read_back(self, connection: Conn, state: State, first: int, bodies: Sequence[Body]) -> None:
@@ -97,7 +110,7 @@ class PgArchive:
             " and seq >= $3 and seq < $4 order by seq",
             *(self._link.tenant, state.key, first, first + len(bodies)),
         )
-        if [row["stored"] for row in rows] != [hashlib.sha256(one.data).digest() for one in bodies]:
+        if [row["stored"] for row in rows] != _stored(bodies):
             raise WriteFailed(
                 "The database gives back other bytes than were written to the archive.",
                 next="Check the database's disk; nothing was replaced.",
@@ -264,6 +277,26 @@ class PgArchive:
                 [one["seq"] for one in seqs[at : at + _AT_A_TIME]],
             ):
                 yield row
+
+
+def _bodies(records: Sequence[OffloadRecord]) -> list[Body]:
+    return [packed(encode(record)) for record in records]
+
+
+def _columns(records: Sequence[OffloadRecord], bodies: Sequence[Body]) -> tuple[list[Any], ...]:
+    """Batch ids, and what rows keep of the bodies."""
+    return (
+        [name_bytes(one.batch_id) for one in records],
+        [one.enc for one in bodies],
+        [one.data for one in bodies],
+        [one.size for one in bodies],
+        [one.sha256 for one in bodies],
+    )
+
+
+def _stored(bodies: Sequence[Body]) -> list[bytes]:
+    """Hashes of what rows keep, as the database works them out."""
+    return [hashlib.sha256(one.data).digest() for one in bodies]
 
 
 async def _some(connection: Conn, tenant: str, key: uuid.UUID, seqs: Sequence[int]) -> list[Row]:

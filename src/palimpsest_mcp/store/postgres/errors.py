@@ -67,6 +67,11 @@ def in_words(error: Exception, place: str, *, writing: bool) -> PalimpsestError:
                 f"The database at {place} has no room left{unchanged}.",
                 next="Free space on the database's disk, then run the same again.",
             )
+        case asyncpg.DataCorruptedError():
+            return failed(
+                f"The database at {place} gives back other bytes than it was given{unchanged}.",
+                next="Check the database's disk, and restore it from a backup if it is damaged.",
+            )
         case asyncpg.TooManyConnectionsError():
             return StoreUnusable(
                 f"The database at {place} has no connection left.",

@@ -147,22 +147,14 @@ class PgLedger:
             raise InvalidArgument("The cursor is not one of this session.", next="Read from the beginning.")
         cursor = after if isinstance(after, Cursor) else Cursor(hashed, 0, 0)
 
-        async def work(connection: Conn, again: bool) -> list[Row]:
-            state = await self._keys.find(connection, key, anew=again)
-            if state is None:
-                return []
-            return await connection.fetch(
-                "select s.epoch, t.seq, t.w, t.n, t.clock, t.rev, t.stamped, t.enc, t.body, t.sha256"
-                " from session s left join step t on t.session_key = s.session_key"
-                " and t.seq > case when s.epoch = $4 then $3::bigint else 0 end"
-                " where s.tenant = $1 and s.session_key = $2 order by t.seq",
-                self._link.tenant,
-                state.key,
-                cursor.seq,
-                cursor.epoch,
+        state = self._keys.known(key) or await self._link.run(
+            key.principal, lambda connection, again: self._keys.find(connection, key)
+        )
+        rows: list[Row] = []
+        if state is not None:
+            rows = await self._link.ask(
+                "steps_after($1, $2, $3, $4, $5)", key.principal, state.key, cursor.seq, cursor.epoch
             )
-
-        rows = await self._link.run(key.principal, work)
         if not rows:
             self._keys.forget(key)  # its month may have been dropped
         if not rows or rows[0]["seq"] is None:

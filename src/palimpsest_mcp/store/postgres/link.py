@@ -142,7 +142,15 @@ class Link:
         """For people."""
         return self.url.place
 
-    async def run(self, principal: str | Everybody, work: Work[T], *, writing: bool = False, durable: bool = True) -> T:
+    async def run(
+        self,
+        principal: str | Everybody,
+        work: Work[T],
+        *,
+        writing: bool = False,
+        durable: bool = True,
+        at_once: Callable[[Conn], Awaitable[T | None]] | None = None,
+    ) -> T:
         """Do work in a transaction that sees one principal's rows, again on a new connection where one breaks.
 
         The work must be one that may be repeated: by a compare-and-set, or by a name that is taken once.
@@ -150,10 +158,44 @@ class Link:
         Args:
             principal: or `EVERYBODY`.
             durable: False lets a crash of the server lose the last moments of it.
+            at_once: tried first: the same as one statement that sets tenant and owner itself; None where it did not.
 
         Raises:
             StoreUnusable, WriteFailed, LockTimeout: by what the server says.
         """
+        owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
+
+        async def attempt(again: bool) -> T:
+            if at_once is not None and not again:
+                async with (await self._pool()).acquire(timeout=30) as connection:
+                    if (done := await at_once(connection)) is not None:
+                        return done
+            async with self._transaction(owner, writing=writing, durable=durable) as connection:
+                return await work(connection, again)
+
+        return await self._tried(attempt, writing=writing)
+
+    async def ask(self, function: str, principal: str, *values: Any) -> list[Row]:
+        """Rows of a function that reads, which sets tenant and owner itself: a transaction of one statement.
+
+        Args:
+            function: its name and its parameters from the third on, `f($1, $2, $3)`.
+
+        Raises:
+            StoreUnusable, LockTimeout: by what the server says.
+        """
+
+        async def attempt(again: bool) -> list[Row]:
+            pool = await self._pool()
+            async with pool.acquire(timeout=30) as connection:
+                return await connection.fetch(
+                    f'select * from "{self.schema}".{function}', self.tenant, owner_of(principal).hex(), *values
+                )
+
+        return await self._tried(attempt, writing=False)
+
+    async def _tried(self, attempt: Callable[[bool], Awaitable[T]], *, writing: bool) -> T:
+        """What an attempt gives, on a new connection where one breaks."""
         if (check := self.check) is not None:
             self.check = None
             try:
@@ -161,12 +203,10 @@ class Link:
             except BaseException:
                 self.check = check
                 raise
-        owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
         again = False
         for wait_s in (*self._waits_s, None):
             try:
-                async with self._transaction(owner, writing=writing, durable=durable) as connection:
-                    return await work(connection, again)
+                return await attempt(again)
             except PalimpsestError:
                 raise
             except Exception as error:

@@ -20,6 +20,12 @@ _LOCK = 0x70616C69
 MONTHS_AHEAD = 12
 OLDEST_SERVER = 130000
 _TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant"
+_FUNCTIONS = (
+    "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
+    "steps_after(text, text, uuid, bigint, int)",
+    "counted(text[], uuid[], int)",
+    "found(text, text, uuid[], int, int)",
+)
 _RIGHTS = "select, insert, update, delete"
 
 
@@ -179,5 +185,5 @@ async def _grant(connection: Conn, schema: str, role: str) -> None:
     await connection.execute(f'grant usage on schema "{schema}" to "{role}"')
     await connection.execute(f'grant select on migration to "{role}"')
     await connection.execute(f'grant {_RIGHTS} on {_TABLES} to "{role}"')
-    for function in ("counted(text[], uuid[], int)", "found(text, text, uuid[], int, int)"):
+    for function in _FUNCTIONS:
         await connection.execute(f'grant execute on function {function} to "{role}"')

@@ -161,8 +161,38 @@ returns table (session_key uuid, stands smallint, enc smallint, body bytea, entr
   order by ts_rank(hits.words, ranking::tsquery, 1) desc, hits.session_key, hits.entry_hash limit likely
 $$;
 
+-- What came to a ledger since a step: what is asked most, so its settings and the question are one statement.
+create function steps_after(whose text, own text, asked uuid, after bigint, known int)
+returns table (epoch int, seq bigint, w text, n bigint, clock bigint, rev bigint, stamped boolean, enc smallint, body bytea, sha256 bytea)
+language plpgsql as $$
+begin
+  perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
+  return query select s.epoch, t.seq, t.w, t.n, t.clock, t.rev, t.stamped, t.enc, t.body, t.sha256
+    from session s left join step t on t.session_key = s.session_key and t.seq > case when s.epoch = known then after else 0 end
+    where s.tenant = whose and s.session_key = asked order by t.seq;
+end $$;
+
+-- Records of a session, read back: numbered, written and compared in one statement. Null where something was buried since.
+create function add_records(whose text, own text, asked uuid, known int, writer text, first bigint, ids bytea[],
+  encs smallint[], bodies bytea[], sizes int[], hashes bytea[], stored bytea[]) returns bigint language plpgsql as $$
+declare last bigint; many int := cardinality(ids); same int;
+begin
+  perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
+  update session s set records = s.records + many
+    where s.tenant = whose and s.session_key = asked and s.buried = known returning s.records into last;
+  if last is null then return null; end if;
+  insert into record (tenant, owner, session_key, seq, batch_id, w, n, enc, body, body_len, sha256)
+    select whose, decode(own, 'hex'), asked, last - many + one.at, one.batch_id, writer, first + one.at - 1,
+      one.enc, one.body, one.size, one.sha256
+    from unnest(ids, encs, bodies, sizes, hashes) with ordinality as one (batch_id, enc, body, size, sha256, at);
+  select count(*) into same from unnest(stored) with ordinality as one (hash, at) join record r
+    on r.tenant = whose and r.session_key = asked and r.seq = last - many + one.at and sha256(r.body) = one.hash;
+  if same <> many then raise exception 'other bytes than were sent' using errcode = 'data_corrupted'; end if;
+  return last - many + 1;
+end $$;
+
 do $$ declare f text; begin
-  foreach f in array array['counted(text[], uuid[], int)', 'found(text, text, uuid[], int, int)'] loop
+  foreach f in array array['add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])', 'steps_after(text, text, uuid, bigint, int)', 'counted(text[], uuid[], int)', 'found(text, text, uuid[], int, int)'] loop
     execute format('alter function %s set search_path = %I, pg_temp', f, current_schema());
     execute format('revoke all on function %s from public', f);
   end loop;
