@@ -1,7 +1,9 @@
 # The stdio server in a container. Two stages: the tools that build the package stay behind.
 #   docker build -t palimpsest-mcp .
 #   docker run -i --rm --read-only --network none --cap-drop ALL --security-opt no-new-privileges -v palimpsest:/data palimpsest-mcp
-FROM python:3.11-slim AS build
+# The base by its digest, so that a build tomorrow is the build of today; a newer one: --build-arg BASE=IMAGE@DIGEST
+ARG BASE=python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
+FROM ${BASE} AS build
 WORKDIR /src
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /app
@@ -16,7 +18,7 @@ COPY src src
 RUN /tools/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheels . \
     && /app/bin/pip install --no-deps --no-index /wheels/*.whl
 
-FROM python:3.11-slim
+FROM ${BASE}
 LABEL io.modelcontextprotocol.server.name="io.github.palimpsest-mcp/palimpsest-mcp" \
       org.opencontainers.image.title="palimpsest-mcp" \
       org.opencontainers.image.description="Keeps an agent's context window healthy" \

@@ -70,7 +70,8 @@ def test_the_container_runs_the_stdio_server_as_nobody_special_on_a_volume() -> 
     assert re.search(r"^USER 10001$", last_stage, re.MULTILINE)
     assert re.search(r"^VOLUME /data$", last_stage, re.MULTILINE)
     assert 'ENTRYPOINT ["palimpsest-mcp"]' in last_stage and "PALIMPSEST_HOME=/data" in last_stage
-    assert last_stage.startswith("python:3.11-slim")
+    assert last_stage.startswith("${BASE}\n")
+    assert re.search(r"^ARG BASE=python:3\.11-slim-bookworm@sha256:[0-9a-f]{64}$", DOCKERFILE, re.MULTILINE)
     addresses = re.findall(r"\S+://\S+", DOCKERFILE)
     assert all(f'"{PROJECT["urls"]["Homepage"]}' in one for one in addresses), "labels name the project, nothing else"
     assert f'org.opencontainers.image.version="{PROJECT["version"]}"' in last_stage

@@ -74,6 +74,7 @@ class Wire:
                 writer.transport.abort()
                 return
             writer.write(data)
+        writer.close()  # as the server did
 
 
 Write = Callable[["PgStore"], Awaitable[Any]]

@@ -78,7 +78,7 @@ def test_lists_in_variables_are_json_or_separated(monkeypatch: pytest.MonkeyPatc
     ("name", "value", "words"),
     [
         ("PALIMPSEST_WINDOW_TOKEN", "5", "window_token.*PALIMPSEST_WINDOW_TOKEN.*Did you mean window_tokens"),
-        ("PALIMPSEST_NONSENSE_XYZ", "5", "The keys are home, policy"),
+        ("PALIMPSEST_NONSENSE_XYZ", "5", "The keys are home, store.*, policy"),
         ("PALIMPSEST_WINDOW_TOKENS", "many", "window_tokens .environment PALIMPSEST_WINDOW_TOKENS.: .* integer"),
         ("PALIMPSEST_WINDOW_TOKENS", "0", "window_tokens .* greater than 0"),
         ("PALIMPSEST_AUTO", "perhaps", "auto .* boolean"),

@@ -7,7 +7,6 @@ from ..memory.handoff.markdown import MAX_TEXT
 from ..models.events import SessionInfo
 from ..models.handoffs import HandedBack, WrittenHandoff
 from ..models.text import counted, plain_line
-from .compaction.commit import Keeper
 from .handoffs import KeptHandoffs
 from .sessions import sub_agent_id
 
@@ -58,6 +57,8 @@ class SubAgents(KeptHandoffs):
         Raises:
             WriteFailed, LockTimeout: some of it may be archived already; call it again.
         """
+        from .compaction.commit import Keeper  # brings the digester, which what only reads need not load
+
         info = await self._sessions.find(session_id, whole=True)
         counter = self._deps.counter_for(self._deps.model)
         await self._sessions.fold(info)
