@@ -18,6 +18,7 @@ _LOST = (
     asyncpg.SerializationError,
     asyncpg.UniqueViolationError,  # an append that was in doubt is there after all
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the server is just ending this connection
     ConnectionError,
     TimeoutError,
     asyncio.TimeoutError,
