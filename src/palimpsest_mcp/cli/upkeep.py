@@ -85,7 +85,7 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
     if url:
         import asyncio
 
-        from ..core.moving import prepare_database
+        from ..core.move import prepare_database
 
         _say_migration(face, asyncio.run(prepare_database(url, role, dry_run=not yes)), "the tables have version")
     else:
@@ -114,7 +114,7 @@ def _move(face: Face, source: str, target: str, yes: bool) -> None:
 
     import msgspec
 
-    from ..core.moving import move
+    from ..core.move import move
     from ..models.text import counted
     from .screen import say, say_json
 

@@ -15,10 +15,10 @@ from ...models.maintenance import BackupReport, Forgotten, Migration
 from ...models.reports import StatusNote
 from ...ports.store import DiskUse, Flaw, Tombstones
 from ...ports.text import RandomHex
+from ..copy_store import copy_store
 from ..disk_store import DiskStore
 from ..home import ARCHIVE, LEDGER, SESSIONS, Home, folder_name
 from ..host_files import HostFiles, StatusFiles
-from ..moving import copy_store
 from ..real_disk import RealDisk
 from ..rewrite import forget_notes, texts_of
 from . import schema

@@ -12,7 +12,7 @@ from ..models.events import SessionInfo
 from ..models.maintenance import Migration, MovedStore
 from ..ports.store import Store
 from ..settings.settings import Settings
-from ..store.moving import copy_store
+from ..store.copy_store import copy_store
 from .wiring import is_database, needs_extra, open_store
 
 

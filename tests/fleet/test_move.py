@@ -11,7 +11,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import RecordDamaged
 from palimpsest_mcp.models.events import SessionInfo, SessionKey
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.moving import copy_store
+from palimpsest_mcp.store.copy_store import copy_store
 from palimpsest_mcp.testing.contract_values import HARD_CONTENTS, HARD_IDS, S1, info_of, pinned, record, seen
 
 from .cluster import Cluster
@@ -115,7 +115,7 @@ async def test_a_damaged_session_is_not_moved_as_if_it_were_whole(
 
 
 async def test_a_session_of_the_library_goes_on_in_the_database(cluster: Cluster, tmp_path: Path, tenant: str) -> None:
-    from palimpsest_mcp.core.moving import move
+    from palimpsest_mcp.core.move import move
     from palimpsest_mcp.settings.settings import Settings
 
     source = Path(__file__).parents[2] / "src/palimpsest_mcp/demo/coding_session.json"
