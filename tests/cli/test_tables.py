@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import palimpsest_mcp.cli.main
 from palimpsest_mcp.cli import screen
 from palimpsest_mcp.cli.main import run
-from palimpsest_mcp.cli.screen import LEAVES, Column, cell_count, laid_out
+from palimpsest_mcp.cli.screen import Column, cell_count, laid_out
 
 Program = Callable[..., Any]
 WIDTHS = (60, 80, 100, 120, 160, 200)
@@ -113,11 +113,6 @@ def with_tables() -> set[str]:
         for call in ast.walk(function)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say_table"
     }
-
-
-def test_columns_yield_in_the_order_that_the_page_says() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
-    assert ", ".join(f"`{name}`" for name in LEAVES) in " ".join(page.split())
 
 
 def test_prose_yields_before_a_column_leaves_and_codes_never_do() -> None:
