@@ -95,7 +95,9 @@ async def test_tables_of_another_version_are_refused(
     schema, url = f"of-{version}", cluster.url(OWNER)
     await prepare(url, schema=schema, roles=(APP,))
     connection: Any = await asyncpg.connect(url)
-    await connection.execute(f'update "{schema}".migration set version = {version}')
+    await connection.execute(
+        f'delete from "{schema}".migration where version > 1; update "{schema}".migration set version = {version}'
+    )
     await connection.close()
     from palimpsest_mcp.store.postgres.store import PgStore
 
