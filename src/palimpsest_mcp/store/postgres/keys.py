@@ -14,7 +14,7 @@ from ...errors import InvalidArgument
 from ...models.events import SessionKey
 from ...models.maintenance import Forgotten
 from ...ports.store import Tombstones
-from ..home import key_digest
+from ..home import key_digest, spare_handle
 from ..segments import Reader, encode
 from .link import Conn, Row, owner_of
 
@@ -118,12 +118,9 @@ class Keys:
         await connection.execute(
             "with taken as (insert into name (tenant, owner, name_hash, session_key, name) values ($1, $2, $3, $4, $5)"
             " on conflict do nothing returning session_key)"
-            " insert into session (tenant, owner, session_key, name) select $1, $2, session_key, $5 from taken",
-            self.tenant,
-            owner,
-            hashed,
-            made,
-            name,
+            " insert into session (tenant, owner, session_key, name, handle)"
+            " select $1, $2, session_key, $5, $6 from taken",
+            *(self.tenant, owner, hashed, made, name, spare_handle(key).encode()),
         )
         state = await self.find(connection, key, anew=True)
         assert state is not None

@@ -32,7 +32,7 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..session_log import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .bodies import Body, packed, unpacked
-from .keys import Keys, State, born, name_hash, name_text
+from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
 from .together import Once
 
@@ -116,11 +116,8 @@ class PgLedger:
             if row["info"] is not None:
                 return info_of(row["info"])
             await connection.execute(
-                "update session set info = $3, created = $4 where tenant = $1 and session_key = $2",
-                self._link.tenant,
-                state.key,
-                encode(info)[:-1],
-                _seconds(info),
+                "update session set info = $3, created = $4, handle = $5 where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, encode(info)[:-1], _seconds(info), name_bytes(info.handle)),
             )
             await self._append(connection, key, state, _Append([opened], number))
             return info
@@ -132,15 +129,14 @@ class PgLedger:
 
     async def info(self, key: SessionKey) -> SessionInfo | None:
         hashed = name_hash(key)
-        row = await self._row(
-            key,
-            "select s.info, s.steps + s.records > 0 as known from name n join session s using (session_key)"
-            " where n.tenant = $1 and n.name_hash = $2",
-            hashed,
-        )
-        if row is None or not row["known"]:
+        rows = await self._link.ask("session_named($1, $2, $3)", key.principal, hashed)
+        if not rows:
             return None
-        return spare_info(key) if row["info"] is None else info_of(row["info"])
+        return spare_info(key) if rows[0]["info"] is None else info_of(rows[0]["info"])
+
+    async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
+        rows = await self._link.ask("session_of_handle($1, $2, $3)", principal, name_bytes(handle))
+        return _known_as(rows[0], principal) if rows else None
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
         async def work(connection: Conn, again: bool) -> list[Row]:
@@ -152,11 +148,7 @@ class PgLedger:
             )
 
         rows = await self._link.run(principal, work)
-        infos = (
-            spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
-            for row in rows
-        )
-        return oldest_first(infos)
+        return oldest_first(_known_as(row, principal) for row in rows)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         hashed = name_hash(key)
@@ -228,11 +220,12 @@ class PgLedger:
             if steps:
                 raise not_empty(rev)
             await connection.execute(
-                "update session set steps = 1, clock = $3, rev = $4, info = $5, created = $6"
+                "update session set steps = 1, clock = $3, rev = $4, info = $5, created = $6, handle = $7"
                 " where tenant = $1 and session_key = $2",
                 *(self._link.tenant, state.key, clock, rev),
                 None if info is None else encode(info)[:-1],
                 None if info is None else _seconds(info),
+                None if info is None else name_bytes(info.handle),
             )
             await connection.execute(
                 "insert into step"
@@ -472,14 +465,14 @@ class PgLedger:
         rows = await _all_steps(connection, self._link.tenant, state.key)
         if (info := first_opened(_events_of(rows)[0])) is not None:
             await connection.execute(
-                "update session set info = $3 where tenant = $1 and session_key = $2",
-                *(self._link.tenant, state.key, encode(info)[:-1]),
+                "update session set info = $3, handle = $4 where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, encode(info)[:-1], name_bytes(info.handle)),
             )
 
-    async def _row(self, key: SessionKey, sql: str, *values: Any) -> Row | None:
-        return await self._link.run(
-            key.principal, lambda connection, again: connection.fetchrow(sql, self._link.tenant, *values)
-        )
+
+def _known_as(row: Row, principal: str) -> SessionInfo:
+    """The session of a row with `info` and `name`."""
+    return spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
 
 
 def info_of(line: bytes) -> SessionInfo:

@@ -26,6 +26,8 @@ _FUNCTIONS = (
     "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
     " boolean, int)",
     "records_of(text, text, uuid, bytea, boolean)",
+    "session_named(text, text, bytea)",
+    "session_of_handle(text, text, bytea)",
     "steps_after(text, text, uuid, bigint, int)",
     "counted(text[], uuid[], int)",
     "found(text, text, uuid[], int, int)",

@@ -27,6 +27,26 @@ begin
   return true;
 end $$;
 
+-- A session's handle, by which its principal asks for it; that of old rows is in their info.
+alter table session add column handle bytea;
+update session set handle = convert_to(substring(convert_from(info, 'UTF8') from '"handle":"([a-z0-9]+)"'), 'UTF8')
+  where info is not null;
+create index on session (tenant, owner, handle);
+
+create function session_named(whose text, own text, hashed bytea) returns table (info bytea) language plpgsql as $$
+begin
+  perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
+  return query select s.info from name n join session s on s.session_key = n.session_key
+    where n.tenant = whose and n.name_hash = hashed and s.steps + s.records > 0;
+end $$;
+
+create function session_of_handle(whose text, own text, asked bytea) returns table (info bytea, name bytea) language plpgsql as $$
+begin
+  perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
+  return query select s.info, s.name from session s where s.tenant = whose and s.owner = decode(own, 'hex') and s.handle = asked
+    and s.steps + s.records > 0 limit 1;
+end $$;
+
 -- Records of a session, read back: numbered, written and compared in one statement. Null where something was buried since.
 create or replace function add_records(whose text, own text, asked uuid, known int, writer text, first bigint, ids bytea[],
   encs smallint[], bodies bytea[], sizes int[], hashes bytea[], stored bytea[]) returns bigint language plpgsql as $$
@@ -78,7 +98,7 @@ begin
 end $$;
 
 do $$ declare f text; begin
-  foreach f in array array['add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])', 'add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea, boolean, int)', 'records_of(text, text, uuid, bytea, boolean)', 'steps_after(text, text, uuid, bigint, int)'] loop
+  foreach f in array array['add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])', 'add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea, boolean, int)', 'records_of(text, text, uuid, bytea, boolean)', 'session_named(text, text, bytea)', 'session_of_handle(text, text, bytea)', 'steps_after(text, text, uuid, bigint, int)'] loop
     execute format('alter function %s set search_path = %I, pg_temp', f, current_schema());
     execute format('alter function %s set plan_cache_mode = force_generic_plan', f);
     execute format('revoke all on function %s from public', f);
