@@ -158,6 +158,7 @@ async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_a
 ) -> None:
     import asyncpg
 
+    from palimpsest_mcp.store.postgres.keys import name_hash
     from palimpsest_mcp.store.postgres.schema import prepare, steps
     from palimpsest_mcp.store.postgres.store import PgStore
     from palimpsest_mcp.store.segments import encode
@@ -169,15 +170,15 @@ async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_a
         await owner.execute(f"create schema aged; set local search_path = aged, pg_temp; {first.sql}")
         await owner.execute(
             f"insert into migration (version, name, sha256) values (1, 'first', '{first.sha256}');"
-            f"grant select on migration to {APP}; set local palimpsest.tenant = 'default'; set local palimpsest.owner = ''"
+            f"grant select on migration to {APP}; set local palimpsest.tenant = 'default';"
+            " set local palimpsest.owner = ''"
         )
         key = "01930000-0000-7000-8000-000000000001"
         await owner.execute(
-            "insert into session (tenant, owner, session_key, name, info, steps) values ('default', '', $1, 's1', $2, 0)",
+            "insert into session (tenant, owner, session_key, name, info) values ('default', '', $1, 's1', $2)",
             *(key, encode(info_of(S1))[:-1]),
         )
-        hashed = bytes.fromhex("00")
-        await owner.execute("insert into name values ('default', '', $1, $2, 's1')", hashed, key)
+        await owner.execute("insert into name values ('default', '', $1, $2, 's1')", name_hash(S1), key)
         await owner.execute("update session set records = 1")
     await owner.close()
     done = await prepare(cluster.url(OWNER), schema="aged")
