@@ -94,7 +94,7 @@ def _say_defects(report: Report, *, verbose: bool) -> None:
         return
     many = "1 defect" if count == 1 else f"{count} defects"
     say(f"defects: the list came with {many} that a provider may refuse; what is wrong goes out as it came")
-    _say_few("  ", report.defects[:BATCHES_SHOWN], verbose=verbose)
+    _say_few("  ", [str(one) for one in report.defects[:BATCHES_SHOWN]], verbose=verbose)
     if verbose and count > BATCHES_SHOWN:
         say(f"  … {count - BATCHES_SHOWN} more: --json has them all")
 

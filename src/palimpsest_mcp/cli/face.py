@@ -131,12 +131,11 @@ def patience(*, wanted: bool) -> Generator[None]:
 def _tell(over: Event, name: str) -> None:
     if over.wait(PATIENCE_S):
         return
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from .screen import console
-
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as shown:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         shown.add_task(name, total=None)
         over.wait()
 
