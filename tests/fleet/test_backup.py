@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ async def test_a_server_restored_to_a_moment_has_everything_until_then_whole_and
 
     from palimpsest_mcp.store.postgres.store import PgStore
 
-    one = made(archive_mode="on", archive_command="mkdir -p ../wal && test ! -f ../wal/%f && cp %p ../wal/%f")
+    one = await asyncio.to_thread(
+        made, archive_mode="on", archive_command="mkdir -p ../wal && test ! -f ../wal/%f && cp %p ../wal/%f"
+    )
     again: Cluster | None = None
     try:
         store = PgStore(one.pooled, home=tmp_path / "a", tenant="t")
@@ -43,7 +46,7 @@ async def test_a_server_restored_to_a_moment_has_everything_until_then_whole_and
             await p.update_summary("middle", {"next_steps": ["look at the middle"]})
             await owner.execute("select pg_create_restore_point('before the mistake')")
             await filled(p, "late")
-            await p.purge("early", yes=True)
+            await p.purge("early", dry_run=False)
             await owner.execute("select pg_switch_wal()")
             while not await owner.fetchval("select archived_count > 1 from pg_stat_archiver"):
                 await owner.execute("select pg_stat_clear_snapshot()")
