@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -38,6 +40,19 @@ class Ran:
 Program = Callable[..., Ran]
 
 
+def no_server(*_: object) -> int:
+    raise AssertionError("nothing here may serve")
+
+
+def quietly(home: Path, *arguments: str | Path) -> Ran:
+    """Run one command where no test captures what is printed: for what many tests share."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = run(["--home", str(home), *map(str, arguments)], serve=no_server)
+    out.flush()
+    return Ran(status, cast("io.BytesIO", out.buffer).getvalue(), err.getvalue())
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -46,9 +61,6 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def program(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Program:
     """Run one command; no traceback may ever come out of it."""
-
-    def no_server(*_: object) -> int:
-        raise AssertionError("nothing here may serve")
 
     def call(*arguments: str | Path) -> Ran:
         capsysbinary.readouterr()
