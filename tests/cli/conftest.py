@@ -73,11 +73,11 @@ def program(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Program:
 
 
 def log_of(number: int) -> str:
-    """A tool result of some 2,000 tokens."""
+    """A tool result of some 1,000 tokens."""
     rows = (
         f"2026-03-{1 + number % 28:02d}T10:{row:02d}:00Z INFO wrote /var/data/part-{number}-{row}.bin "
         f"{number * 1000 + row} bytes in {row}.{number} ms"
-        for row in range(60)
+        for row in range(30)
     )
     return "\n".join(
         [f"job {number} started", *rows, f"ERROR E{4000 + number}: checksum differs in part-{number}-7", ""]
