@@ -13,7 +13,7 @@ from hypothesis import settings
 from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one.
-settings.register_profile("short", max_examples=20, deadline=None)
+settings.register_profile("short", max_examples=40, deadline=None)
 settings.register_profile("torture", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")
 settings.load_profile(PROFILE)

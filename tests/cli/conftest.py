@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -50,7 +50,7 @@ def quietly(home: Path, *arguments: str | Path) -> Ran:
     with redirect_stdout(out), redirect_stderr(err):
         status = run(["--home", str(home), *map(str, arguments)], serve=no_server)
     out.flush()
-    return Ran(status, cast("io.BytesIO", out.buffer).getvalue(), err.getvalue())
+    return Ran(status, out.buffer.getvalue(), err.getvalue())
 
 
 @pytest.fixture
