@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,15 +26,22 @@ class StdioServer:
     """The server in one protocol era, from its start until `with` ends."""
 
     def __init__(
-        self, home: Path, era: str = OLD, *, trace_imports: Path | None = None, options: Sequence[str] = ()
+        self,
+        home: Path,
+        era: str = OLD,
+        *,
+        trace_imports: Path | None = None,
+        options: Sequence[str] = (),
+        server: Sequence[str] = SERVER,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
-        environment = {**os.environ, "PALIMPSEST_HOME": str(home)}
+        environment = {**environment, "PALIMPSEST_HOME": str(home)}
         if trace_imports is not None:
             environment["PYTHONPROFILEIMPORTTIME"] = "1"
         self._errors = trace_imports.open("wb") if trace_imports else None
         started = time.perf_counter()
         self._process = subprocess.Popen(
-            (*SERVER, *options),
+            (*server, *options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors or subprocess.DEVNULL,
