@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +20,13 @@ META = {
     "io.modelcontextprotocol/clientInfo": CLIENT,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 class StdioServer:
@@ -90,6 +97,14 @@ class StdioServer:
         except OSError:
             return 0.0
         return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM"))
+
+    def cpu_s(self) -> float:
+        """Used so far; Linux only, else 0."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text("utf-8").rpartition(") ")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
