@@ -44,8 +44,9 @@ def beside_an_empty_server(_repeats: int) -> str:
         "p99 : empty's",
         "CPU : empty's",
     )
-    note = f"{CALLS:,} calls a row, each followed by one of the empty server's; a session of {ROWS} results, of which some left."
-    return f"{table(head, rows)}\n\n{note} CPU is of the whole server process."
+    note = f"{CALLS:,} calls a row, each followed by one of the empty server's, in a session of {ROWS} results that a "
+    note += "pass has gone over. CPU is of the whole server process. `restore_batch` flushes a note of what it gave."
+    return f"{table(head, rows)}\n\n{note}"
 
 
 def calls(server: StdioServer) -> dict[str, Callable[[], Any]]:
