@@ -3,80 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from palimpsest_mcp.errors import PassInProgress, RevConflict
-from palimpsest_mcp.models.events import Reserved
+from palimpsest_mcp.errors import PassInProgress, RevConflict, WriteFailed
+from palimpsest_mcp.models.events import Reserved, SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 
 from .cluster import APP, Cluster
+from .wire import Wire
 
 if TYPE_CHECKING:
     from palimpsest_mcp.store.postgres.store import PgStore
 
 pytestmark = pytest.mark.anyio
-_COMMIT = b"COMMIT\0"
-
-
-class Wire:
-    """Loopback between client and server; on demand it takes the answer to a commit away, and the connection with it.
-
-    Args:
-        port: of the server.
-    """
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.cut = 0
-        """So many acknowledgements more are lost."""
-        self.were_cut = 0
-
-    @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[int]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        try:
-            yield server.sockets[0].getsockname()[1]
-        finally:
-            server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
-        doomed = asyncio.Event()
-        back = asyncio.create_task(self._back(from_server, writer, doomed))
-        try:
-            while data := await reader.read(1 << 16):
-                if self.cut and data.endswith(_COMMIT):
-                    self.cut -= 1
-                    self.were_cut += 1
-                    doomed.set()
-                to_server.write(data)
-                await to_server.drain()
-        except ConnectionError:
-            pass
-        finally:
-            if not doomed.is_set():
-                back.cancel()
-            else:
-                await back
-            for one in (to_server, writer):
-                one.close()
-
-    @staticmethod
-    async def _back(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
-        while data := await reader.read(1 << 16):
-            if doomed.is_set():  # the answer came: the server has it, the client never hears
-                writer.transport.abort()
-                return
-            writer.write(data)
-        writer.close()  # as the server did
-
-
 Write = Callable[["PgStore"], Awaitable[Any]]
 WRITES: dict[str, Write] = {
     "create": lambda store: store.ledger.create(S1, info_of(S1)),
@@ -105,19 +49,25 @@ async def rows(cluster: Cluster, tenant: str) -> dict[str, int]:
     return found
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_write_whose_acknowledgement_was_lost_is_there_once_and_answered_as_if_nothing_had_been(
-    cluster: Cluster, tmp_path: Path, tenant: str, write: str
+    cluster: Cluster, tmp_path: Path, tenant: str, write: str, known: bool
 ) -> None:
+    """A session that the server knows is written to by one statement, a new one in a transaction of several."""
     from palimpsest_mcp.store.postgres.store import PgStore
 
     wire = Wire(cluster.port)
     plain = PgStore(cluster.url(), home=tmp_path, tenant=f"{tenant}-p")
+    if known:
+        await plain.ledger.observe(S1, [applied(9)])
     expected = await WRITES[write](plain)
     await plain.aclose()
     async with wire.listening() as port:
         store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, waits_s=(0.0, 0.01, 0.1))
         await store.is_made()
+        if known:
+            await store.ledger.observe(S1, [applied(9)])
         wire.cut = 1
         answered = await WRITES[write](store)
         assert wire.were_cut == 1
@@ -181,3 +131,49 @@ async def test_a_pass_that_lost_its_lease_decides_nothing_more(cluster: Cluster,
             assert await one.ledger.decide(S1, [pinned(1)], after_rev=1) == 2, "what is no pass's own needs no lease"
     await one.aclose()
     await other.aclose()
+
+
+async def test_appends_that_go_together_are_each_answered_and_one_that_is_refused_costs_itself(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    store = PgStore(cluster.pooled, home=tmp_path, tenant=tenant, connections=1)
+    keys = [SessionKey(f"s{number}") for number in range(30)]
+    for key in keys:
+        await store.ledger.observe(key, [applied(0)])
+    other = PgStore(cluster.pooled, home=tmp_path, tenant=tenant, connections=2)
+    await other.bury(keys[3], ["i1"], under_way=False)  # the first store looks again before it writes there
+    await asyncio.gather(*(store.ledger.observe(key, [applied(1), applied(2)]) for key in keys))
+    names = [f"offload_{number:04d}" for number in range(30)]
+    names[5] = "".join(f"{number:06d}" for number in range(900))  # longer than an index takes
+    appends = (store.archive.append(key, [record(name, key=key)]) for key, name in zip(keys, names, strict=True))
+    done = await asyncio.gather(*appends, return_exceptions=True)
+    assert [number for number, one in enumerate(done) if one is not None] == [5]
+    assert isinstance(done[5], WriteFailed)
+    for number, key in enumerate(keys):
+        assert [getattr(one, "item_id", "") for one in (await other.ledger.read(key)).events] == ["i0", "i1", "i2"]
+        there = [one.batch_id async for one in other.archive.records(key)]
+        assert there == ([] if number == 5 else [names[number]])
+    await store.aclose()
+    await other.aclose()
+
+
+async def test_a_trip_that_breaks_in_the_middle_leaves_every_append_of_it_there_once(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1, waits_s=(0.0, 0.01, 0.1))
+        keys = [SessionKey(f"s{number}") for number in range(20)]
+        for key in keys:
+            await store.ledger.observe(key, [applied(0)])
+        wire.cut = 2
+        await asyncio.gather(*(store.ledger.observe(key, [applied(1)]) for key in keys))
+        assert wire.were_cut == 2
+        for key in keys:
+            events = (await store.ledger.read(key)).events
+            assert sorted(getattr(one, "item_id", "") for one in events) == ["i0", "i1"]
+        await store.aclose()
