@@ -43,6 +43,8 @@ def test_what_a_release_publishes_is_built_once_and_attested() -> None:
     assert workflow.count("python release/build.py --out") == 1 and "attest-build-provenance" in workflow
     assert "password" not in workflow and "attestations: true" in workflow, "by trusted publishing, with no token kept"
     assert "gh release create" in workflow, "the bundle and the bill of materials are on no package index"
+    used = re.findall(r"uses: (.+)", workflow)
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", one) for one in used), "a tag can be moved"
 
 
 def test_the_manifest_names_this_package_in_this_version() -> None:
