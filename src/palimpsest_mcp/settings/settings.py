@@ -172,6 +172,8 @@ class SettingValues(BaseSettings):
     max_store_mb: int = Field(default=0, ge=0)
     """Most that the store may take on disk, in MB; a write that would go above it is refused. 0: no limit."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """What is logged to standard error; from `info` on a line of JSON for each pass, tool call, hook and verify,
+    without stored text."""
 
     @classmethod
     def settings_customise_sources(
