@@ -24,7 +24,7 @@ from pydantic import (
 
 from ..errors import InvalidSettings
 from ..text.specifics.registry import CLASSES
-from .settings import Secret
+from .secret import Secret
 
 
 def _json_or_split(separator: str) -> BeforeValidator:

@@ -17,30 +17,12 @@ from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small
 from .places import CONFIG_VARIABLE, HOME_VARIABLE, default_home, home_folder, settings_file
+from .secret import Secret
 
 if TYPE_CHECKING:
     from .checked import SpecificClass
 
 # Every setting with its type and default.
-
-
-class Secret:
-    """A text that is not printed."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def get_secret_value(self) -> str:
-        """The text."""
-        return self._text
-
-    def __str__(self) -> str:
-        return "**********" if self._text else ""
-
-    def __repr__(self) -> str:
-        return f"Secret({str(self)!r})"
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
