@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from operator import eq
 from typing import Any, NamedTuple
@@ -48,6 +49,8 @@ from .records import Record
 from .source import Source
 from .study import Marked, Studies, Study, shapes_of
 
+_PARTS = 32
+"""Parts that are kept, with what their checks found, of one text."""
 _CHECKS = 4
 """Times that a part is printed again without what broke a rule; then nothing of it is shown."""
 _ROUNDS = 5
@@ -406,10 +409,10 @@ class Attempt:
             available = wish if least < wish < most else (least + most) // 2
             if not least < available < most:
                 break
-        draft = self._drafted()
-        while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
-            draft = self._drafted()
         if best is None:
+            draft = self._drafted()
+            while draft.tokens > budget and filling.trim(draft.tokens - budget):
+                draft = self._drafted()
             return draft
         for item, (taken, listed) in zip(self._items, kept, strict=True):
             item.taken, item.listed = taken, listed
@@ -456,7 +459,7 @@ class Attempt:
                 return known.lines, replace(known.check, elsewhere={}), rules
             shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
-            check = check_part(facts, lines, others, heads, number)
+            check = self._read(number, lines, heads, others)
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
                 own = {key: heads[key] for key in heads if key[0] == number}
@@ -473,6 +476,23 @@ class Attempt:
         for own in [key for key in heads if key[0] == number]:
             del heads[own]  # nothing of it is shown, so nobody may refer to its columns
         return [], check_part(facts, [], others), rules
+
+    def _read(
+        self, number: int, lines: Sequence[DigestLine], heads: Heads, others: Sequence[Sequence[str]]
+    ) -> PartCheck:
+        """`check_part`, asked once for the same lines: a batch that is made again has most of them again."""
+        facts = self._facts[number]
+        if self._items[number].twin >= 0:
+            return check_part(facts, lines, others, heads, number)  # what it says depends on another text
+        key = number, tuple((line.kind, line.text) for line in lines), tuple(heads.items())
+        if (known := facts.parts_read.get(key)) is None:
+            check = check_part(facts, lines, others, heads, number)
+            if len(facts.parts_read) >= _PARTS:
+                facts.parts_read.clear()
+            known = facts.parts_read[key] = check, {at: names for at, names in heads.items() if at[0] == number}
+        check, own = known
+        heads.update(own)
+        return check
 
     def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
         """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
@@ -505,14 +525,20 @@ class Attempt:
 
     def _records(self) -> dict[str, RecordCount]:
         """Records of the batch by kind: how many are shown, of how many."""
-        shown, total = Counter[str](), Counter[str]()
-        for item in self._items:
+        nouns, total = self._nouns
+        shown = Counter[str]()
+        for item, own in zip(self._items, nouns, strict=True):
             taken = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
-            for n, record in enumerate(item.records):
-                noun = _NOUNS.get(record.kind, record.kind) if record.text else "noise"
-                total[noun] += 1
-                shown[noun] += n in taken
+            shown.update(own[n] for n in taken)
         return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
+
+    @cached_property
+    def _nouns(self) -> tuple[list[list[str]], Counter[str]]:
+        """Of each item what its records are counted as, and how many of each there are."""
+        nouns = [
+            [_NOUNS.get(one.kind, one.kind) if one.text else "noise" for one in item.records] for item in self._items
+        ]
+        return nouns, Counter(noun for own in nouns for noun in own)
 
     def _wanted(self) -> dict[str, RecordCount]:
         """By words whose every line is to be kept: how many lines with them are shown whole, of how many."""
