@@ -40,7 +40,7 @@ from .item import OUTCOMES, Item
 from .lines import printed
 from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
-from .outline import outline
+from .outline import outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
@@ -362,7 +362,17 @@ class Attempt:
                 self._items[:], filling.seen = kept, seen
                 break
             draft, fixed = other, room
+        if unsaid := [item for item in self._items if self._unsaid(item)]:
+            for item in unsaid:
+                item.silent = True
+            fixed = self._fixed(filling)
+            draft = self._fitted(filling, self._request.budget_tokens, fixed)
         return draft, fixed
+
+    def _unsaid(self, item: Item) -> bool:
+        """Whether it is an object of which nothing that is shown says which."""
+        own = item.own_row()
+        return own >= 0 and own not in item.taken and not item.silent and item.twin < 0 and len(self._items) > 1
 
     def _little(self, item: Item, filling: Filling) -> float:
         """What is shown of a result, as a share of what is more than scraps; 1 and more is enough."""
@@ -529,7 +539,8 @@ class Attempt:
     def _note(self, number: int) -> list[DigestLine]:
         item, source = self._items[number], self._request.sources[number]
         bare = item.taken <= set(item.forced) and item.twin < 0
-        if len(self._items) == 1 and not (bare and not item.listed):
+        missing = "" if bare or item.silent or item.twin >= 0 or not self._shapes else self._unshown(number)
+        if len(self._items) == 1 and not missing and not (bare and not item.listed):
             return []
         brief = self._brief
         lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
@@ -538,10 +549,20 @@ class Attempt:
         shape = ""
         if (bare and self._shapes) or item.silent:
             shape = outline(self._sources[number].reading, item.blocks, _BRIEF_SHAPE if brief else _SHAPE)
+        elif missing:
+            shape = f"not shown: {missing}"
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
         errors = len(item.errors) if hidden else 0
         note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
         return [DigestLine("note", note)]
+
+    def _unshown(self, number: int) -> str:
+        """What is in a result beside what is shown of it."""
+        item = self._items[number]
+        shown = {n for one in item.taken for n in item.units[one].records} | item.heads
+        whole = len(item.whole) / max(1, len(item.free))
+        reading = self._sources[number].reading
+        return unshown(reading, item.blocks, shown, _BRIEF_SHAPE, few=whole < _FEW_SHARE)
 
     def _violations(self, draft: Draft, *, ceiling: int = 0) -> tuple[str, ...]:
         request = self._request

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..models.text import counted
 from .blocks import Block
@@ -65,6 +65,40 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
         return _joined(rows, _keys(records, tables, largest), names_only)
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
+
+
+def unshown(reading: Reading, blocks: Sequence[Block], shown: Collection[int], width: int, *, few: bool) -> str:
+    """What a result holds beside all that is shown of it, at most about `width` characters: whole tables, fields, and
+    where little is shown the sections of which nothing is. Empty where a reader sees something of everything.
+
+    Args:
+        shown: numbers of the records that are shown.
+        few: so little is shown that what else there is must be said.
+    """
+    records, tables = reading.records, reading.tables
+    seen = {records[n].table for n in shown}
+    lists = [one for one in blocks if one.table >= 0 and one.table not in seen]
+    alone = {one.table for one in lists if one.total == 1 and tables[one.table].noun == Table(()).noun}
+    said: list[tuple[str, list[str]]] = []
+    for one in lists:
+        if one.table not in alone and not _BRACKETS.search(one.noun):
+            said.append((f"{one.total:,} {one.noun}", _keys(records, tables, one)))
+    hidden = [one for n, one in enumerate(records) if n not in shown and (one.kind == "field" or one.table in alone)]
+    if fields := _fields(hidden, tables, -1):
+        said.append((counted(len(fields), "field"), fields))
+    sections = [n for n, one in enumerate(records) if few and one.kind == "heading" and one.worth and n not in shown]
+    if len(sections) >= _LEAST:
+        said.append((counted(len(sections), "section"), _sections([records[n] for n in sections])))
+    left = width
+    found: list[str] = []
+    for place, (count, names) in enumerate(said):
+        if left < len(count):
+            found.append(f"{len(said) - place} more")
+            break
+        room = max(left // 2, left - sum(len(name) + 12 for name, _ in said[place + 1 :])) - len(count)
+        found.append(_joined(count, names, max(0, room)))
+        left -= len(found[-1])
+    return "; ".join(found)
 
 
 def _object(reading: Reading, lists: Sequence[Block], fields: Sequence[str], width: int) -> str:
