@@ -195,3 +195,11 @@ def test_hits_of_a_search_are_named_by_their_titles_and_the_best_are_worth_most(
     assert table.columns[table.key] == "title"
     worth = [record.worth for record in found.records if record.kind == "row"]
     assert worth[0] == worth[2] > worth[3] == worth[4] > 1
+
+
+def test_leaves_that_are_masked_take_no_place_of_those_that_say_something(bench: Bench) -> None:
+    mail, born = "[redacted:email:abcdefgh]", "[redacted:birth-date:ijklmnop]"
+    text = f'{{"email": "{mail}", "dob": "{born}", "membership": "gold", "reservations": ["NO6JO3", "AIXC49"], "points": 71}}'
+    (part,) = bench.digest(text + "\n" + "Nothing else was found about this member of the club.\n" * 3, share=0.6).parts
+    assert "membership=gold" in part.text and "NO6JO3" in part.text
+    assert mail not in part.text and born not in part.text

@@ -136,11 +136,12 @@ class Item:
         self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
         said = set[str]()
         for number, unit in enumerate(self.units):
-            if unit.block < 0 and unit.text in said and number not in self.forced:
+            text = PLACE.sub("", unit.text).strip()
+            if unit.block < 0 and text in said and number not in self.forced:
                 continue  # the same line again says nothing
-            said.add(unit.text)
+            said.add(text)
             size = len(unit.text) // len(unit.records)
-            told = [self._told(n, size) for n in unit.records]
+            told = [self._told(n, len(self.records[n].text) if n in self.errors else size) for n in unit.records]
             says = any(_SAYS.search(self.records[n].text) for n in unit.records)
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
             unit.specs = self._specs_of(unit) if says else ()
@@ -245,6 +246,10 @@ class Item:
             return 0 if record.kind == "field" and not fields_of(record.text)[0] else -1
         block = self.blocks[first.block]
         return 0 if block.table >= 0 and block.total == 1 else -1
+
+    def is_object(self) -> bool:
+        """Whether it is one object, with more than fits in a line."""
+        return self.own_row() >= 0 and len(self.units) > 1
 
     def leading_rows(self) -> list[int]:
         """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
