@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import outline
+from palimpsest_mcp.digest.outline import outline, unshown
 from palimpsest_mcp.digest.source import Source
 
 from .conftest import Bench
@@ -160,16 +161,18 @@ def test_what_of_an_object_is_not_shown_is_named(bench: Bench, share: float) -> 
     assert all(flight in text for flight in ("HAT228", "HAT043", "HAT157"))
 
 
-def test_of_a_file_with_tables_those_that_are_not_shown_are_named(bench: Bench) -> None:
-    rows = "\n".join(
-        f"| `tone{n}` | how the {word} looks |" for n, word in enumerate(("border", "link", "quote", "list"))
-    )
+def test_of_a_file_with_tables_those_that_are_not_shown_are_named() -> None:
+    rows = "\n".join(f"| `tone{n}` | how the part {n} looks |" for n in range(4))
     tables = [
         f"## {name}\n\n| {name} | Purpose |\n|---|---|\n{rows.replace('tone', name)}" for name in ("ink", "paper")
     ]
-    said = "Every theme must define all tokens. None of them is optional, and none is ever ignored."
-    text = bench.digest("\n\n".join([f"# Themes\n\n{said}", *tables]), share=0.35).parts[0].text
-    assert all(f"4 of 4 rows] {name}|" in text or f"{name}0" in text for name in ("ink", "paper")), text
+    source = Source("\n\n".join(["# Themes", *tables]))
+    records = source.reading.records
+    _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
+    first = {n for n, record in enumerate(records) if record.table == 0}
+    said = unshown(source.reading, blocks, first, 100, few=False)
+    assert said == "4 rows: `paper0`, `paper1`, `paper2`, `paper3`"
+    assert not unshown(source.reading, blocks, range(len(records)), 100, few=False)
 
 
 def test_of_a_read_that_became_a_pointer_no_line_of_code_is_told(bench: Bench) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import json as reader
 from palimpsest_mcp.digest.records import Reading, Record
 
+from .conftest import Bench
+
 Tree = dict[str, Any]
 
 _KEYS = st.sampled_from(["id", "name", "host", "cost", "items", "tags", "status", "a1"])
@@ -199,7 +201,8 @@ def test_hits_of_a_search_are_named_by_their_titles_and_the_best_are_worth_most(
 
 def test_leaves_that_are_masked_take_no_place_of_those_that_say_something(bench: Bench) -> None:
     mail, born = "[redacted:email:abcdefgh]", "[redacted:birth-date:ijklmnop]"
-    text = f'{{"email": "{mail}", "dob": "{born}", "membership": "gold", "reservations": ["NO6JO3", "AIXC49"], "points": 71}}'
-    (part,) = bench.digest(text + "\n" + "Nothing else was found about this member of the club.\n" * 3, share=0.6).parts
+    leaves = {"email": mail, "dob": born, "membership": "gold", "reservations": ["NO6JO3", "AIXC49"], "points": 71}
+    text = json.dumps(leaves) + "\n" + "Nothing else was found about this member of the club.\n" * 3
+    (part,) = bench.digest(text, share=0.6).parts
     assert "membership=gold" in part.text and "NO6JO3" in part.text
     assert mail not in part.text and born not in part.text

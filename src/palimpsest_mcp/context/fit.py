@@ -18,8 +18,8 @@ many tokens: one header for more of them, and what little there is goes to the b
 more back, too."""
 MISSED = 0.25
 """Tokens of all digests, as a part of what stays anyway, where even the least of them would miss the target: a few more
-make them worth reading, and the list not much longer. Up to what a digest may have where there is room, or the part of its
-source that the target is of the list."""
+make them worth reading, and the list not much longer. Up to what a digest may have where there is room, or the part of
+its source that the target is of the list."""
 
 _SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
 LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
