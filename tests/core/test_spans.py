@@ -9,9 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import opentelemetry.metrics
 import opentelemetry.trace as api
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from palimpsest_mcp.core import spans
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.core.spans import JsonLines, note_session, noted
 from palimpsest_mcp.errors import LockTimeout
@@ -73,6 +77,41 @@ async def test_a_pass_says_what_came_of_it_and_nothing_of_what_it_read(
     assert (first["palimpsest.status"], again["palimpsest.status"]) == ("compacted", "nothing_to_do")
     assert first["palimpsest.batches"] > 0 == again["palimpsest.batches"]
     assert not any("worker-" in str(value) for value in first.values())
+
+
+@pytest.mark.anyio
+async def test_metrics_sum_up_what_passes_did_and_tell_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = InMemoryMetricReader()
+    monkeypatch.setattr(opentelemetry.metrics, "get_meter", MeterProvider([reader]).get_meter)
+    spans.instruments.cache_clear()
+    try:
+        async with Palimpsest.open(tmp_path) as p:
+            made = [
+                await p.compact_messages(make_session(12), session_id=name, target=0.4, keep_last=3, force=True)
+                for name in ("one", "two")
+            ]
+        with pytest.raises(LockTimeout), noted("tool", tool="x", session="s1abc"):
+            raise LockTimeout("held", next="")
+    finally:
+        spans.instruments.cache_clear()
+    offloaded = sum(batch.original_tokens for one in made for batch in one.report.batches)
+    assert sum(value for _, value in points(reader, "palimpsest.tokens_offloaded")) == offloaded
+    assert [kinds for kinds, _ in points(reader, "palimpsest.operation.duration")] == [
+        {"operation": "pass", "status": "compacted"},
+        {"operation": "tool", "tool": "x", "error": "lock_timeout"},
+    ]
+
+
+def points(reader: InMemoryMetricReader, name: str) -> list[tuple[dict[str, Any], float]]:
+    """What stands apart in a metric, with its sum."""
+    found = reader.get_metrics_data()
+    assert found is not None
+    told: dict[str, Any] = json.loads(found.to_json())
+    metrics = told["resource_metrics"][0]["scope_metrics"][0]["metrics"]
+    own = next(metric for metric in metrics if metric["name"] == name)
+    return [(one["attributes"], one.get("value", one.get("sum"))) for one in own["data"]["data_points"]]
 
 
 def test_a_warning_is_one_line_of_json_and_masked() -> None:

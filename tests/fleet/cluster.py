@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,6 +24,23 @@ _SETTINGS = {
     "logging_collector": "off",
     "log_min_messages": "panic",
 }
+
+
+_GUARD = """
+import os, shutil, signal, sys, time
+from pathlib import Path
+folder = Path(sys.argv[1])
+sys.stdin.buffer.read()  # ends with whoever holds the other end, however that one ends
+for name, ending in (("pooler.pid", signal.SIGKILL), ("data/postmaster.pid", signal.SIGQUIT)):
+    try:
+        pid = int((folder / name).read_text().split()[0])
+        while str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, ending)
+            time.sleep(0.05)
+    except (OSError, ValueError, IndexError):
+        pass
+shutil.rmtree(folder, ignore_errors=True)
+"""
 
 
 def programs() -> tuple[Path, Path] | None:
@@ -55,7 +73,7 @@ def free_port() -> int:
 
 
 class Cluster:
-    """One server; it runs from `start` to `stop`.
+    """One server; it runs from `start` to `stop`, or until the process that made it ends, in whatever way.
 
     Args:
         durable: False leaves out every flush, for what is not about crashes.
@@ -64,6 +82,9 @@ class Cluster:
     def __init__(self, bin_folder: Path, pooler: Path, *, durable: bool = False, **settings: str) -> None:
         self._bin, self._pooler_path = bin_folder, pooler
         self.folder = Path(tempfile.mkdtemp(prefix="palimpsest-fleet-"))
+        self._guard = subprocess.Popen[Any](
+            [sys.executable, "-S", "-E", "-c", _GUARD, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True
+        )
         self._as = _user()
         self.data, self.port, self.pooler_port = self.folder / "data", free_port(), free_port()
         self._pooler: subprocess.Popen[Any] | None = None
@@ -131,6 +152,7 @@ class Cluster:
         for path in (users, settings):
             self._give(path)
         self._pooler = subprocess.Popen[Any]([str(self._pooler_path), "-q", str(settings)], cwd="/", **self._as)
+        (self.folder / "pooler.pid").write_text(str(self._pooler.pid))
         _wait_listening(self.pooler_port)
 
     def kill_pooler(self) -> None:
@@ -145,7 +167,9 @@ class Cluster:
         self.kill_pooler()
         if (self.data / "postmaster.pid").exists():
             self._run(["pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop"], check=False)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        self._guard.wait()
 
     def _give(self, path: Path) -> None:
         if self._as:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from palimpsest_mcp.errors import PassInProgress, RevConflict
-from palimpsest_mcp.models.events import Reserved
+from palimpsest_mcp.errors import PassInProgress, RevConflict, WriteFailed
+from palimpsest_mcp.models.events import Reserved, SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from palimpsest_mcp.store.postgres.store import PgStore
 
 pytestmark = pytest.mark.anyio
-_COMMIT = b"COMMIT\0"
+_COMMIT, _SYNC = b"COMMIT\0", b"S\0\0\0\x04"
+
+
+def commits(data: bytes) -> bool:
+    """Whether the server ends a transaction after this: one that was begun, or an append that is a statement alone."""
+    return data.endswith(_COMMIT) or (data.endswith(_SYNC) and b".add_" in data)
 
 
 class Wire:
@@ -51,7 +56,7 @@ class Wire:
         back = asyncio.create_task(self._back(from_server, writer, doomed))
         try:
             while data := await reader.read(1 << 16):
-                if self.cut and data.endswith(_COMMIT):
+                if self.cut and commits(data):
                     self.cut -= 1
                     self.were_cut += 1
                     doomed.set()
@@ -105,19 +110,25 @@ async def rows(cluster: Cluster, tenant: str) -> dict[str, int]:
     return found
 
 
+@pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
 @pytest.mark.parametrize("write", WRITES)
 async def test_a_write_whose_acknowledgement_was_lost_is_there_once_and_answered_as_if_nothing_had_been(
-    cluster: Cluster, tmp_path: Path, tenant: str, write: str
+    cluster: Cluster, tmp_path: Path, tenant: str, write: str, known: bool
 ) -> None:
+    """A session that the server knows is written to by one statement, a new one in a transaction of several."""
     from palimpsest_mcp.store.postgres.store import PgStore
 
     wire = Wire(cluster.port)
     plain = PgStore(cluster.url(), home=tmp_path, tenant=f"{tenant}-p")
+    if known:
+        await plain.ledger.observe(S1, [applied(9)])
     expected = await WRITES[write](plain)
     await plain.aclose()
     async with wire.listening() as port:
         store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, waits_s=(0.0, 0.01, 0.1))
         await store.is_made()
+        if known:
+            await store.ledger.observe(S1, [applied(9)])
         wire.cut = 1
         answered = await WRITES[write](store)
         assert wire.were_cut == 1
@@ -181,3 +192,49 @@ async def test_a_pass_that_lost_its_lease_decides_nothing_more(cluster: Cluster,
             assert await one.ledger.decide(S1, [pinned(1)], after_rev=1) == 2, "what is no pass's own needs no lease"
     await one.aclose()
     await other.aclose()
+
+
+async def test_appends_that_go_together_are_each_answered_and_one_that_is_refused_costs_itself(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    store = PgStore(cluster.pooled, home=tmp_path, tenant=tenant, connections=1)
+    keys = [SessionKey(f"s{number}") for number in range(30)]
+    for key in keys:
+        await store.ledger.observe(key, [applied(0)])
+    other = PgStore(cluster.pooled, home=tmp_path, tenant=tenant, connections=2)
+    await other.bury(keys[3], ["i1"], under_way=False)  # the first store looks again before it writes there
+    await asyncio.gather(*(store.ledger.observe(key, [applied(1), applied(2)]) for key in keys))
+    names = [f"offload_{number:04d}" for number in range(30)]
+    names[5] = "".join(f"{number:06d}" for number in range(900))  # longer than an index takes
+    appends = (store.archive.append(key, [record(name, key=key)]) for key, name in zip(keys, names, strict=True))
+    done = await asyncio.gather(*appends, return_exceptions=True)
+    assert [number for number, one in enumerate(done) if one is not None] == [5]
+    assert isinstance(done[5], WriteFailed)
+    for number, key in enumerate(keys):
+        assert [getattr(one, "item_id", "") for one in (await other.ledger.read(key)).events] == ["i0", "i1", "i2"]
+        there = [one.batch_id async for one in other.archive.records(key)]
+        assert there == ([] if number == 5 else [names[number]])
+    await store.aclose()
+    await other.aclose()
+
+
+async def test_a_trip_that_breaks_in_the_middle_leaves_every_append_of_it_there_once(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1, waits_s=(0.0, 0.01, 0.1))
+        keys = [SessionKey(f"s{number}") for number in range(20)]
+        for key in keys:
+            await store.ledger.observe(key, [applied(0)])
+        wire.cut = 2
+        await asyncio.gather(*(store.ledger.observe(key, [applied(1)]) for key in keys))
+        assert wire.were_cut == 2
+        for key in keys:
+            events = (await store.ledger.read(key)).events
+            assert sorted(getattr(one, "item_id", "") for one in events) == ["i0", "i1"]
+        await store.aclose()

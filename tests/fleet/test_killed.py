@@ -139,3 +139,26 @@ async def test_a_server_that_is_killed_in_a_pass_leaves_what_it_decided_and_the_
     async with store.ledger.pass_lock(key):
         assert await store.ledger.decide(key, [pinned(0)], after_rev=revs[-1]) == revs[-1] + 1
     await store.aclose()
+
+
+def test_a_server_of_the_tests_ends_with_them_however_they_end(cluster: Cluster) -> None:
+    """The guard keeps the program's output open until it has ended everything."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from cluster import Cluster, programs\n"
+        "one = Cluster(*programs()); one.start(); one.start_pooler(); print(one.folder, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        folder = running.stdout.readline().strip()
+        running.send_signal(signal.SIGKILL)
+        assert running.stdout.read() == ""
+    left = [one.name for one in Path("/proc").glob("[0-9]*") if folder.encode() in command_of(one)]
+    assert not Path(folder).exists() and left == []
+
+
+def command_of(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""

@@ -95,7 +95,9 @@ async def test_tables_of_another_version_are_refused(
     schema, url = f"of-{version}", cluster.url(OWNER)
     await prepare(url, schema=schema, roles=(APP,))
     connection: Any = await asyncpg.connect(url)
-    await connection.execute(f'update "{schema}".migration set version = {version}')
+    await connection.execute(
+        f'delete from "{schema}".migration where version > 1; update "{schema}".migration set version = {version}'
+    )
     await connection.close()
     from palimpsest_mcp.store.postgres.store import PgStore
 
@@ -149,3 +151,40 @@ async def test_a_url_with_a_port_that_nobody_listens_at_is_told_of_in_seconds(tm
     pytest.importorskip("asyncpg")
     error = await refused(f"postgresql://app@127.0.0.1:{free_port()}/fleet", tmp_path)
     assert error.code == "store_unusable" and "does not answer" in error.message
+
+
+async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_and_roles_keep_their_rights(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    import asyncpg
+
+    from palimpsest_mcp.store.postgres.keys import name_hash
+    from palimpsest_mcp.store.postgres.schema import prepare, steps
+    from palimpsest_mcp.store.postgres.store import PgStore
+    from palimpsest_mcp.store.segments import encode
+    from palimpsest_mcp.testing.contract_values import S1, applied, info_of
+
+    first = steps()[0]
+    owner: Any = await asyncpg.connect(cluster.url(OWNER))
+    async with owner.transaction():
+        await owner.execute(f"create schema aged; set local search_path = aged, pg_temp; {first.sql}")
+        await owner.execute(
+            f"insert into migration (version, name, sha256) values (1, 'first', '{first.sha256}');"
+            f"grant select on migration to {APP}; set local palimpsest.tenant = 'default';"
+            " set local palimpsest.owner = ''"
+        )
+        key = "01930000-0000-7000-8000-000000000001"
+        await owner.execute(
+            "insert into session (tenant, owner, session_key, name, info) values ('default', '', $1, 's1', $2)",
+            *(key, encode(info_of(S1))[:-1]),
+        )
+        await owner.execute("insert into name values ('default', '', $1, $2, 's1')", name_hash(S1), key)
+        await owner.execute("update session set records = 1")
+    await owner.close()
+    done = await prepare(cluster.url(OWNER), schema="aged")
+    assert done[0] == "tables of version 2" and done[-1] == f"rights of {APP}"
+    store = PgStore(cluster.pooled, home=tmp_path, schema_name="aged")
+    assert await store.ledger.by_handle(info_of(S1).handle) == info_of(S1)
+    await store.ledger.observe(S1, [applied(1)])
+    assert len((await store.ledger.read(S1)).events) == 1
+    await store.aclose()

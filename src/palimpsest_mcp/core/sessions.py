@@ -219,7 +219,7 @@ class Sessions:
         if info is None and name in self._handles:
             info = await ledger.info(SessionKey(self._handles[name], self._deps.principal))
         if info is None and _looks_like_handle(name):
-            info = next((other for other in await self.all() if other.handle == name), None)
+            info = await ledger.by_handle(name, self._deps.principal)
         if info is None and "[" in name:  # perhaps as a face shows it
             meant = named_by_mark(name, await self.all(), _id_of, self._deps.redactor)
             info = meant[0] if len(meant) == 1 else None
@@ -395,8 +395,11 @@ class Sessions:
         return parts
 
     async def _free_handle(self, session_id: str) -> str:
-        taken = {info.handle for info in await self._deps.store.ledger.sessions(self._deps.principal)}
-        return next(handle for handle in _handles(self._deps.principal, session_id) if handle not in taken)
+        for handle in _handles(self._deps.principal, session_id):
+            taken = await self._deps.store.ledger.by_handle(handle, self._deps.principal)
+            if taken is None:
+                return handle
+        raise AssertionError("no two sessions have the longest handle")
 
 
 def _handles(principal: str, session_id: str) -> list[str]:

@@ -1,5 +1,6 @@
-"""What is done, for which session, and how long it takes: a line of JSON on standard error, and a span where the
-process traces. Names, ids and counts of ours only: nothing that is stored, no path, no id that a user gave.
+"""What is done, for which session, and how long it takes: a line of JSON on standard error, and a span and metrics
+where the process has a use for them. Names, ids and counts of ours only: nothing that is stored, no path, no id that
+a user gave.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from ..errors import PalimpsestError
@@ -19,14 +21,26 @@ from ..errors import PalimpsestError
 Counts = dict[str, "int | str"]
 _log = logging.getLogger(__name__)
 _now: ContextVar[Counts | None] = ContextVar("palimpsest_now", default=None)
+KINDS = ("tool", "event", "status", "error")
+"""What tells series of one metric apart: names from lists of ours. A session would give every session series of its
+own."""
+SUMS = {
+    "batches": "{batch}",
+    "refused": "{batch}",
+    "tokens_offloaded": "{token}",
+    "tokens_digests": "{token}",
+}
+"""Counts that are summed up as metrics, with their units."""
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+"""Buckets of durations; the API's own are meant for milliseconds."""
 
 
 @contextmanager
 def noted(what: str, **known: int | str) -> Generator[Counts]:
     """Log one thing that is done, when it is over; the block adds counts to what it is given.
 
-    A span of the OpenTelemetry API goes with it where somebody imported that API, as the MCP SDK does: who installs an
-    SDK for it in the same process sees it.
+    A span of the OpenTelemetry API goes with it where somebody imported that API, as the MCP SDK does, and metrics
+    where somebody imported those: who installs an SDK for them in the same process sees them.
     """
     outer, counts = _now.get(), dict(known)
     token, begun = _now.set(counts), time.monotonic()
@@ -43,7 +57,9 @@ def noted(what: str, **known: int | str) -> Generator[Counts]:
             _now.reset(token)
             if outer is not None and "session" in counts:
                 outer.setdefault("session", counts["session"])
-            counts["ms"] = round(1_000 * (time.monotonic() - begun))
+            seconds = time.monotonic() - begun
+            counts["ms"] = round(1_000 * seconds)
+            _measure(what, seconds, counts)
             if span is not None:
                 span.set_attributes({f"palimpsest.{name}": value for name, value in counts.items()})
             _log.info("%s", what, extra={"counts": counts})
@@ -63,6 +79,36 @@ def _span(name: str) -> AbstractContextManager[Any]:
     return trace.get_tracer("palimpsest_mcp").start_as_current_span(
         name, record_exception=False, set_status_on_exception=False
     )
+
+
+def _measure(what: str, seconds: float, counts: Counts) -> None:
+    """Metrics of one thing that was done: `palimpsest.operation.duration`, and `palimpsest.<count>` for each of `SUMS`
+    that it has."""
+    if "opentelemetry.metrics" not in sys.modules:
+        return
+    kinds = {"operation": what, **{name: counts[name] for name in KINDS if name in counts}}
+    duration, sums = instruments()
+    duration.record(seconds, kinds)
+    for name, total in sums.items():
+        if isinstance(value := counts.get(name), int):
+            total.add(value, kinds)
+
+
+@cache
+def instruments() -> tuple[Any, dict[str, Any]]:
+    """Made once; where a provider is set only later, the API hands their values on to it from then on."""
+    meter = sys.modules["opentelemetry.metrics"].get_meter("palimpsest_mcp")
+    duration = meter.create_histogram(
+        "palimpsest.operation.duration",
+        unit="s",
+        description="How long a tool, hook, pass or upkeep took.",
+        explicit_bucket_boundaries_advisory=SECONDS,
+    )
+    sums = {
+        name: meter.create_counter(f"palimpsest.{name}", unit=unit, description="Summed over passes.")
+        for name, unit in SUMS.items()
+    }
+    return duration, sums
 
 
 class JsonLines(logging.Formatter):

@@ -249,6 +249,10 @@ class Ledger(Protocol):
         """Every session of a principal, oldest first."""
         ...
 
+    async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
+        """The principal's session that has a handle; None where none has."""
+        ...
+
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         """Every whole event that is there now, or only those after a cursor. Takes no lock.
 

@@ -47,6 +47,9 @@ class DiskLedger:
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
         return await hop(self._files.sessions, principal)
 
+    async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
+        return next((one for one in await self.sessions(principal) if one.handle == handle), None)
+
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         return self._files.read_nothing_new(key, after) or await hop(self._files.read, key, after)
 

@@ -383,11 +383,17 @@ def folder_name(key: SessionKey) -> str:
     return _HASHED + key_hash(key)[:32]
 
 
-def key_hash(key: SessionKey) -> str:
-    """Base32 of SHA-256, lower case, unpadded. The principal's length goes in, so that no two keys run together."""
+def key_digest(key: SessionKey) -> bytes:
+    """SHA-256 of a key. The principal's length goes in, so that no two keys run together."""
     principal = key.principal.encode("utf-8", "surrogatepass")
-    text = b"%d:" % len(principal) + principal + key.session_id.encode("utf-8", "surrogatepass")
-    return base64.b32encode(hashlib.sha256(text).digest()).decode().rstrip("=").lower()
+    return hashlib.sha256(
+        b"%d:" % len(principal) + principal + key.session_id.encode("utf-8", "surrogatepass")
+    ).digest()
+
+
+def key_hash(key: SessionKey) -> str:
+    """The digest in base32, lower case, unpadded."""
+    return base64.b32encode(key_digest(key)).decode().rstrip("=").lower()
 
 
 def spare_handle(key: SessionKey) -> str:

@@ -43,6 +43,10 @@ class ScratchLedger(DiskLedger):
         found = [*await super().sessions(principal), *await self._below.sessions(principal)]
         return oldest_first({info.session_id: info for info in found}.values())
 
+    async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
+        ours = next((one for one in await super().sessions(principal) if one.handle == handle), None)
+        return ours or await self._below.by_handle(handle, principal)
+
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         damage = await self._load(key)
         page = await super().read(key, after)

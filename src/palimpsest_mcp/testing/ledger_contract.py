@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from ..errors import InvalidArgument, PassInProgress, RevConflict
@@ -71,6 +72,20 @@ class LedgerContract(OneStore):
                 assert ids_of((await store.ledger.read(key)).events)[-1] == f"i{number}"
                 assert info_of(key) in await store.ledger.sessions(key.principal)
             assert len(await store.ledger.sessions("ann")) == 1
+
+    async def test_a_session_is_found_by_its_handle_by_its_own_principal_only(self) -> None:
+        keys = [S1, SessionKey("s2"), SessionKey("s1", "ann")]
+        async with self.fresh() as store:
+            infos = [msgspec.structs.replace(info_of(key), handle=f"sabc{n}") for n, key in enumerate(keys)]
+            for key, info in zip(keys, infos, strict=True):
+                await store.ledger.create(key, info)
+            for key, info in zip(keys, infos, strict=True):
+                assert await store.ledger.by_handle(info.handle, key.principal) == info
+            for handle, principal in (("sabc0", "ann"), ("sabc2", ""), ("sabc", ""), ("s1", ""), ("\0", "")):
+                assert await store.ledger.by_handle(handle, principal) is None
+            await store.ledger.observe(SessionKey("s9"), [applied(1)])
+            nameless = await store.ledger.info(SessionKey("s9"))
+            assert nameless is not None and await store.ledger.by_handle(nameless.handle) == nameless
 
     async def test_any_text_is_only_a_name(self) -> None:
         async with self.fresh() as store:

@@ -23,6 +23,7 @@ from .bodies import GONE, Body, packed, unpacked
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
+from .together import Once
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
 _AT_A_TIME = 32
@@ -39,6 +40,7 @@ class PgArchive:
 
     def __init__(self, link: Link, keys: Keys, ledger: PgLedger) -> None:
         self._link, self._keys, self._ledger = link, keys, ledger
+        self._add = f'select "{link.schema}".add_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)'
 
     async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
         for record in records:
@@ -48,73 +50,32 @@ class PgArchive:
         if not records:
             return
         large = sum(len(item.result) for one in records for item in one.items if isinstance(item.result, str)) > _LARGE
-        bodies = await asyncio.to_thread(_bodies, records) if large else _bodies(records)
+        columns = await asyncio.to_thread(_columns, records) if large else _columns(records)
         number = self._ledger.numbers(len(records))
         known = self._keys.known(key)
         if known is not None:
             refuse_purged(records, known.tombstones)
 
-        async def at_once(connection: Conn) -> bool | None:
-            if known is None:
-                return None
-            first = await connection.fetchval(
-                f'select "{self._link.schema}".add_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)',
-                *(self._link.tenant, owner_of(key.principal).hex(), known.key, known.buried),
-                *(self._ledger.writer, number, *_columns(records, bodies), _stored(bodies)),
-            )
-            return None if first is None else True
+        def once(state: State) -> Once:
+            """It gives the number of the first, read back; None where something was buried since the state was read."""
+            whose = self._link.whose(key.principal)
+            values = (*whose, state.key, state.buried, self._ledger.writer, number, *columns)
+            return Once(self._add, values, state.key.bytes, sum(map(len, columns[2])), shared=True)
 
-        async def work(connection: Conn, again: bool) -> bool:
+        async def work(connection: Conn, again: bool) -> int:
             state = await self._keys.ensure(connection, key, anew=again)
             if again and await self._is_there(connection, state, number):
-                return True
+                return number
             for _ in range(_TRIES):
                 refuse_purged(records, state.tombstones)
-                first = await self._insert(connection, key, state, records, bodies, number)
-                if first is not None:
-                    await self._read_back(connection, state, first, bodies)
-                    return True
+                one = once(state)
+                if (first := await connection.fetchval(one.sql, *one.values)) is not None:
+                    return first
                 state = await self._keys.ensure(connection, key, anew=True)
             raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
 
+        at_once = None if known is None else once(known)
         await self._link.run(key.principal, work, writing=True, at_once=at_once)
-
-    async def _insert(
-        self,
-        connection: Conn,
-        key: SessionKey,
-        state: State,
-        records: Sequence[OffloadRecord],
-        bodies: Sequence[Body],
-        number: int,
-    ) -> int | None:
-        """The number of the first; None where something was buried since the state was read."""
-        return await connection.fetchval(
-            "with head as (update session set records = records + $5 where tenant = $1 and session_key = $3"
-            " and buried = $4 returning records),"
-            " put as (insert into record"
-            " (tenant, owner, session_key, seq, batch_id, w, n, enc, body, body_len, sha256)"
-            " select $1, $2, $3, head.records - $5 + one.at, one.batch_id, $6, $7::bigint + one.at - 1,"
-            " one.enc, one.body, one.size, one.sha256"
-            " from head, unnest($8::bytea[], $9::smallint[], $10::bytea[], $11::int[], $12::bytea[])"
-            " with ordinality as one (batch_id, enc, body, size, sha256, at))"
-            " select records - $5 + 1 from head",
-            *(self._link.tenant, owner_of(key.principal), state.key, state.buried, len(records)),
-            *(self._ledger.writer, number, *_columns(records, bodies)),
-        )
-
-    async def _read_back(self, connection: Conn, state: State, first: int, bodies: Sequence[Body]) -> None:
-        """What the database has now is what was sent: by the hash that it works out itself."""
-        rows = await connection.fetch(
-            "select sha256(body) as stored from record where tenant = $1 and session_key = $2"
-            " and seq >= $3 and seq < $4 order by seq",
-            *(self._link.tenant, state.key, first, first + len(bodies)),
-        )
-        if [row["stored"] for row in rows] != _stored(bodies):
-            raise WriteFailed(
-                "The database gives back other bytes than were written to the archive.",
-                next="Check the database's disk; nothing was replaced.",
-            )
 
     async def _is_there(self, connection: Conn, state: State, number: int) -> bool:
         return await connection.fetchval(
@@ -125,20 +86,9 @@ class PgArchive:
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         name_hash(key)
 
-        async def work(connection: Conn, again: bool) -> list[Row]:
-            where = "tenant = $1 and session_key = $2 and batch_id = $3 and enc <> $4"
-            state = await self._keys.find(connection, key, anew=again)
-            if state is None:
-                return []
-            values = (self._link.tenant, state.key, name_bytes(batch_id), GONE)
-            newest = await connection.fetch(
-                f"select {_COLUMNS} from record where {where} order by seq desc limit 1", *values
-            )
-            if newest and await _record(newest[0], key) is None:
-                return await connection.fetch(f"select {_COLUMNS} from record where {where} order by seq desc", *values)
-            return newest
-
-        rows = await self._link.run(key.principal, work)
+        rows = await self._newest(key, batch_id)
+        if rows and await _record(rows[0], key) is None:
+            rows = await self._newest(key, batch_id, every=True)
         if not rows:
             return None
         for row in rows:
@@ -149,6 +99,24 @@ class PgArchive:
             f"The record of {batch_id} is damaged, and there is no whole copy.",
             next=Advice("Restore the database from a backup; what else is damaged: {}", step("verify")),
         )
+
+    async def _newest(self, key: SessionKey, batch_id: str, *, every: bool = False) -> list[Row]:
+        """The newest row of a batch, or every one, newest first."""
+        for anew in (False, True):
+            state = None if anew else self._keys.known(key)
+            if state is None:
+                state = await self._link.run(
+                    key.principal, lambda connection, again: self._keys.find(connection, key, anew=True)
+                )
+                anew = True
+            if state is None:
+                return []
+            rows = await self._link.ask(
+                "records_of($1, $2, $3, $4, $5)", key.principal, state.key, name_bytes(batch_id), every
+            )
+            if rows or anew:
+                return rows
+        return []
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
         rows = await self._of(
@@ -279,24 +247,17 @@ class PgArchive:
                 yield row
 
 
-def _bodies(records: Sequence[OffloadRecord]) -> list[Body]:
-    return [packed(encode(record)) for record in records]
-
-
-def _columns(records: Sequence[OffloadRecord], bodies: Sequence[Body]) -> tuple[list[Any], ...]:
-    """Batch ids, and what rows keep of the bodies."""
+def _columns(records: Sequence[OffloadRecord]) -> tuple[list[Any], ...]:
+    """Batch ids, what rows keep of the bodies, and the hashes that the database has to work out of that."""
+    bodies = [packed(encode(record)) for record in records]
     return (
         [name_bytes(one.batch_id) for one in records],
         [one.enc for one in bodies],
         [one.data for one in bodies],
         [one.size for one in bodies],
         [one.sha256 for one in bodies],
+        [hashlib.sha256(one.data).digest() for one in bodies],
     )
-
-
-def _stored(bodies: Sequence[Body]) -> list[bytes]:
-    """Hashes of what rows keep, as the database works them out."""
-    return [hashlib.sha256(one.data).digest() for one in bodies]
 
 
 async def _some(connection: Conn, tenant: str, key: uuid.UUID, seqs: Sequence[int]) -> list[Row]:

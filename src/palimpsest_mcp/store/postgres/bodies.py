@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from typing import NamedTuple
 
 import zstandard
@@ -14,6 +15,17 @@ _SMALL = 1 << 11
 """Below this, compressing saves nothing that counts."""
 _MOST = 1 << 30
 """PostgreSQL's own limit for one value; a row never says that it was more."""
+
+
+class _Coders(threading.local):
+    """One of each a thread: making one takes longer than using it on a small body, and no two threads may share it."""
+
+    def __init__(self) -> None:
+        self.compress = zstandard.ZstdCompressor(level=3).compress
+        self.decompress = zstandard.ZstdDecompressor().decompress
+
+
+_CODERS = _Coders()
 
 
 class Body(NamedTuple):
@@ -31,7 +43,7 @@ def packed(data: bytes) -> Body:
     """The bytes for a row."""
     sha256 = hashlib.sha256(data).digest()
     if len(data) > _SMALL:
-        small = zstandard.ZstdCompressor(level=3).compress(data)
+        small = _CODERS.compress(data)
         if len(small) < len(data):
             return Body(ZSTD, small, sha256, len(data))
     return Body(PLAIN, data, sha256, len(data))
@@ -44,7 +56,7 @@ def unpacked(enc: int, data: bytes, sha256: bytes) -> bytes:
         ValueError: they are not what was written.
     """
     try:
-        plain = zstandard.ZstdDecompressor().decompress(data, max_output_size=_MOST) if enc == ZSTD else data
+        plain = _CODERS.decompress(data, max_output_size=_MOST) if enc == ZSTD else data
     except zstandard.ZstdError as error:
         raise ValueError("its compressed bytes are damaged") from error
     if enc not in (PLAIN, ZSTD):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 import uuid
@@ -15,9 +14,9 @@ from ...errors import InvalidArgument
 from ...models.events import SessionKey
 from ...models.maintenance import Forgotten
 from ...ports.store import Tombstones
-from ..home import key_hash
+from ..home import key_digest, spare_handle
 from ..segments import Reader, encode
-from .link import Conn, owner_of
+from .link import Conn, Row, owner_of
 
 _KEPT = 20_000
 _TOMBSTONES: Reader[Tombstones] = Reader(Tombstones)
@@ -59,7 +58,7 @@ def name_hash(key: SessionKey) -> bytes:
     """
     if not isinstance(key.session_id, str) or not isinstance(key.principal, str) or not key.session_id:  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
         raise InvalidArgument("A session id is a string that is not empty.", next="Give a session id.")
-    return base64.b32decode(key_hash(key).upper() + "====")
+    return key_digest(key)
 
 
 class State(NamedTuple):
@@ -119,12 +118,9 @@ class Keys:
         await connection.execute(
             "with taken as (insert into name (tenant, owner, name_hash, session_key, name) values ($1, $2, $3, $4, $5)"
             " on conflict do nothing returning session_key)"
-            " insert into session (tenant, owner, session_key, name) select $1, $2, session_key, $5 from taken",
-            self.tenant,
-            owner,
-            hashed,
-            made,
-            name,
+            " insert into session (tenant, owner, session_key, name, handle)"
+            " select $1, $2, session_key, $5, $6 from taken",
+            *(self.tenant, owner, hashed, made, name, spare_handle(key).encode()),
         )
         state = await self.find(connection, key, anew=True)
         assert state is not None
@@ -148,7 +144,7 @@ class Keys:
         )
         self.forget(key)
 
-    def _keep(self, hashed: bytes, row: Conn) -> State:
+    def _keep(self, hashed: bytes, row: Row) -> State:
         state = State(row["session_key"], row["buried"], _said(row["purged"]))
         self._states[hashed] = state
         self._states.move_to_end(hashed)

@@ -8,7 +8,7 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,8 +32,9 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..session_log import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .bodies import Body, packed, unpacked
-from .keys import Keys, State, born, name_hash, name_text
+from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
+from .together import Once
 
 _EVENTS: Reader[Event] = Reader(Event)
 _INFOS: Reader[SessionInfo] = Reader(SessionInfo)
@@ -50,6 +51,19 @@ class Cursor(msgspec.Struct, frozen=True):
     session: bytes
     seq: int
     epoch: int
+
+
+class _Append(NamedTuple):
+    """One append, whoever it is tried by."""
+
+    events: Sequence[Event]
+    number: int
+    """Of its first event."""
+    after_rev: int | None = None
+    held: int | None = None
+    """Token of the pass that it belongs to."""
+    durable: bool = True
+    wait_s: float | None = None
 
 
 class PgLedger:
@@ -71,6 +85,9 @@ class PgLedger:
     ) -> None:
         self._link, self._keys, self._lease_s, self._on_write = link, keys, lease_s, on_write
         self.writer = f"{os.getpid()}-{random_hex(8)}"
+        self._add = (
+            f'select "{link.schema}".add_step($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)'
+        )
         self._numbers = itertools.count(1)
         self._held: dict[bytes, int] = {}
         """Fencing tokens of the passes that this process is in."""
@@ -99,13 +116,10 @@ class PgLedger:
             if row["info"] is not None:
                 return info_of(row["info"])
             await connection.execute(
-                "update session set info = $3, created = $4 where tenant = $1 and session_key = $2",
-                self._link.tenant,
-                state.key,
-                encode(info)[:-1],
-                _seconds(info),
+                "update session set info = $3, created = $4, handle = $5 where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, encode(info)[:-1], _seconds(info), name_bytes(info.handle)),
             )
-            await self._append(connection, key, state, [opened], number, after_rev=None, held=None)
+            await self._append(connection, key, state, _Append([opened], number))
             return info
 
         if (known := await self.info(key)) is not None and known.created:
@@ -115,15 +129,14 @@ class PgLedger:
 
     async def info(self, key: SessionKey) -> SessionInfo | None:
         hashed = name_hash(key)
-        row = await self._row(
-            key,
-            "select s.info, s.steps + s.records > 0 as known from name n join session s using (session_key)"
-            " where n.tenant = $1 and n.name_hash = $2",
-            hashed,
-        )
-        if row is None or not row["known"]:
+        rows = await self._link.ask("session_named($1, $2, $3)", key.principal, hashed)
+        if not rows:
             return None
-        return spare_info(key) if row["info"] is None else info_of(row["info"])
+        return spare_info(key) if rows[0]["info"] is None else info_of(rows[0]["info"])
+
+    async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
+        rows = await self._link.ask("session_of_handle($1, $2, $3)", principal, name_bytes(handle))
+        return _known_as(rows[0], principal) if rows else None
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
         async def work(connection: Conn, again: bool) -> list[Row]:
@@ -135,11 +148,7 @@ class PgLedger:
             )
 
         rows = await self._link.run(principal, work)
-        infos = (
-            spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
-            for row in rows
-        )
-        return oldest_first(infos)
+        return oldest_first(_known_as(row, principal) for row in rows)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         hashed = name_hash(key)
@@ -211,11 +220,12 @@ class PgLedger:
             if steps:
                 raise not_empty(rev)
             await connection.execute(
-                "update session set steps = 1, clock = $3, rev = $4, info = $5, created = $6"
+                "update session set steps = 1, clock = $3, rev = $4, info = $5, created = $6, handle = $7"
                 " where tenant = $1 and session_key = $2",
                 *(self._link.tenant, state.key, clock, rev),
                 None if info is None else encode(info)[:-1],
                 None if info is None else _seconds(info),
+                None if info is None else name_bytes(info.handle),
             )
             await connection.execute(
                 "insert into step"
@@ -329,49 +339,46 @@ class PgLedger:
     ) -> int:
         number = self.numbers(len(events))
         self._on_write(key)
+        append = _Append(events, number, after_rev, held, durable, lock_timeout_s)
+        known = self._keys.known(key)
 
         async def work(connection: Conn, again: bool) -> int:
-            if lock_timeout_s is not None:
-                await connection.execute(f"set local lock_timeout = {max(1, int(lock_timeout_s * 1000))}")
             state = await self._keys.ensure(connection, key, anew=again)
             if again and (rev := await self._is_there(connection, state, number)) is not None:
                 return rev
-            return await self._append(connection, key, state, events, number, after_rev=after_rev, held=held)
+            return await self._append(connection, key, state, append)
 
-        return await self._link.run(key.principal, work, writing=True, durable=durable)
+        at_once = None if known is None else await self._once(key, known, append)
+        return await self._link.run(key.principal, work, writing=True, durable=durable, at_once=at_once)
 
-    async def _append(
-        self,
-        connection: Conn,
-        key: SessionKey,
-        state: State,
-        events: Sequence[Event],
-        number: int,
-        *,
-        after_rev: int | None,
-        held: int | None,
-    ) -> int:
-        """One statement: the session's numbers go up only if nothing came between, and the row has them."""
+    async def _append(self, connection: Conn, key: SessionKey, state: State, append: _Append) -> int:
         for _ in range(_TRIES):
-            gone = state.gone
-            kept = [one for event in events if (one := event_without(event, gone)) is not None]
-            body = await _packed(kept)
-            revs = len(kept) if after_rev is not None else 0
-            rev = await connection.fetchval(
-                "with head as (update session set steps = steps + 1, clock = clock + $6, rev = rev + $7"
-                " where tenant = $1 and session_key = $3 and buried = $4 and ($5::bigint is null or rev = $5)"
-                " and ($13::bigint is null or not exists (select from lease where tenant = $1 and name_hash = $14"
-                " and token <> $13)) returning steps, clock, rev)"
-                " insert into step (tenant, owner, session_key, seq, w, n, events, clock, rev, enc, body, sha256)"
-                " select $1, $2, $3, head.steps, $8, $9, $6::bigint, head.clock - $6, head.rev - $7, $10, $11, $12"
-                " from head returning rev + $7",
-                *(self._link.tenant, owner_of(key.principal), state.key, state.buried, after_rev, len(kept), revs),
-                *(self.writer, number, body.enc, body.data, body.sha256, held, name_hash(key)),
-            )
-            if rev is not None:
+            once = await self._once(key, state, append)
+            if (rev := await connection.fetchval(once.sql, *once.values)) is not None:
                 return rev
-            state = await self._refused(connection, key, state, after_rev, held)
+            state = await self._refused(connection, key, state, append.after_rev, append.held)
         raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
+
+    async def _once(self, key: SessionKey, state: State, append: _Append) -> Once:
+        """The session's numbers go up only if nothing came between, and the row has them. It gives the revision, or
+        None where something came between."""
+        gone = state.gone
+        kept = [one for event in append.events if (one := event_without(event, gone)) is not None]
+        body = await _packed(kept)
+        wait_ms = None if append.wait_s is None else max(1, int(append.wait_s * 1000))
+        deciding = append.after_rev is not None
+        values = (
+            *(*self._link.whose(key.principal), state.key, state.buried, append.after_rev, append.held, name_hash(key)),
+            *(len(kept), len(kept) if deciding else 0, self.writer, append.number),
+            *(body.enc, body.data, body.sha256, append.durable, wait_ms),
+        )
+        return Once(
+            self._add,
+            values,
+            state.key.bytes,
+            len(body.data),
+            shared=append.durable and wait_ms is None and not deciding,
+        )
 
     async def _refused(
         self, connection: Conn, key: SessionKey, state: State, after_rev: int | None, held: int | None
@@ -458,14 +465,14 @@ class PgLedger:
         rows = await _all_steps(connection, self._link.tenant, state.key)
         if (info := first_opened(_events_of(rows)[0])) is not None:
             await connection.execute(
-                "update session set info = $3 where tenant = $1 and session_key = $2",
-                *(self._link.tenant, state.key, encode(info)[:-1]),
+                "update session set info = $3, handle = $4 where tenant = $1 and session_key = $2",
+                *(self._link.tenant, state.key, encode(info)[:-1], name_bytes(info.handle)),
             )
 
-    async def _row(self, key: SessionKey, sql: str, *values: Any) -> Row | None:
-        return await self._link.run(
-            key.principal, lambda connection, again: connection.fetchrow(sql, self._link.tenant, *values)
-        )
+
+def _known_as(row: Row, principal: str) -> SessionInfo:
+    """The session of a row with `info` and `name`."""
+    return spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
 
 
 def info_of(line: bytes) -> SessionInfo:

@@ -12,15 +12,15 @@ from enum import Enum
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import asyncpg
-
-from ...errors import InvalidArgument, PalimpsestError, StoreUnusable
+from ...errors import InvalidArgument, PalimpsestError
 from .errors import in_words, may_pass
+from .pool import Line, Pool
+from .together import Once, Together
 
 Row: TypeAlias = Any
 """Of asyncpg; what is in it is named in the statement above."""
-Conn: TypeAlias = Any
-"""A connection in a transaction; asyncpg's stubs know no more of its values than `Any` either."""
+Conn: TypeAlias = Line
+"""A connection in a transaction."""
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Conn, bool], Awaitable[T]]
 """Statements of one transaction; the flag says that an earlier attempt may have been committed."""
@@ -36,7 +36,6 @@ EVERYBODY: Final = Everybody.EVERYBODY
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?")
 _WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0)
 """Before each new attempt: a server that restarts is back within seconds."""
-CONNECT_TIMEOUT_S = 5.0
 
 
 def owner_of(principal: str) -> bytes:
@@ -89,19 +88,15 @@ def checked_name(name: str, what: str) -> str:
 
 
 class _Shared:
-    def __init__(self, pool: asyncpg.Pool[Any]) -> None:
-        self.pool = pool
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.together = pool, Together(pool)
         self.users = 0
 
 
 _POOLS: dict[tuple[str, int, int], _Shared] = {}
 
 
-async def _no_reset(connection: Any) -> None:
-    """A connection is given back as it was taken: nothing was set outside of a transaction."""
-
-
-async def _undo(connection: Conn) -> None:
+async def _undo(connection: Line) -> None:
     """Roll back, or let the connection go where that cannot be done at once."""
     done = False
     try:
@@ -133,7 +128,6 @@ class Link:
         self._connections = connections
         self._waits_s = waits_s
         self._key: tuple[str, int, int] | None = None
-        self._opening = asyncio.Lock()
         self.check: Callable[[Link], Awaitable[None]] | None = None
         """Looks at the tables before the first transaction."""
 
@@ -142,6 +136,10 @@ class Link:
         """For people."""
         return self.url.place
 
+    def whose(self, principal: str) -> tuple[str, str]:
+        """Tenant and owner, as the functions in the database take them."""
+        return self.tenant, owner_of(principal).hex()
+
     async def run(
         self,
         principal: str | Everybody,
@@ -149,7 +147,7 @@ class Link:
         *,
         writing: bool = False,
         durable: bool = True,
-        at_once: Callable[[Conn], Awaitable[T | None]] | None = None,
+        at_once: Once | None = None,
     ) -> T:
         """Do work in a transaction that sees one principal's rows, again on a new connection where one breaks.
 
@@ -158,7 +156,7 @@ class Link:
         Args:
             principal: or `EVERYBODY`.
             durable: False lets a crash of the server lose the last moments of it.
-            at_once: tried first: the same as one statement that sets tenant and owner itself; None where it did not.
+            at_once: tried first: the same as one statement, which gives None where it did not.
 
         Raises:
             StoreUnusable, WriteFailed, LockTimeout: by what the server says.
@@ -166,10 +164,8 @@ class Link:
         owner = principal.value if isinstance(principal, Everybody) else owner_of(principal).hex()
 
         async def attempt(again: bool) -> T:
-            if at_once is not None and not again:
-                async with (await self._pool()).acquire(timeout=30) as connection:
-                    if (done := await at_once(connection)) is not None:
-                        return done
+            if at_once and not again and (done := await self._shared().together.run(at_once)) is not None:
+                return done
             async with self._transaction(owner, writing=writing, durable=durable) as connection:
                 return await work(connection, again)
 
@@ -186,10 +182,9 @@ class Link:
         """
 
         async def attempt(again: bool) -> list[Row]:
-            pool = await self._pool()
-            async with pool.acquire(timeout=30) as connection:
+            async with self._shared().pool.line() as connection:
                 return await connection.fetch(
-                    f'select * from "{self.schema}".{function}', self.tenant, owner_of(principal).hex(), *values
+                    f'select * from "{self.schema}".{function}', *self.whose(principal), *values
                 )
 
         return await self._tried(attempt, writing=False)
@@ -218,8 +213,7 @@ class Link:
 
     @asynccontextmanager
     async def _transaction(self, owner: str, *, writing: bool, durable: bool) -> AsyncGenerator[Conn]:
-        pool = await self._pool()
-        async with pool.acquire(timeout=30) as connection:
+        async with self._shared().pool.line() as connection:
             await connection.execute(
                 f'BEGIN{"" if writing else " READ ONLY"}; SET LOCAL search_path = "{self.schema}", pg_temp;'
                 f" SET LOCAL palimpsest.tenant = '{self.tenant}'; SET LOCAL palimpsest.owner = '{owner}'"
@@ -233,33 +227,17 @@ class Link:
                 await _undo(connection)
                 raise
 
-    async def _pool(self) -> asyncpg.Pool[Any]:
+    def _shared(self) -> _Shared:
         if self._key is not None and (shared := _POOLS.get(self._key)) is not None:
-            return shared.pool
-        async with self._opening:
-            key = (self.url.text, id(asyncio.get_running_loop()), self._connections)
-            shared = _POOLS.get(key)
-            if shared is None:
-                try:
-                    pool = await asyncpg.create_pool(
-                        self.url.text,
-                        min_size=0,
-                        max_size=self._connections,
-                        statement_cache_size=0,
-                        reset=_no_reset,
-                        timeout=CONNECT_TIMEOUT_S,
-                        command_timeout=120,
-                    )
-                except (ValueError, asyncpg.InterfaceError, asyncpg.exceptions.ClientConfigurationError) as error:
-                    raise StoreUnusable(
-                        "The store's URL has an option that cannot be used.",
-                        next="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and no more than that.",
-                    ) from error
-                shared = _POOLS.setdefault(key, _Shared(pool))
-            if self._key != key:
-                self._key = key
-                shared.users += 1
-            return shared.pool
+            return shared
+        key = (self.url.text, id(asyncio.get_running_loop()), self._connections)
+        shared = _POOLS.get(key)
+        if shared is None:
+            shared = _POOLS[key] = _Shared(Pool(self.url.text, self._connections))
+        if self._key != key:
+            self._key = key
+            shared.users += 1
+        return shared
 
     async def aclose(self) -> None:
         """Close the connections, if nobody else in the process uses them."""
@@ -270,7 +248,4 @@ class Link:
         shared.users -= 1
         if shared.users <= 0:
             del _POOLS[key]
-            try:
-                await asyncio.wait_for(shared.pool.close(), 10)
-            except (TimeoutError, asyncpg.PostgresError, OSError):
-                shared.pool.terminate()
+            await shared.pool.close()

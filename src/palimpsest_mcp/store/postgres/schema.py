@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, date, datetime
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import asyncpg
 
 from ...errors import StoreNewer, StoreUnusable
 from .errors import PREPARE, in_words, no_schema
-from .link import CONNECT_TIMEOUT_S, Conn, Link, Url, checked_name
+from .link import Link, Url, checked_name
+from .pool import CONNECT_TIMEOUT_S, Line
 
 SCHEMA = "palimpsest"
 """Of the tables in the database."""
@@ -22,6 +23,11 @@ OLDEST_SERVER = 130000
 _TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant"
 _FUNCTIONS = (
     "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
+    "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
+    " boolean, int)",
+    "records_of(text, text, uuid, bytea, boolean)",
+    "session_named(text, text, bytea)",
+    "session_of_handle(text, text, bytea)",
     "steps_after(text, text, uuid, bigint, int)",
     "counted(text[], uuid[], int)",
     "found(text, text, uuid[], int, int)",
@@ -52,7 +58,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 1
+VERSION = 2
 """Of the tables that this program reads and writes."""
 
 
@@ -63,7 +69,7 @@ async def check(link: Link) -> None:
         StoreUnusable, StoreNewer: see their sentences.
     """
 
-    async def look(connection: Conn, again: bool) -> tuple[int | None, bool, int]:
+    async def look(connection: Line, again: bool) -> tuple[int | None, bool, int]:
         row = await connection.fetchrow(
             "select current_setting('server_version_num')::int as server, to_regclass('migration') is not null as made,"
             " (select rolsuper or rolbypassrls from pg_roles where rolname = current_user)"
@@ -125,7 +131,7 @@ async def prepare(
     for role in roles:
         checked_name(role, "role")
     try:
-        connection: Conn = await asyncpg.connect(url, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S)
+        connection: Any = await asyncpg.connect(url, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
         raise in_words(error, place, writing=False) from error
     done: tuple[str, ...] = ()
@@ -144,7 +150,7 @@ async def prepare(
         await connection.close(timeout=5)
 
 
-async def _prepare(connection: Conn, place: str, schema: str, roles: tuple[str, ...], today: date) -> tuple[str, ...]:
+async def _prepare(connection: Any, place: str, schema: str, roles: tuple[str, ...], today: date) -> tuple[str, ...]:
     done: list[str] = []
     if not await connection.fetchval("select exists (select from pg_namespace where nspname = $1)", schema):
         await connection.execute(f'create schema "{schema}"')
@@ -171,13 +177,23 @@ async def _prepare(connection: Conn, place: str, schema: str, roles: tuple[str, 
         first = date(month // 12, month % 12 + 1, 1)
         if await connection.fetchval("select make_month($1)", first):
             done.append(f"partitions of {first:%Y-%m}")
-    for role in roles:
+    for role in (*roles, *(await _known_roles(connection, schema, roles) if done else ())):
         await _grant(connection, schema, role)
         done.append(f"rights of {role}")
     return tuple(done)
 
 
-async def _grant(connection: Conn, schema: str, role: str) -> None:
+async def _known_roles(connection: Any, schema: str, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Roles that were given their rights before: what is new in the schema is for them too."""
+    rows = await connection.fetch(
+        "select r.rolname from pg_class c cross join aclexplode(c.relacl) a join pg_roles r on r.oid = a.grantee"
+        " where c.oid = to_regclass($1) and a.privilege_type = 'SELECT' and a.grantee <> c.relowner order by 1",
+        f'"{schema}".migration',
+    )
+    return tuple(row["rolname"] for row in rows if row["rolname"] not in named)
+
+
+async def _grant(connection: Any, schema: str, role: str) -> None:
     if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", role):
         raise StoreUnusable(
             f"There is no role {role} in the database.", next=f"Create it: create role \"{role}\" login password '…';"

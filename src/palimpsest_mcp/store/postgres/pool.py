@@ -1,0 +1,174 @@
+"""Connections of one process to one server, at most so many, each with the statements that it has described."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+from ...errors import PalimpsestError, StoreUnusable
+
+CONNECT_TIMEOUT_S = 5.0
+_COMMAND_TIMEOUT_S = 120.0
+_TURN_TIMEOUT_S = 30.0
+"""So long a caller waits for its turn."""
+_IDLE_S = 300.0
+"""A connection that nobody wanted for so long is closed."""
+_STATEMENTS = 500
+
+
+class Line:
+    """One connection. A statement is described once; from then on it goes out with its values, and the answer comes
+    back, in one trip. No statement has a name on the server, so a pooler may send each one to another of its own.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._described: dict[str, Any] = {}
+        self.idle_since = 0.0
+
+    async def execute(self, sql: str, *values: Any) -> str:
+        """What the server says of it. Without values it may be several statements."""
+        if not values:
+            return await self._connection.execute(sql)
+        statement = await self._statement(sql)
+        await statement.fetch(*values)
+        return statement.get_statusmsg()
+
+    async def fetch(self, sql: str, *values: Any) -> list[Any]:
+        """All rows."""
+        return await (await self._statement(sql)).fetch(*values)
+
+    async def fetchrow(self, sql: str, *values: Any) -> Any:
+        """The first row, or None."""
+        return await (await self._statement(sql)).fetchrow(*values)
+
+    async def fetchval(self, sql: str, *values: Any) -> Any:
+        """The first value of the first row, or None."""
+        return await (await self._statement(sql)).fetchval(*values)
+
+    async def fetchmany(self, sql: str, many: Sequence[Sequence[Any]]) -> list[Any]:
+        """A row for each, in one transaction, which is undone as a whole when one of them is refused."""
+        return await (await self._statement(sql)).fetchmany(many)
+
+    async def _statement(self, sql: str) -> Any:
+        found = self._described.get(sql)
+        if found is None:
+            found = await self._connection.prepare(sql, name="")
+            if len(self._described) >= _STATEMENTS:
+                self._described.clear()
+            self._described[sql] = found
+        return found
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it can be used no more."""
+        return self._connection.is_closed()
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether one was begun that did not end."""
+        return not self.is_closed and self._connection.is_in_transaction()
+
+    def terminate(self) -> None:
+        """Close it at once, whatever it does."""
+        self._connection.terminate()
+
+    async def close(self) -> None:
+        """Close it in order; at once where that takes too long."""
+        with suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            await self._connection.close(timeout=5)
+
+
+class Pool:
+    """See the file's docstring. Whoever waits gets its turn in order.
+
+    Args:
+        most: connections at a time.
+    """
+
+    def __init__(self, url: str, most: int) -> None:
+        self._url = url
+        self._turns = asyncio.Semaphore(most)
+        self._idle: list[Line] = []
+        self._sweep: asyncio.TimerHandle | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def line(self) -> AsyncGenerator[Line]:
+        """A connection for the length of one transaction. It is closed where what it is in the middle of is not known:
+        after an error that is neither ours nor the server's answer, and with a transaction left open.
+
+        Raises:
+            TimeoutError: none became free in time.
+        """
+        if self._turns.locked():
+            async with asyncio.timeout(_TURN_TIMEOUT_S):
+                await self._turns.acquire()
+        else:
+            await self._turns.acquire()
+        line: Line | None = None
+        try:
+            line = self._take() or await self._connected()
+            yield line
+        except (asyncpg.PostgresError, PalimpsestError):
+            raise
+        except BaseException:
+            if line is not None:
+                line.terminate()
+            raise
+        finally:
+            if line is not None and line.in_transaction:
+                line.terminate()
+            elif line is not None and not line.is_closed:
+                self._give(line)
+            self._turns.release()
+
+    async def close(self) -> None:
+        """Close every connection; nobody uses one any more."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(one.close() for one in idle), *self._closing)
+
+    def _take(self) -> Line | None:
+        while self._idle:
+            line = self._idle.pop()
+            if not line.is_closed:
+                return line
+        return None
+
+    def _give(self, line: Line) -> None:
+        loop = asyncio.get_running_loop()
+        line.idle_since = loop.time()
+        self._idle.append(line)
+        if self._sweep is None:
+            self._sweep = loop.call_later(_IDLE_S, self._close_idle)
+
+    def _close_idle(self) -> None:
+        loop = asyncio.get_running_loop()
+        old = [one for one in self._idle if one.idle_since <= loop.time() - _IDLE_S]
+        self._idle = [one for one in self._idle if one not in old]
+        for one in old:
+            task = loop.create_task(one.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+        self._sweep = loop.call_later(_IDLE_S, self._close_idle) if self._idle else None
+
+    async def _connected(self) -> Line:
+        try:
+            connection: Any = await asyncpg.connect(
+                self._url,
+                statement_cache_size=0,
+                timeout=CONNECT_TIMEOUT_S,
+                command_timeout=_COMMAND_TIMEOUT_S,
+            )
+        except (ValueError, asyncpg.exceptions.ClientConfigurationError) as error:
+            raise StoreUnusable(
+                "The store's URL has an option that cannot be used.",
+                next="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and no more than that.",
+            ) from error
+        return Line(connection)
