@@ -206,3 +206,5 @@ def test_leaves_that_are_masked_take_no_place_of_those_that_say_something(bench:
     (part,) = bench.digest(text, share=0.6).parts
     assert "membership=gold" in part.text and "NO6JO3" in part.text
     assert mail not in part.text and born not in part.text
+    masked = [one for one in reader.read([json.dumps(leaves)]).records if "redacted" in one.text]
+    assert {one.kind for one in masked} == {"noise"}
