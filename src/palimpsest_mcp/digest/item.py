@@ -137,7 +137,7 @@ class Item:
     def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
-        key = (tuple(self.free), self.outcomes, self.outcome, tuple(sorted((narrow or {}).items())))
+        key = (tuple(self.free), self.outcomes, self.errors, self.outcome, tuple(sorted((narrow or {}).items())))
         coded: Coded | None = source.kept.get(key)
         if coded is None:
             coded = self._coded(source, narrow)
@@ -189,9 +189,10 @@ class Item:
         said = set[str]()
         says: list[int] = []
         for number, unit in enumerate(units):
-            if unit.block < 0 and unit.text in said and number not in forced:
+            text = PLACE.sub("", unit.text).strip()
+            if unit.block < 0 and text in said and number not in forced:
                 continue  # the same line again says nothing
-            said.add(unit.text)
+            said.add(text)
             if any(_SAYS.search(self.records[n].text) for n in unit.records):
                 says.append(number)
         return Coded(units, blocks, inner, parents, unfinished, forced, says)
@@ -201,7 +202,7 @@ class Item:
         for number in coded.says:
             unit = self.units[number]
             size = len(unit.text) // len(unit.records)
-            told = [self._told(n, size) for n in unit.records]
+            told = [self._told(n, len(self.records[n].text) if n in self.errors else size) for n in unit.records]
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True))
             unit.specs = self._specs_of(unit)
 
@@ -300,6 +301,10 @@ class Item:
             return 0 if record.kind == "field" and not fields_of(record.text)[0] else -1
         block = self.blocks[first.block]
         return 0 if block.table >= 0 and block.total == 1 else -1
+
+    def is_object(self) -> bool:
+        """Whether it is one object, with more than fits in a line."""
+        return self.own_row() >= 0 and len(self.units) > 1
 
     def leading_rows(self) -> list[int]:
         """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
