@@ -77,10 +77,13 @@ class Cluster:
 
     Args:
         durable: False leaves out every flush, for what is not about crashes.
+        data: of a base backup, copied; None makes an empty server.
     """
 
-    def __init__(self, bin_folder: Path, pooler: Path, *, durable: bool = False, **settings: str) -> None:
-        self._bin, self._pooler_path = bin_folder, pooler
+    def __init__(
+        self, bin_folder: Path, pooler: Path, *, durable: bool = False, data: Path | None = None, **settings: str
+    ) -> None:
+        self._bin, self._pooler_path = self.programs = bin_folder, pooler
         self.folder = Path(tempfile.mkdtemp(prefix="palimpsest-fleet-"))
         self._guard = subprocess.Popen[Any](
             [sys.executable, "-S", "-E", "-c", _GUARD, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True
@@ -92,10 +95,19 @@ class Cluster:
         if not durable:
             self._settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         self._settings |= settings
-        self._give(self.folder)
+        self.give(self.folder)
+        if data is None:
+            self._make()
+        else:
+            self._run(["cp", "-a", str(data), str(self.data)])
+        conf = "".join(f"{name} = '{value}'\n" for name, value in self._settings.items())
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(conf)
+
+    def _make(self) -> None:
         password = self.folder / "password"
         password.write_text(PASSWORD)
-        self._give(password)
+        self.give(password)
         flags = ["-N", "-A", "scram-sha-256", "-U", OWNER, "--locale=C", "-E", "UTF8", "--data-checksums"]
         self._run(["initdb", "-D", str(self.data), "--pwfile", str(password), *flags])
 
@@ -112,8 +124,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
-        options += f" -c port={self.port} -c unix_socket_directories={self.folder}"
+        options = f"-c port={self.port} -c unix_socket_directories={self.folder}"
         log = str(self.folder / "log")
         command = ["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "-o", options, "start"]
         for _ in range(50):  # what a killed server leaves goes by itself, a little later
@@ -122,6 +133,10 @@ class Cluster:
             except RuntimeError:
                 time.sleep(0.1)
         self._run(command)
+
+    def base_backup(self, target: Path) -> None:
+        """What `pg_basebackup` makes of the running server."""
+        self._run(["pg_basebackup", "-D", str(target), "-X", "none", "-c", "fast", "-d", self.url(OWNER, database="")])
 
     def pids(self) -> list[int]:
         """Of the server and its children."""
@@ -150,7 +165,7 @@ class Cluster:
             f"server_reset_query =\nlogfile = {self.folder / 'pooler.log'}\n"
         )
         for path in (users, settings):
-            self._give(path)
+            self.give(path)
         self._pooler = subprocess.Popen[Any]([str(self._pooler_path), "-q", str(settings)], cwd="/", **self._as)
         (self.folder / "pooler.pid").write_text(str(self._pooler.pid))
         _wait_listening(self.pooler_port)
@@ -171,13 +186,15 @@ class Cluster:
         self._guard.stdin.close()
         self._guard.wait()
 
-    def _give(self, path: Path) -> None:
+    def give(self, path: Path) -> None:
+        """Hand a path to the user that the server runs as."""
         if self._as:
             os.chown(path, self._as["user"], self._as["group"])
 
     def _run(self, command: Sequence[str], *, check: bool = True) -> None:
         quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
-        status = subprocess.call([str(self._bin / command[0]), *command[1:]], **quiet, **self._as)
+        program = self._bin / command[0]
+        status = subprocess.call([program if program.exists() else command[0], *command[1:]], **quiet, **self._as)
         if check and status:
             raise RuntimeError(f"{command[0]} failed ({status}): see {self.folder}")
 

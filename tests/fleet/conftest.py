@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+import subprocess
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from .cluster import APP, OWNER, PASSWORD, Cluster, programs
 
 
-def made(*, durable: bool = False) -> Cluster:
+def made(*, durable: bool = False, **settings: str) -> Cluster:
     """A server that runs, with a prepared database `fleet` and a pooler.
 
     Where its programs are not installed, the test skips.
@@ -21,7 +23,7 @@ def made(*, durable: bool = False) -> Cluster:
     found = programs()
     if found is None:
         pytest.skip("postgresql or pgbouncer is not installed (Debian: apt-get install postgresql pgbouncer)")
-    cluster = Cluster(*found, durable=durable)
+    cluster = Cluster(*found, durable=durable, **settings)
     try:
         cluster.start()
         cluster.start_pooler()
@@ -58,6 +60,47 @@ def durable() -> Generator[Cluster]:
     one = made(durable=True)
     yield one
     one.stop()
+
+
+@pytest.fixture
+def small_disk(cluster: Cluster) -> Generator[tuple[Cluster, str]]:
+    """A prepared database of the server on a disk of 48 MiB in memory, which only root can make."""
+    place = cluster.folder / "small"
+    place.mkdir()
+    mounted = os.geteuid() == 0 and not subprocess.call(
+        ["mount", "-t", "tmpfs", "-o", "size=48m,mode=0777", "tmpfs", str(place)], stderr=subprocess.DEVNULL
+    )
+    if not mounted:
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        asyncio.run(_on_small_disk(cluster, place))
+        yield cluster, "small"
+        asyncio.run(_off_small_disk(cluster))
+    finally:
+        subprocess.call(["umount", "--lazy", str(place)])
+
+
+async def _on_small_disk(cluster: Cluster, place: Path) -> None:
+    import asyncpg
+
+    from palimpsest_mcp.store.postgres.schema import prepare
+
+    owner = await asyncpg.connect(cluster.url(OWNER, database="postgres"))
+    (place / "space").mkdir()
+    cluster.give(place / "space")
+    await owner.execute(f"create tablespace small location '{place}/space'")
+    await owner.execute("create database small tablespace small")
+    await owner.close()
+    await prepare(cluster.url(OWNER, database="small"), roles=(APP,))
+
+
+async def _off_small_disk(cluster: Cluster) -> None:
+    import asyncpg
+
+    owner = await asyncpg.connect(cluster.url(OWNER, database="postgres"))
+    await owner.execute("drop database small with (force)")
+    await owner.execute("drop tablespace small")
+    await owner.close()
 
 
 @pytest.fixture

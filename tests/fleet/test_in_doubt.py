@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,72 +15,12 @@ from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 
 from .cluster import APP, Cluster
+from .wire import Wire
 
 if TYPE_CHECKING:
     from palimpsest_mcp.store.postgres.store import PgStore
 
 pytestmark = pytest.mark.anyio
-_COMMIT, _SYNC = b"COMMIT\0", b"S\0\0\0\x04"
-
-
-def commits(data: bytes) -> bool:
-    """Whether the server ends a transaction after this: one that was begun, or an append that is a statement alone."""
-    return data.endswith(_COMMIT) or (data.endswith(_SYNC) and b".add_" in data)
-
-
-class Wire:
-    """Loopback between client and server; on demand it takes the answer to a commit away, and the connection with it.
-
-    Args:
-        port: of the server.
-    """
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self.cut = 0
-        """So many acknowledgements more are lost."""
-        self.were_cut = 0
-
-    @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[int]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        try:
-            yield server.sockets[0].getsockname()[1]
-        finally:
-            server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._port)
-        doomed = asyncio.Event()
-        back = asyncio.create_task(self._back(from_server, writer, doomed))
-        try:
-            while data := await reader.read(1 << 16):
-                if self.cut and commits(data):
-                    self.cut -= 1
-                    self.were_cut += 1
-                    doomed.set()
-                to_server.write(data)
-                await to_server.drain()
-        except ConnectionError:
-            pass
-        finally:
-            if not doomed.is_set():
-                back.cancel()
-            else:
-                await back
-            for one in (to_server, writer):
-                one.close()
-
-    @staticmethod
-    async def _back(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
-        while data := await reader.read(1 << 16):
-            if doomed.is_set():  # the answer came: the server has it, the client never hears
-                writer.transport.abort()
-                return
-            writer.write(data)
-        writer.close()  # as the server did
-
-
 Write = Callable[["PgStore"], Awaitable[Any]]
 WRITES: dict[str, Write] = {
     "create": lambda store: store.ledger.create(S1, info_of(S1)),
