@@ -93,6 +93,8 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     max_store_mb: int = 0
     """Most that the store may take on disk, in MB; a write that would go above it is refused. 0: no limit."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """What is logged to standard error; from `info` on a line of JSON for each pass, tool call, hook and verify,
+    without stored text."""
 
 
 NAMES = Values.__struct_fields__
