@@ -94,7 +94,7 @@ MOST_WORDS = 14_000
 
 
 def test_the_pages_for_users_are_short() -> None:
-    """Half of what a reviewer counted, about; reference and tables that a program writes do not count."""
+    """About half of the 27,000 words that a reviewer counted; reference and tables that a program writes are apart."""
     words = 0
     for page in DOCS.glob("*.md"):
         if page.name not in REFERENCE:
