@@ -18,13 +18,13 @@ from types import ModuleType
 from typing import Any
 
 import click
-from pydantic import SecretStr
 
 from palimpsest_mcp import Palimpsest
 from palimpsest_mcp.cli.main import program
 from palimpsest_mcp.models import plans
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.settings import settings
+from palimpsest_mcp.settings.secret import Secret
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/make_reference.py; do not edit. -->"
@@ -209,7 +209,7 @@ def fields(module: ModuleType, name: str) -> dict[str, str]:
 
 def value(default: Any) -> str:
     """A default as a person writes it."""
-    if isinstance(default, SecretStr):
+    if isinstance(default, Secret):
         default = default.get_secret_value()
     if default is None or default in ("", (), [], {}):
         return ""
@@ -222,10 +222,11 @@ def value(default: Any) -> str:
 
 def settings_page() -> str:
     """The page of settings."""
-    said = fields(settings, "SettingValues")
+    said = fields(settings, "Values")
+    usual = settings.Values()
     rows = [
-        f"| `{name}` | {'' if field.default_factory else value(field.default)} | {cell(said[name])} |\n"
-        for name, field in settings.SettingValues.model_fields.items()
+        f"| `{name}` | {'' if name == 'home' else value(getattr(usual, name))} | {cell(said[name])} |\n"
+        for name in settings.NAMES
     ]
     policy, words = plans.Policy(), fields(plans, "Policy")
     of = [f"| `{name}` | {value(getattr(policy, name))} | {cell(words[name])} |\n" for name in policy.__struct_fields__]

@@ -170,6 +170,8 @@ def test_where_even_the_least_digests_miss_a_target_they_are_worth_reading() -> 
     needs = {f"r{row}": 1_000.0 for row in range(8)}
     missed = plan(results([700] * 2 + [4_000] * 3), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
     assert [slot.budget_tokens for slot in missed.slots] == [560], "as in a pass with room"
+    looser = plan(results([700] * 2 + [4_000] * 3), RESEARCH, force=True, target=0.6, keep_last=3, share_by=by(needs))
+    assert [slot.budget_tokens for slot in looser.slots] == [840], "no more is asked of a result than of the list"
     mostly = plan(results([1_500] * 27 + [4_000] * 3), RESEARCH, force=True, target=0.1, keep_last=3, share_by=by({}))
     stays = mostly.predicted_tokens - sum(slot.budget_tokens for slot in mostly.slots)
     assert stays == 12_000 and 0.2 * stays < sum(slot.budget_tokens for slot in mostly.slots) <= 0.25 * stays + 60
