@@ -1,6 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test goldens check lint docs e2e frameworks bench prior mutants torture demo lock clean
+.PHONY: help setup test goldens check lint docs e2e frameworks installs bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
@@ -60,6 +60,9 @@ e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the re
 
 frameworks: $(DEV) ## the adapters in the real agent frameworks, lowest and newest versions (ARGS="--only strands")
 	$(BIN)/python tests/integrations/run.py $(ARGS)
+
+installs: $(DEV) ## every way to install, in empty homes, with the main job run on each (ARGS="--only pip --write")
+	$(BIN)/python benchmarks/install_routes.py $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

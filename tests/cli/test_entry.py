@@ -65,7 +65,7 @@ def test_what_only_reads_imports_no_digester_no_host_no_model_and_no_vocabulary(
     code = (
         f"import sys; from palimpsest_mcp.__main__ import main; main({command.split()!r}); own, unused = {said};"
         "found = [one for one in sys.modules if one.startswith(tuple(own + name + '.' for name in unused))];"
-        "print([*found, *({'tiktoken', 'splintr', 'mcp', 'anthropic'} & {*sys.modules})], file=sys.stderr)"
+        "print([*found, *({'tiktoken', 'splintr', 'mcp', 'anthropic', 'pydantic'} & {*sys.modules})], file=sys.stderr)"
     )
     env = {**os.environ, "PALIMPSEST_HOME": str(read_only)}
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
