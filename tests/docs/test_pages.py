@@ -90,7 +90,7 @@ def test_every_command_option_tool_argument_setting_and_field_stands_in_the_refe
 
 
 REFERENCE = {"api.md", "commands.md", "errors.md", "format.md", "settings.md", "tools.md"}
-MOST_WORDS = 14_000
+MOST_WORDS = 14_500
 
 
 def test_the_pages_for_users_are_short() -> None:
