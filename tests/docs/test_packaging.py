@@ -56,10 +56,10 @@ def test_the_manifest_names_this_package_in_this_version() -> None:
 
 
 def test_variables_in_the_manifest_are_settings() -> None:
-    from palimpsest_mcp.settings.settings import Settings
+    from palimpsest_mcp.settings.settings import NAMES
 
     for variable in MANIFEST["packages"][0]["environmentVariables"]:
-        assert variable["name"].removeprefix("PALIMPSEST_").lower() in Settings.model_fields
+        assert variable["name"].removeprefix("PALIMPSEST_").lower() in NAMES
 
 
 def test_readme_and_container_carry_the_name_that_proves_ownership() -> None:
