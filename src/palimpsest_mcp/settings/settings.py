@@ -113,6 +113,8 @@ class SettingValues(BaseSettings):
     """`postgresql://…`: the store is that database, which machines share; empty: the folder."""
     tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
     """Whose part of that database."""
+    store_bodies: str = Field(default="", pattern=r"^(s3://[^\s]+)?$")
+    """`s3://BUCKET/PREFIX`: large bodies of that database's archive go there; empty: they stay in its rows."""
     store_connections: int = Field(default=4, ge=1, le=200)
     """Most connections to it, for the whole process."""
     policy: str = "research"
