@@ -1,6 +1,6 @@
 # Every task of the project. Each target works alone on a fresh machine that has Python 3.11 or newer and make.
 .DEFAULT_GOAL := help
-.PHONY: help setup test goldens check docs e2e frameworks bench prior mutants torture demo lock clean
+.PHONY: help setup test goldens check lint docs e2e frameworks installs bench prior mutants torture demo lock clean
 
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
@@ -9,6 +9,8 @@ CRASH_SECONDS ?= 3
 # As many processes as there are cores; WORKERS=0 runs in one, for a debugger.
 WORKERS ?= auto
 PYTEST ?= $(VENV)/bin/python -m pytest
+# Where nothing compiled is kept, each start of the program compiles it anew, which takes twice as long.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(VENV)/bin
 DEV := $(VENV)/.installed-dev
@@ -32,17 +34,19 @@ $(DEV): requirements/dev.txt requirements/build.txt pyproject.toml
 	@touch $@
 
 test: $(DEV) ## all tests, the crash harness for CRASH_SECONDS each (3)
-	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) $(ARGS)
+	TEST_CRASH_SECONDS=$(CRASH_SECONDS) $(PYTEST) tests -n $(WORKERS) --dist worksteal $(ARGS)
 
 goldens: $(DEV) ## write down anew what known sessions give, byte for byte, after a change that means to move it
 	GOLDENS=write $(PYTEST) tests/test_goldens.py
 
-check: $(DEV) ## format, lint, types, floors, docs
+check: lint ## format, lint, types, floors, docs
+	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
+
+lint: $(DEV) ## format, lint, types, floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
-	$(PYTEST) tests/docs tests/mutants -m "not slow" -n $(WORKERS)
 
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -56,6 +60,9 @@ e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the re
 
 frameworks: $(DEV) ## the adapters in the real agent frameworks, lowest and newest versions (ARGS="--only strands")
 	$(BIN)/python tests/integrations/run.py $(ARGS)
+
+installs: $(DEV) ## every way to install, in empty homes, with the main job run on each (ARGS="--only pip --write")
+	$(BIN)/python benchmarks/install_routes.py $(ARGS)
 
 bench: $(DEV) ## measure, and write benchmarks/results.md
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -14,7 +14,6 @@ import os
 import platform
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from empty_server import beside_an_empty_server
 from gateway import gateway
 from growth import cold, growth
 from hook_costs import hook_costs
@@ -29,7 +29,7 @@ from measuring import CHECKOUT, Run, Skipped, compare_figures, note_figure, quan
 from peer_runs import peers
 from quality.run import quality
 from real_sessions import million_token_session, shared_folder
-from stdio_client import NEW, OLD, StdioServer
+from stdio_client import NEW, OLD, StdioServer, timed
 from token_error import token_error
 
 RESULTS = CHECKOUT / "benchmarks" / "results.md"
@@ -152,12 +152,6 @@ def ratio_call(_repeats: int) -> str:
     return table((*head, "p50 : baseline", "peak MB"), rows) + note
 
 
-def timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def first_reply(repeats: int) -> str:
     """Guards against imports that creep in: under 0.7 s from start to the first reply."""
     times: dict[str, list[float]] = {OLD: [], NEW: []}
@@ -219,6 +213,7 @@ def artifacts(_repeats: int) -> str:
 SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "compaction": ("Compaction, target 0.3 of the session's own size", compaction),
     "ratio": ("`check_context_ratio` over stdio, a million tokens recorded", ratio_call),
+    "stdio": ("One call over stdio, beside an empty server's", beside_an_empty_server),
     "growth": ("One call, in a session of a thousand items and of a hundred thousand", growth),
     "cold": ("Commands from a cold start", cold),
     "tokens": ("Counts beside what providers reported", token_error),

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,19 +22,33 @@ META = {
 }
 
 
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that it takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
 class StdioServer:
     """The server in one protocol era, from its start until `with` ends."""
 
     def __init__(
-        self, home: Path, era: str = OLD, *, trace_imports: Path | None = None, options: Sequence[str] = ()
+        self,
+        home: Path,
+        era: str = OLD,
+        *,
+        trace_imports: Path | None = None,
+        options: Sequence[str] = (),
+        server: Sequence[str] = SERVER,
+        environment: Mapping[str, str] = os.environ,
     ) -> None:
-        environment = {**os.environ, "PALIMPSEST_HOME": str(home)}
+        environment = {**environment, "PALIMPSEST_HOME": str(home)}
         if trace_imports is not None:
             environment["PYTHONPROFILEIMPORTTIME"] = "1"
         self._errors = trace_imports.open("wb") if trace_imports else None
         started = time.perf_counter()
         self._process = subprocess.Popen(
-            (*SERVER, *options),
+            (*server, *options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors or subprocess.DEVNULL,
@@ -83,6 +97,14 @@ class StdioServer:
         except OSError:
             return 0.0
         return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM"))
+
+    def cpu_s(self) -> float:
+        """Used so far; Linux only, else 0."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text("utf-8").rpartition(") ")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -14,7 +15,16 @@ from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWIT
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one.
 settings.register_profile("short", max_examples=40, deadline=None)
 settings.register_profile("torture", max_examples=2_000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "short")
+settings.load_profile(PROFILE)
+LONG = PROFILE == "torture"
+"""Whether a test that says the same of a part is to take the whole: all seeds, the longest texts."""
+
+
+def pytest_collection_finish() -> None:
+    """What 8,000 collected tests are made of stays to the end: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ from typing import Any
 
 from measuring import table
 
-from palimpsest_mcp.digest import blocks, engine, fill, item, lines, pieces, rank, source, study, templates
+from palimpsest_mcp.context import fit
+from palimpsest_mcp.digest import blocks, engine, fill, item, lines, outline, pieces, rank, source, study, templates
 from palimpsest_mcp.digest.readers import READERS
 from palimpsest_mcp.digest.records import Kind
 
@@ -77,6 +78,10 @@ def _unmarked(reading: Any, **_told: Any) -> list[int]:
 
 def _no_number(*_given: Any) -> None:
     return None
+
+
+def _unsaid(*_given: Any, **_told: Any) -> str:
+    return ""
 
 
 def _none(*_given: Any) -> tuple[Any, ...]:
@@ -161,6 +166,9 @@ ROWS: dict[str, list[Change]] = {
     "engine._FEW_RECORDS": [(engine, "_FEW_RECORDS", 0)],
     "engine._SHAPE": [(engine, "_SHAPE", 0)],
     "engine._BRIEF_SHAPE": [(engine, "_BRIEF_SHAPE", 0)],
+    "engine._WIDER": [(engine, "_WIDER", ())],
+    "outline._FEW_ROWS": [(outline, "_FEW_ROWS", 0)],
+    "not shown: unsaid": [(engine, "unshown", _unsaid)],
     "engine._FEW_TOKENS": [(engine, "_FEW_TOKENS", 1)],
     "engine._FEW_SHARE": [(engine, "_FEW_SHARE", 0.0001)],
     "engine._WORTHWHILE": [(engine, "_WORTHWHILE", 0.0)],
@@ -171,6 +179,7 @@ ROWS: dict[str, list[Change]] = {
     "engine._FULL": [(engine, "_FULL", 1.0)],
     "engine._COLUMNS": [(engine, "_COLUMNS", NEVER)],
     "engine._SAMPLED": [(engine, "_SAMPLED", NEVER)],
+    "fit.MISSED": [(fit, "MISSED", 0.0)],
     "source._INSIDE": [(source, "_INSIDE", NEVER)],
     "prior: one gain for all classes": [(rank, "_rates", _flat)],
     "focus off": [(engine, "Need", _without_focus)],
@@ -178,7 +187,7 @@ ROWS: dict[str, list[Change]] = {
     **{f"reader {one.name} off": _reader(one.name) for one in READERS},
 }
 """What is taken away -> how."""
-MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source, study)
+MODULES = (rank, fill, item, lines, pieces, blocks, templates, engine, source, study)  # fit and outline: a few of each
 
 
 _made: list[Session] = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,19 @@ class Ran:
 Program = Callable[..., Ran]
 
 
+def no_server(*_: object) -> int:
+    raise AssertionError("nothing here may serve")
+
+
+def quietly(home: Path, *arguments: str | Path) -> Ran:
+    """Run one command where no test captures what is printed: for what many tests share."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = run(["--home", str(home), *map(str, arguments)], serve=no_server)
+    out.flush()
+    return Ran(status, out.buffer.getvalue(), err.getvalue())
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -46,9 +61,6 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def program(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Program:
     """Run one command; no traceback may ever come out of it."""
-
-    def no_server(*_: object) -> int:
-        raise AssertionError("nothing here may serve")
 
     def call(*arguments: str | Path) -> Ran:
         capsysbinary.readouterr()
@@ -61,11 +73,11 @@ def program(home: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> Program:
 
 
 def log_of(number: int) -> str:
-    """A tool result of some 2,000 tokens."""
+    """A tool result of some 1,000 tokens."""
     rows = (
         f"2026-03-{1 + number % 28:02d}T10:{row:02d}:00Z INFO wrote /var/data/part-{number}-{row}.bin "
         f"{number * 1000 + row} bytes in {row}.{number} ms"
-        for row in range(60)
+        for row in range(30)
     )
     return "\n".join(
         [f"job {number} started", *rows, f"ERROR E{4000 + number}: checksum differs in part-{number}-7", ""]

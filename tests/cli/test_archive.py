@@ -102,7 +102,7 @@ def test_the_listing_has_a_row_a_batch_and_full_records_for_other_tools(
 
 
 def test_what_stays_says_why(program: Program, compacted: str) -> None:
-    text = program("show", compacted).text
+    text = program("show", compacted, "--all").text
     assert "original_query" in text and "offload_0001" in text
     view = program("show", compacted, "--json").json
     assert {item["state"] for item in view["items"]} == {"live", "replaced"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest_mcp import Palimpsest
 from palimpsest_mcp.cli import main as entry
 from palimpsest_mcp.cli.main import COMMANDS
 from palimpsest_mcp.cli.main import program as group
@@ -41,29 +43,33 @@ def test_help_imports_nothing_heavy() -> None:
 UNUSED = "palimpsest_mcp.", ("core.compaction", "core.claude_code", "digest.engine", "digest.readers", "llm", "server")
 
 
+@pytest.fixture(scope="module")
+def read_only(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a session of which something was archived."""
+    home = tmp_path_factory.mktemp("read-only")
+
+    async def make() -> None:
+        async with Palimpsest.open(home) as p:
+            text = "\n".join(f"row {n} of the table is {n * 7} wide" for n in range(900))
+            items = [{"role": "tool", "tool_name": "Bash", "tool_use_id": f"c{n}", "content": text} for n in range(6)]
+            await p.record_items("s1", [{"role": "user", "content": "How wide is it?"}, *items])
+            await p.compact_session("s1", force=True, keep_last=3)
+
+    asyncio.run(make())
+    return home
+
+
 @pytest.mark.parametrize("command", ["status", "sessions", "list s1", "show s1", "restore s1 offload_0001"])
-def test_what_only_reads_imports_no_digester_no_host_no_model_and_no_vocabulary(command: str, tmp_path: Path) -> None:
+def test_what_only_reads_imports_no_digester_no_host_no_model_and_no_vocabulary(command: str, read_only: Path) -> None:
     said = f"{UNUSED[0]!r}, {UNUSED[1]!r}"
     code = (
         f"import sys; from palimpsest_mcp.__main__ import main; main({command.split()!r}); own, unused = {said};"
         "found = [one for one in sys.modules if one.startswith(tuple(own + name + '.' for name in unused))];"
-        "print([*found, *({'tiktoken', 'splintr', 'mcp', 'anthropic'} & {*sys.modules})], file=sys.stderr)"
+        "print([*found, *({'tiktoken', 'splintr', 'mcp', 'anthropic', 'pydantic'} & {*sys.modules})], file=sys.stderr)"
     )
-    env = {**os.environ, "PALIMPSEST_HOME": str(tmp_path)}
-    make = f"import asyncio; from palimpsest_mcp import Palimpsest\n{MAKE}\nasyncio.run(make({str(tmp_path)!r}))"
-    subprocess.run([sys.executable, "-c", make], check=True)
+    env = {**os.environ, "PALIMPSEST_HOME": str(read_only)}
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     assert ran.stderr.strip().splitlines()[-1] == "[]"
-
-
-MAKE = """
-async def make(home):
-    async with Palimpsest.open(home) as p:
-        text = "\\n".join(f"row {n} of the table is {n * 7} wide" for n in range(900))
-        items = [{"role": "tool", "tool_name": "Bash", "tool_use_id": f"c{n}", "content": text} for n in range(6)]
-        await p.record_items("s1", [{"role": "user", "content": "How wide is it?"}, *items])
-        await p.compact_session("s1", force=True, keep_last=3)
-"""
 
 
 def test_the_short_help_is_there_for_every_command_and_each_loads() -> None:

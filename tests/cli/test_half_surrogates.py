@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import conversation, quietly
+
 Program = Callable[..., Any]
 Messages = list[dict[str, Any]]
 HIGH, LOW = "\ud83d", "\udc80"
@@ -35,18 +37,31 @@ def halved(messages: Messages) -> Messages:
     return messages
 
 
-@pytest.fixture
-def file(tmp_path: Path, messages: Messages) -> Path:
-    path = tmp_path / "halves.json"
-    path.write_text(json.dumps({"id": f"chat {LOW}", "messages": halved(messages)}), encoding="utf-8")
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("halves") / "halves.json"
+    path.write_text(json.dumps({"id": f"chat {LOW}", "messages": halved(conversation())}), encoding="utf-8")
     return path
 
 
-@pytest.fixture
-def handle(program: Program, file: Path) -> str:
-    ran = program("compact", file, "--force", "--target", "0.4", "--json")
+@pytest.fixture(scope="module")
+def kept(file: Path) -> tuple[Path, str]:
+    """The store, and the session's handle in it."""
+    home = file.parent / "home"
+    ran = quietly(home, "compact", file, "--force", "--target", "0.4", "--json")
     assert ran.status == 0 and ran.json["batches"], ran.err
-    return ran.json["handle"]
+    return home, ran.json["handle"]
+
+
+@pytest.fixture
+def home(kept: tuple[Path, str]) -> Path:
+    """All tests here use the one store."""
+    return kept[0]
+
+
+@pytest.fixture
+def handle(kept: tuple[Path, str]) -> str:
+    return kept[1]
 
 
 def test_the_session_comes_back_as_a_whole(program: Program, handle: str, file: Path, tmp_path: Path) -> None:
@@ -104,7 +119,7 @@ verify · verify {s} --json
 
 
 @pytest.mark.parametrize("command", COMMANDS.strip().replace("\n", " · ").split(" · "))
-def test_no_command_minds(program: Program, handle: str, command: str, tmp_path: Path) -> None:
+def test_no_command_minds(program: Program, handle: str, command: str) -> None:
     if command == "handoff load":
         assert program("handoff", "write", "--session", handle, "--task", f"move {HIGH}").status == 0
     ran = program(*command.format(s=handle).split(" "))

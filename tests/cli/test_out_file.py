@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp import Palimpsest
 from palimpsest_mcp.cli.screen import json_bytes
 
-from .conftest import conversation
+from .conftest import conversation, quietly
 
 Program = Callable[..., Any]
 
@@ -39,17 +39,22 @@ WRITING = [
 ]
 
 
-@pytest.fixture
-def other_file(program: Program, tmp_path: Path) -> Path:
-    """The file of a second session, which is known."""
-    path = tmp_path / "day.json"
-    path.write_text(json.dumps(conversation(9)))
-    assert program("compact", path, "--session", "day", "--force", "--target", "0.4").status == 0
-    return path
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two sessions, the files that they were read from beside it, and three ways to the first of them."""
+    folder = tmp_path_factory.mktemp("known")
+    for name, session in (("night", conversation()), ("day", conversation(9))):
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps(session))
+        assert quietly(folder / "home", "compact", path, "--session", name, "--force", "--target", "0.4").status == 0
+    (folder / "hard").hardlink_to(folder / "night.json")
+    (folder / "soft").symlink_to(folder / "night.json")
+    (folder / "way").symlink_to(folder)
+    return folder
 
 
-def spelled(command: tuple[str, ...], compacted: str, other_file: Path) -> list[str]:
-    names = {"HANDLE": compacted, "OTHER": "day", "OTHER-FILE": str(other_file)}
+def spelled(command: tuple[str, ...], known: Path) -> list[str]:
+    names = {"HANDLE": "night", "OTHER": "day", "OTHER-FILE": str(known / "day.json")}
     return [names.get(word, word) for word in command]
 
 
@@ -57,24 +62,14 @@ def spelled(command: tuple[str, ...], compacted: str, other_file: Path) -> list[
 @pytest.mark.parametrize("name", ["night.json", "hard", "soft", "way/night.json"])
 @pytest.mark.parametrize("command", WRITING, ids=" ".join)
 def test_no_command_writes_over_a_file_that_any_session_was_read_from(
-    program: Program,
-    compacted: str,
-    session_file: Path,
-    other_file: Path,
-    tmp_path: Path,
-    command: tuple[str, ...],
-    name: str,
-    overwrite: bool,
+    known: Path, command: tuple[str, ...], name: str, overwrite: bool
 ) -> None:
-    (tmp_path / "hard").hardlink_to(session_file)
-    (tmp_path / "soft").symlink_to(session_file)
-    (tmp_path / "way").symlink_to(tmp_path)
-    before = session_file.read_bytes()
-    how = ["--out", str(tmp_path / name), *(["--overwrite"] if overwrite else []), "--json"]
-    ran = program(*spelled(command, compacted, other_file), *how)
+    before = (known / "night.json").read_bytes()
+    how = ["--out", str(known / name), *(["--overwrite"] if overwrite else []), "--json"]
+    ran = quietly(known / "home", *spelled(command, known), *how)
     assert ran.error["code"] == "output_refused"
     assert "--overwrite" not in ran.error["next"]
-    assert session_file.read_bytes() == before and (tmp_path / "soft").is_symlink()
+    assert (known / "night.json").read_bytes() == before and (known / "soft").is_symlink()
 
 
 def test_a_file_with_the_name_of_a_source_elsewhere_is_not_replaced_by_its_session(

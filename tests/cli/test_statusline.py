@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,9 @@ from palimpsest_mcp.store.host_files import encoded
 
 SID = "2f6c0d5e-0000-4000-8000-000000000001"
 NOTE = StatusNote(handle="s7f3k", batches=7, items=19, saved_tokens=23_106, probes_passed=18, probes_asked=20)
+PASS = {"last_pass_at": "2026-11-24T10:00:00.000Z", "last_pass_tokens": 12_400}
+AT_TEN = 1_795_514_400
+"""Seconds since 1970 of that stamp."""
 
 
 @pytest.fixture
@@ -52,7 +56,22 @@ def test_what_came_back_counts_in_the_line(home: Path) -> None:
 
 def test_it_tells_the_share_of_the_window_the_clients_own_trigger_and_what_was_saved(home: Path) -> None:
     line = status_line(stdin(), {}, str(home))
-    assert line == "context 61% of 980k, auto-compact at 967k · 7 batches offloaded, 23.1k saved · probes 18/20"
+    assert line == "context 61% of 980k, auto-compact at 967k · 7 batches offloaded, 23.1k saved net · probes 18/20"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(-5, "0 min"), (12, "12 min"), (59, "59 min"), (90, "1 h"), (3_000, "2 d")]
+)
+def test_it_tells_when_the_last_pass_was_and_what_it_took(home: Path, minutes: int, words: str) -> None:
+    (home / "session" / SID / "status.json").write_bytes(encoded(msgspec.structs.replace(NOTE, **PASS)))
+    line = status_line(stdin(), {}, str(home), now=AT_TEN + minutes * 60)
+    assert f"23.1k saved net · last pass {words} ago: 12.4k fewer · probes" in line
+
+
+def test_a_stamp_that_is_none_is_left_out(home: Path) -> None:
+    for odd in ("yesterday", 3, None, "9999-99-99T00:00:00Z"):
+        (home / "session" / SID / "status.json").write_text(json.dumps({"batches": 1, "last_pass_at": odd}), "utf-8")
+        assert "last pass" not in status_line(stdin(), {}, str(home))
 
 
 @pytest.mark.parametrize(

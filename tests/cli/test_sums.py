@@ -19,7 +19,7 @@ DEMO = Path(palimpsest_mcp.__file__).parent / "demo" / "coding_session.json"
 @pytest.fixture
 def demo(program: Program, tmp_path: Path) -> str:
     """The report of a pass over the bundled session `harbour`."""
-    return program("compact", session_of(tmp_path), "--session", "harbour", "--window", "64000").text
+    return program("compact", session_of(tmp_path), "--session", "harbour", "--window", "64000", "--verbose").text
 
 
 def session_of(folder: Path) -> Path:
@@ -64,14 +64,14 @@ def test_what_a_digest_says_of_its_size_differs_by_what_the_report_names(program
         texts, digest = batch["original_tokens"] - batch["overhead_tokens"], batch["digest_tokens"]
         assert f", {texts:,} → {digest:,} tokens" in batch["digest"].split("]")[0]
     beside = sum(batch["overhead_tokens"] for batch in batches)
-    for text in (demo, program("list", "harbour").text):
+    for text in (demo, program("list", "harbour", "--verbose").text):
         assert number(text, "each count ", " tokens that results take beside their texts") == beside
 
 
 def test_a_plan_says_about_how_long_its_digests_get_and_sums_to_what_it_predicts(
     program: Program, tmp_path: Path
 ) -> None:
-    text = program("compact", session_of(tmp_path), "--window", "64000", "--dry-run").text
+    text = program("compact", session_of(tmp_path), "--window", "64000", "--dry-run", "--verbose").text
     assert "at most" not in text
     tokens, digests = columns(text, "tokens", "about")
     assert digests == number(text, "filled by.* digest ")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -13,11 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import palimpsest_mcp.cli.main
+from palimpsest_mcp.cli import screen
 from palimpsest_mcp.cli.main import run
-from palimpsest_mcp.cli.screen import LEAVES, Column, cell_count, laid_out
+from palimpsest_mcp.cli.screen import Column, cell_count, laid_out
 
 Program = Callable[..., Any]
-WIDTHS = (60, 80, 100, 200)
+WIDTHS = (60, 80, 100, 120, 160, 200)
+COMMANDS = Path(palimpsest_mcp.cli.main.__file__).parent
 CODE = re.compile(r"\boffload_\d{4}\b|\btoolu_\d+\b")
 
 
@@ -51,11 +57,15 @@ def table(lines: list[str]) -> list[str]:
 def test_no_id_is_wrapped_or_cut_in_any_table(
     width: int, compacted: str, program: Program, home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program("experience", "record", "search-x", '{"outcome": "success", "winning_pattern": "brand + pain"}')
+    for run_of in range(3):
+        event = {"outcome": "success", "winning_pattern": "brand + pain", "session_id": f"run-{run_of}"}
+        program("experience", "record", "search-x", json.dumps(event))
     program("handoff", "write", "--session", compacted, "--task", "Find out why the nightly job fails in part seven")
     session = program("show", compacted, "--json").json
     batches = [one["batch_id"] for one in program("list", compacted, "--json").json["batches"]]
     handoff = program("handoff", "list", "--json").json["handoffs"][0]["name"]
+    program("experience", "compact", "search-x")
+    rule = program("experience", "show", "search-x", "--json").json["rules"][0]["id"]
     plan = ("compact", str(session_file), "--force", "--target", "0.2", "--dry-run", "--session", "planned")
     wanted: dict[tuple[str, ...], list[str]] = {
         ("show", compacted, "--all"): [item["item_id"] for item in session["items"]],
@@ -64,11 +74,22 @@ def test_no_id_is_wrapped_or_cut_in_any_table(
         ("status",): [compacted, session["session_id"]],
         ("handoff", "list"): [handoff],
         ("experience", "status"): ["search-x"],
+        ("experience", "explain", rule, "search-x"): [],
         ("probe", compacted): [],
         ("config", "show"): ["redact_archive"],
         ("specifics", str(session_file)): [],
         plan: [],
+        (*plan, "--verbose"): [],
+        ("compact", str(session_file), "--force", "--target", "0.2", "--session", f"w{width}"): [],
+        ("compact", str(session_file), "--force", "--target", "0.2", "--session", f"v{width}", "--verbose"): [],
     }
+    printers: set[str] = set()
+
+    def noted(*given: Any) -> list[str]:
+        printers.update(frame.function for frame in inspect.stack())
+        return laid_out(*given)
+
+    monkeypatch.setattr(screen, "laid_out", noted)
     for command, ids in wanted.items():
         lines = table(seen(home, width, monkeypatch, *command))
         words = {word.rstrip(",") for line in lines for word in line.split()}
@@ -79,11 +100,19 @@ def test_no_id_is_wrapped_or_cut_in_any_table(
         whole = {*batches, *(item["item_id"] for item in session["items"])}
         for line in lines:
             assert all(code in whole for code in CODE.findall(line)), (command, line)
+    assert printers >= with_tables()
 
 
-def test_columns_yield_in_the_order_that_the_page_says() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
-    assert ", ".join(f"`{name}`" for name in LEAVES) in " ".join(page.split())
+def with_tables() -> set[str]:
+    """The functions of the command line that print a table."""
+    return {
+        function.name
+        for file in COMMANDS.glob("*.py")
+        for function in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "say_table"
+    }
 
 
 def test_prose_yields_before_a_column_leaves_and_codes_never_do() -> None:

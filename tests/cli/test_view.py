@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
+import pytest
+
 from .conftest import Program
 
 SECRET = "AKIAQYLPMN5HFIQR7XYA"
@@ -42,3 +44,19 @@ def test_a_file_of_one_session_holds_no_other(program: Program, compacted: str, 
     assert program("view", compacted, "--out", out).status == 0
     html = out.read_text("utf-8")
     assert "of another" not in html and compacted in html
+
+
+def test_a_file_to_share_has_the_rules_of_skills_of_one_name(
+    program: Program, compacted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("channels", "pages"):
+        (tmp_path / "skills" / folder / "search").mkdir(parents=True)
+        (tmp_path / "skills" / folder / "search" / "SKILL.md").write_text("# search", encoding="utf-8")
+    monkeypatch.setenv("PALIMPSEST_SKILLS_ROOTS", str(tmp_path / "skills"))
+    for number, folder in enumerate(("channels", "pages")):
+        event = {"outcome": "success", "winning_pattern": f"brand and word {number}", "session_id": "one"}
+        assert program("experience", "record", f"{folder}/search", json.dumps(event)).status == 0
+    ran = program("view", "--out", tmp_path / "shared.html")
+    assert ran.status == 0, ran.err
+    text = (tmp_path / "shared.html").read_text("utf-8")
+    assert "channels/search" in text and "pages/search" in text

@@ -24,7 +24,7 @@ def session() -> Callable[..., Messages]:
     return make_session
 
 
-def make_session(results: int = 16, *, lines: int = 60, seed: int = 0) -> Messages:
+def make_session(results: int = 16, *, lines: int = 30, seed: int = 0) -> Messages:
     """A coding session: one call and one result a turn, each result with specifics of its own."""
     messages: Messages = [{"role": "user", "content": "Find out why the import job fails and fix it."}]
     for n in range(results):

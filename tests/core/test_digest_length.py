@@ -38,12 +38,12 @@ async def compacted(p: Palimpsest, *results: str, **how: Any) -> Report:
 async def test_a_long_result_gets_a_digest_of_whole_records_within_the_length(
     p: Palimpsest, how: dict[str, Any]
 ) -> None:
-    report = await compacted(p, table(6_000), **how)
+    report = await compacted(p, table(2_000), **how)
     (batch,) = report.batches
     assert batch.mode == "digest" and 1_500 < batch.digest_tokens <= 2_000
     assert batch.specifics.shown > 100
     digest = (await p.record("s", batch.batch_id)).digest_replacing_inline.split("\n")
-    rows = {cell for row in table(6_000).split("\n") for cell in (row.split(",")[-1], row.replace(",", "|"))}
+    rows = {cell for row in table(2_000).split("\n") for cell in (row.split(",")[-1], row.replace(",", "|"))}
     assert sum(rows.issuperset(line[1:].rsplit("|", 1)[-1:]) for line in digest if line[:1] == " ") > 30
 
 
@@ -56,5 +56,5 @@ async def test_several_long_results_get_a_digest_each_rather_than_a_part_of_one(
 async def test_a_longer_digest_is_what_a_user_may_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_POLICY__MAX_DIGEST_TOKENS", "6000")
     async with Palimpsest.open(tmp_path) as p:
-        report = await compacted(p, table(3_000))
+        report = await compacted(p, table(2_000))
     assert 2_000 < report.batches[0].digest_tokens <= 6_000

@@ -362,11 +362,11 @@ async def test_pointers_count_every_elsewhere_as_left_out(p: Palimpsest) -> None
 
 
 async def test_what_code_finds_fits_into_the_budget(p: Palimpsest) -> None:
-    await p.compact_messages(long_session(120), session_id="s", target=0.3, force=True)
+    await p.compact_messages(long_session(60), session_id="s", target=0.3, force=True)
     for phase in PHASES:
         written = await p.write_handoff("s", TASK, phase=phase)
         assert written.tokens < 2_000 and not written.notes, phase
-    assert sum(from_markdown((await p.write_handoff("s", TASK)).text).left_out.values()) > 100
+    assert sum(from_markdown((await p.write_handoff("s", TASK)).text).left_out.values()) > 50
 
 
 async def test_what_is_stated_is_never_cut_and_says_so_when_it_is_too_much(p: Palimpsest) -> None:

@@ -66,7 +66,7 @@ async def test_nothing_is_said_unasked_where_everything_automatic_is_off(tmp_pat
 async def test_in_the_band_from_30_to_40_percent_candidates_are_named_with_what_they_free(
     p: Palimpsest, session: Make, ratio: float, named: bool
 ) -> None:
-    messages = session(24)
+    messages = session(24, lines=60)
     await recorded(p, messages)
     window = round((await p.check_context_ratio("s")).used.value or 0) * 3
     usage = await p.check_context_ratio("s", used_tokens=round(ratio * window), window_tokens=window, policy="phased")

@@ -86,7 +86,7 @@ async def test_a_flipped_byte_in_the_ledger_is_mended_from_the_archive(tmp_path:
     before = await compacted(tmp_path, messages)
     path = segment(tmp_path, "ledger")
     whole = path.read_bytes()
-    flip(path, whole.index(b"worker-002-030"))
+    flip(path, whole.index(b"worker-002-020"))
     async with Palimpsest.open(tmp_path) as p:
         assert not (await p.verify()).ok
         assert (await p.repair(dry_run=False)).mended == 1

@@ -18,7 +18,7 @@ WORDS = ("oak", "tin", "ash", "zinc", "yew", "iron")
 
 def tagged(make: Callable[..., list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Every line of every result ends in a mark that no built-in class finds: a tree, then a metal."""
-    messages = make(12)
+    messages = make(12, lines=60)
     for n, message in enumerate(messages[2:-1:2]):
         lines: list[str] = message["content"][0]["content"].split("\n")
         message["content"][0]["content"] = "\n".join(

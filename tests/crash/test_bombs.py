@@ -57,11 +57,12 @@ asyncio.run(main(*sys.argv[1:]))
 def test_what_unfolds_to_a_gigabyte_is_refused_within_twice_the_cap(name: str, tmp_path: Path, tell: Tell) -> None:
     head, unit, times, tail, code = BOMBS[name]
     path = tmp_path / "bomb.gz"
-    with gzip.open(path, "wb", 1) as file:
-        file.write(head)
-        for _ in range(times):
-            file.write(unit)
-        file.write(tail)
+    # A gzip file may have several members, which read as one text: so the unit is packed only once.
+    packed_head, packed_unit, packed_tail = (gzip.compress(one, 9) for one in (head, unit, tail))
+    with path.open("wb") as file:
+        file.write(packed_head)
+        file.writelines([packed_unit] * times)
+        file.write(packed_tail)
     command = [sys.executable, "-c", READ, str(tmp_path / "home"), str(path)]
     said, peak = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     peak *= 1 if sys.platform == "darwin" else 1024

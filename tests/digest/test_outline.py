@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import outline
+from palimpsest_mcp.digest.outline import outline, unshown
 from palimpsest_mcp.digest.source import Source
 
 from .conftest import Bench
@@ -142,3 +143,44 @@ def test_a_result_with_a_line_that_is_to_be_kept_is_shown_however_little_fits(be
     wanted = tuple(msgspec.structs.replace(one, wanted=("quarantine",)) for one in request.sources)
     digest = bench.digester.compute(msgspec.structs.replace(request, sources=wanted))
     assert sum("quarantine" in part.text for part in digest.parts) == 8
+
+
+_RESERVATION = (
+    '{"reservation_id": "S61CZX", "user_id": "sophia_silva_7557", "origin": "LAX", "destination": "CLT", "cabin": '
+    '"economy", "flights": [{"flight_number": "HAT228", "date": "2024-05-23", "price": 131}, {"flight_number": '
+    '"HAT043", "date": "2024-05-24", "price": 163}, {"flight_number": "HAT157", "date": "2024-05-24", "price": 157}], '
+    '"payment_history": [{"payment_id": "credit_card_4196779", "amount": 667}], "created_at": "2024-05-02T04:38:01"}'
+)
+
+
+@pytest.mark.parametrize("share", [0.45, 0.6, 0.75])
+def test_what_of_an_object_is_not_shown_is_named(bench: Bench, share: float) -> None:
+    """Its lists above all: who sees two of three flights must know that there is a third, and which."""
+    text = bench.digest(_RESERVATION, share=share).parts[0].text
+    assert "S61CZX" in text
+    assert all(flight in text for flight in ("HAT228", "HAT043", "HAT157"))
+
+
+def test_of_a_file_with_tables_those_that_are_not_shown_are_named() -> None:
+    rows = "\n".join(f"| `tone{n}` | how the part {n} looks |" for n in range(4))
+    tables = [
+        f"## {name}\n\n| {name} | Purpose |\n|---|---|\n{rows.replace('tone', name)}" for name in ("ink", "paper")
+    ]
+    source = Source("\n\n".join(["# Themes", *tables]))
+    records = source.reading.records
+    _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
+    first = {n for n, record in enumerate(records) if record.table == 0}
+    said = unshown(source.reading, blocks, first, 100, few=False)
+    assert said == "4 rows: `paper0`, `paper1`, `paper2`, `paper3`"
+    assert not unshown(source.reading, blocks, range(len(records)), 100, few=False)
+
+
+def test_of_a_read_that_became_a_pointer_no_line_of_code_is_told(bench: Bench) -> None:
+    """Nothing failed: without what is around it, a line that would tell of a failure says that something did."""
+    code = "\n".join(
+        f"{n}\tdef step_{n}(self):\n{n + 1}\t    raise LookupError('no berth {n} is deep enough')"
+        for n in range(1, 60, 2)
+    )
+    request = bench.request(code, pointer_only=True)
+    digest = bench.digester.compute(request)
+    assert digest.mode == "pointer" and "deep enough" not in digest.parts[0].text

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import json as reader
 from palimpsest_mcp.digest.records import Reading, Record
 
+from .conftest import Bench
+
 Tree = dict[str, Any]
 
 _KEYS = st.sampled_from(["id", "name", "host", "cost", "items", "tags", "status", "a1"])
@@ -195,3 +197,14 @@ def test_hits_of_a_search_are_named_by_their_titles_and_the_best_are_worth_most(
     assert table.columns[table.key] == "title"
     worth = [record.worth for record in found.records if record.kind == "row"]
     assert worth[0] == worth[2] > worth[3] == worth[4] > 1
+
+
+def test_leaves_that_are_masked_take_no_place_of_those_that_say_something(bench: Bench) -> None:
+    mail, born = "[redacted:email:abcdefgh]", "[redacted:birth-date:ijklmnop]"
+    leaves = {"email": mail, "dob": born, "membership": "gold", "reservations": ["NO6JO3", "AIXC49"], "points": 71}
+    text = json.dumps(leaves) + "\n" + "Nothing else was found about this member of the club.\n" * 3
+    (part,) = bench.digest(text, share=0.6).parts
+    assert "membership=gold" in part.text and "NO6JO3" in part.text
+    assert mail not in part.text and born not in part.text
+    masked = [one for one in reader.read([json.dumps(leaves)]).records if "redacted" in one.text]
+    assert {one.kind for one in masked} == {"noise"}

@@ -127,3 +127,18 @@ def test_a_long_line_takes_no_more_than_its_length(piece: str) -> None:
     begun = time.process_time()
     _mined(lines)
     assert time.process_time() - begun < 10
+
+
+def test_a_time_of_day_is_one_value() -> None:
+    """Lines whose words differ, too, are no reason to say a date up to its minutes, and the seconds elsewhere."""
+    said = [("started", "14:36:25"), ("ended", "14:36:25"), ("started", "14:36:29"), ("paused", "14:37:02")]
+    (template,) = _mined([f"The long log of this run was {word}: 2025-06-24 {time}" for word, time in said])
+    assert template.text == "The long log of this run was <1>: 2025-06-24 <2>"
+    assert [values for _, values in template.rows] == said
+    assert not any("14:36" in one.text for one in _mined([f"{n} probes at 14:36:{n} were lost" for n in (25, 26, 28)]))
+
+
+def test_blanks_between_two_numbers_stay_more_than_one() -> None:
+    """One blank would make a date and a time of a date and what stands in the next column."""
+    (template,) = _mined([f"The long log of run {n:<4} 2025-06-24  14:36 was kept" for n in (7, 19, 112, 1305)])
+    assert "2025-06-24  14:36" in template.text and "run <1> 2025" in template.text

@@ -43,6 +43,8 @@ def test_what_a_release_publishes_is_built_once_and_attested() -> None:
     assert workflow.count("python release/build.py --out") == 1 and "attest-build-provenance" in workflow
     assert "password" not in workflow and "attestations: true" in workflow, "by trusted publishing, with no token kept"
     assert "gh release create" in workflow, "the bundle and the bill of materials are on no package index"
+    used = re.findall(r"uses: (.+)", workflow)
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", one) for one in used), "a tag can be moved"
 
 
 def test_the_manifest_names_this_package_in_this_version() -> None:
@@ -54,10 +56,10 @@ def test_the_manifest_names_this_package_in_this_version() -> None:
 
 
 def test_variables_in_the_manifest_are_settings() -> None:
-    from palimpsest_mcp.settings.settings import Settings
+    from palimpsest_mcp.settings.settings import NAMES
 
     for variable in MANIFEST["packages"][0]["environmentVariables"]:
-        assert variable["name"].removeprefix("PALIMPSEST_").lower() in Settings.model_fields
+        assert variable["name"].removeprefix("PALIMPSEST_").lower() in NAMES
 
 
 def test_readme_and_container_carry_the_name_that_proves_ownership() -> None:

@@ -23,6 +23,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode  # noqa: E402
 from google.adk.models.base_llm import BaseLlm  # noqa: E402
 from google.adk.models.llm_response import LlmResponse  # noqa: E402
 from google.adk.runners import InMemoryRunner  # noqa: E402
+from google.adk.tools.agent_tool import AgentTool  # noqa: E402
 from google.genai.types import Content, FunctionCall, FunctionResponse, Part  # noqa: E402
 
 from palimpsest_mcp.integrations.google_adk import ADKContents, PalimpsestPlugin  # noqa: E402
@@ -112,6 +113,40 @@ async def test_a_large_result_is_a_digest_when_it_is_first_sent(make_window: Cal
     assert "restore_batch" in model.given[1][-1].parts[0].function_response.response["result"]
     (batch, *_) = await window.aask(lambda p: p.list_offloaded("s1"))
     assert (await window.aask(lambda p: p.restore("s1", batch.batch_id))).text == result(0)
+
+
+async def test_an_agent_as_a_tool_is_handed_back(make_window: Callable[..., AgentWindow]) -> None:
+    window = make_window()
+    below = Model(answers=calls(), given=[])
+    child = LlmAgent(name="look", model=below, description="Looks.", tools=[check])
+    call = FunctionCall(id="call_sub", name="look", args={"request": "look around"})
+    answers = iter([[Part(function_call=call)], *calls(steps=1)])
+    model = Model(answers=answers, given=[])
+    await run(model, PalimpsestPlugin(window), [AgentTool(agent=child), check], session_id="parent")
+    check_run(below)
+    told = model.given[1][-1].parts[0].function_response.response["result"]
+    assert told.startswith("done") and "[sub-agent s" in told and "search_offloaded" in told
+    assert model.given[2][-1].parts[0].function_response.response == {"result": result(0)}
+    session = await window.aask(lambda p: p.session("parent/call_sub"))
+    assert session.parent == "parent"
+    for session_id in ("parent", "parent/call_sub"):
+        hits = await window.aask(lambda p, s=session_id: p.search_offloaded("worker-007-031", session_id=s))
+        assert hits, session_id
+
+
+async def test_a_bare_text_is_shrunk_too_and_a_failed_tool_ends_its_call(
+    make_window: Callable[..., AgentWindow],
+) -> None:
+    def broken(step: int) -> str:
+        """Fails."""
+        raise ValueError("no")
+
+    window = make_window(above_tokens=1_000, window_tokens=10**6)
+    await run(Model(answers=calls(steps=1), given=[]), model_plugin := PalimpsestPlugin(window))
+    assert [one.kinds for one in await window.aask(lambda p: p.list_offloaded("s1"))]
+    with pytest.raises(ValueError, match="no"):
+        await run(Model(answers=calls(steps=1, name="broken"), given=[]), model_plugin, [broken], session_id="s2")
+    assert window.agent("s3", ("s3", "")).parent == ""
 
 
 async def test_arguments_that_are_signed_never_change(make_window: Callable[..., AgentWindow]) -> None:

@@ -100,6 +100,19 @@ def test_a_long_run_stays_under_the_trigger_and_no_event_is_forgotten(make_windo
     )
 
 
+def test_a_sub_agent_is_handed_back_to_the_agent_that_it_works_for(make_window: Callable[..., AgentWindow]) -> None:
+    window = make_window()
+    grown(condenser(window, "parent"), run())
+    below = condenser(window, "looker")
+    below.parent = "parent"
+    grown(below, run())
+    told = below.hand_back("All went well.", "Look around.")
+    assert told.startswith("All went well.") and "[sub-agent s" in told and "search_offloaded" in told
+    assert window.ask(lambda p: p.session("parent/looker")).parent == "parent"
+    for session_id in ("parent", "parent/looker"):
+        assert window.ask(lambda p, s=session_id: p.search_offloaded("worker-007-031", session_id=s)), session_id
+
+
 async def test_so_does_an_asynchronous_one(make_window: Callable[..., AgentWindow]) -> None:
     one, events = condenser(make_window()), run()
     for end in range(3, len(events) + 1, 2):

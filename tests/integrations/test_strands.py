@@ -134,25 +134,46 @@ async def test_an_overflow_is_answered_by_a_pass(make_window: Callable[..., Agen
         await hopeless.invoke_async("Why?")
 
 
-async def test_an_agent_in_a_tool_has_a_session_of_its_own(make_window: Callable[..., AgentWindow]) -> None:
+@pytest.mark.parametrize("way", ["awaited", "threaded"])
+async def test_an_agent_in_a_tool_is_handed_back(make_window: Callable[..., AgentWindow], way: str) -> None:
     window = make_window()
     below = Model(calls())
 
-    @strands.tool
-    async def look(task: str) -> str:
+    def child() -> Any:
+        return agent_of(below, PalimpsestConversationManager(window))
+
+    @strands.tool(name="look")
+    async def awaited(task: str) -> str:
         """Has another agent do it.
 
         Args:
             task: what
         """
-        child = agent_of(below, PalimpsestConversationManager(window, session_id=f"child of {task}"))
-        return str(await child.invoke_async(task))
+        return str(await child().invoke_async(task))
 
-    use = {"toolUse": {"name": "look", "toolUseId": "call_sub", "input": {"task": "look"}}}
-    model = Model(iter([[use], [{"text": "fine"}]]))
-    await agent_of(model, PalimpsestConversationManager(window, session_id="parent"), [look]).invoke_async("Why?")
+    @strands.tool(name="look")
+    def threaded(task: str) -> str:
+        """Has another agent do it.
+
+        Args:
+            task: what
+        """
+        return str(child()(task))
+
+    use = {"toolUse": {"name": "look", "toolUseId": "call_sub", "input": {"task": "look around"}}}
+    plain = {"toolUse": {"name": "check", "toolUseId": "call_0", "input": {"step": 0}}}
+    model = Model(iter([[use], [plain], [{"text": "fine"}]]))
+    tools = [awaited if way == "awaited" else threaded, check]
+    await agent_of(model, PalimpsestConversationManager(window, session_id="parent"), tools).invoke_async("Why?")
     check_run(below)
-    assert (await window.aask(lambda p: p.session("child of look"))).parent is None
+    told = model.given[1][-1]["content"][0]["toolResult"]["content"][0]["text"]
+    assert told.startswith("done") and "[sub-agent s" in told and "search_offloaded" in told
+    assert model.given[2][-1]["content"][0]["toolResult"]["content"][0]["text"] == result(0), "no sub-agent began in it"
+    child_session = await window.aask(lambda p: p.session("parent/call_sub"))
+    assert child_session.parent == (await window.aask(lambda p: p.session("parent"))).session_id
+    for session_id in ("parent", "parent/call_sub"):
+        hits = await window.aask(lambda p, s=session_id: p.search_offloaded("worker-007-031", session_id=s))
+        assert hits, session_id
 
 
 async def test_a_failed_tool_goes_through(make_window: Callable[..., AgentWindow]) -> None:

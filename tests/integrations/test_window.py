@@ -185,6 +185,31 @@ async def _agent_of(window: AgentWindow) -> Agent:
     return window.agent("what the framework calls it")
 
 
+async def test_a_call_told_by_its_beginning_and_its_end_has_its_sub_agents_too(make_window: MakeWindow) -> None:
+    """As in frameworks with a hook before a call and one after it, in one context."""
+    window, parent, child = make_window(), object(), object()
+    window.begin_tool_run(window.agent("parent", parent), "call_0", parent)
+    assert window.agent("parent", parent) == Agent("parent"), "what its framework asks of the caller within the call"
+    below = window.agent("child", child)
+    assert below == Agent("parent/call_0", "parent")
+    window.begin_tool_run(below, "call_1", child)
+    assert window.agent("grandchild", object()) == Agent("parent/call_0/call_1", "parent/call_0")
+    assert window.end_tool_run("call_0", parent) is None, "the inner one is still open"
+    assert window.end_tool_run("call_1", child) is not None
+    ended = window.end_tool_run("call_0", parent)
+    assert ended is not None and ended.sub_agent == below
+    assert window.agent("child", child) == Agent("child"), "nothing is open any more"
+
+
+async def test_a_call_that_never_ended_makes_no_sub_agent_of_the_next(make_window: MakeWindow) -> None:
+    window, agent = make_window(), object()
+    for call_id in ("cancelled", "next"):
+        window.begin_tool_run(window.agent("s1", agent), call_id, agent)
+    ended = window.end_tool_run("next", agent)
+    assert ended is not None and ended.caller == Agent("s1") and ended.sub_agent is None
+    assert window.agent("s2", object()) == Agent("s2")
+
+
 async def test_a_tool_that_runs_no_agent_hands_its_result_back_as_it_is(make_window: MakeWindow) -> None:
     window = make_window()
     with window.tool_run(Agent("parent"), "call_0") as run_of:

@@ -223,7 +223,7 @@ async def test_the_marks_around_restored_text_are_new_each_time(client: Client) 
 
 
 async def test_a_long_original_comes_in_pages_that_together_are_it(client: Client) -> None:
-    long = "\n".join(f"row {n}: value {n * 7919}" for n in range(12_000))
+    long = "\n".join(f"row {n}: value {n * 7919}" for n in range(5_000))
     more = [{"role": "tool", "tool_name": "dump", "tool_use_id": "call_long", "content": long}, *items(12)]
     handle = (await data(client, "record_items", session_id="new", items=more))["session"]
     await data(client, "compact_session", session_id=handle, force=True, target=0.1, window_tokens=400_000)

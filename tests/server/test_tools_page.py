@@ -37,7 +37,9 @@ async def test_every_example_is_a_call_that_works(tmp_path: Path) -> None:
     async with Client(build_server(lambda: Palimpsest.open(tmp_path), warm=lambda: None)) as client:
         await client.call_tool("record_items", {"session_id": "harbour", "items": logs})
         await client.call_tool("compact_session", {"session_id": "harbour", "window_tokens": 64_000, "force": True})
+        named = {"session_id": "harbour", "batch_id": "offload_0001", "item_id": "toolu_c_001"}
         for tool, arguments in examples():
+            arguments |= {name: named[name] for name in arguments.keys() & named.keys()}
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, (tool, result.content)
     assert {tool for tool, _ in examples()} == {spec.name for spec in TOOLS.values() if not spec.hooks_only}

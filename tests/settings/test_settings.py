@@ -13,7 +13,7 @@ import pytest
 from palimpsest_mcp.errors import InvalidPolicy, InvalidSettings
 from palimpsest_mcp.models.plans import ARCHIVE_PATH
 from palimpsest_mcp.settings.places import default_home, home_folder, is_automatic, settings_file
-from palimpsest_mcp.settings.settings import Settings
+from palimpsest_mcp.settings.settings import NAMES, Settings, Values
 
 
 @pytest.fixture(autouse=True)
@@ -304,3 +304,29 @@ def test_a_home_that_is_empty_is_not_the_working_folder(monkeypatch: pytest.Monk
     monkeypatch.setenv("PALIMPSEST_CONFIG", str(config))
     with pytest.raises(InvalidSettings, match="empty"):
         Settings.load()
+
+
+def test_what_is_checked_are_the_settings_with_the_same_defaults() -> None:
+    from palimpsest_mcp.settings.checked import SettingValues
+
+    usual = {name: field.default for name, field in SettingValues.model_fields.items() if name != "home"}
+    assert ["home", *usual] == list(NAMES)
+    assert {name: str(value) for name, value in usual.items()} == {
+        name: str(getattr(Values(), name)) for name in NAMES if name != "home"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "is_looked_at"),
+    [("", False), ('policy = "research"\nauto = false\nmodel = "m"', False), ("window_tokens = 9", True)],
+)
+def test_only_a_value_that_could_be_wrong_is_looked_at(home: Path, text: str, is_looked_at: bool) -> None:
+    write(home, text)
+    code = "import sys; from palimpsest_mcp.settings.settings import Settings; Settings.load(); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ("pydantic" in ran.stdout.split()) is is_looked_at
+
+
+def test_a_variable_is_read_in_whatever_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("palimpsest_window_tokens", "90000")
+    assert Settings.load().window_tokens == 90_000

@@ -144,6 +144,17 @@ async def test_a_record_edited_by_hand_is_damage_even_with_a_right_checksum(tmp_
     assert "lie" not in repr(damage)
 
 
+async def test_large_records_are_read_a_few_at_a_time_and_none_is_left_out_but_the_damaged_one(tmp_path: Path) -> None:
+    lines = [encode(record(f"offload_{number:04d}", f"{number} " * 200_000)) for number in range(1, 7)]
+    lines[3] = lines[3][:-9] + b"x" + lines[3][-8:]
+    segment_with(tmp_path, *lines)
+    archive = archive_on(RealDisk(), tmp_path)
+    found, looked = archive.some(S1, archive.batch_ids(S1))
+    assert len(found) == looked == 3, "a piece ends behind a million bytes"
+    read = [one.batch_id async for one in DiskStore(tmp_path).archive.records(S1)]
+    assert read == [f"offload_{number:04d}" for number in (1, 2, 3, 5, 6)]
+
+
 def test_an_older_whole_copy_stands_in_for_a_damaged_newer_one(tmp_path: Path) -> None:
     newer = bytearray(encode(record("offload_0001", "second")))
     newer[-12] ^= 1

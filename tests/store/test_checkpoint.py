@@ -28,6 +28,8 @@ from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, seen
 from palimpsest_mcp.testing.simulated_disk import Crash, SimulatedDisk
 
+from ..conftest import LONG
+
 HOME = Path("/data/home")
 LEDGER = HOME / "session" / "s1" / "ledger"
 CHECKPOINT = HOME / "session" / "s1" / FOLDER
@@ -261,7 +263,7 @@ def test_killed_or_cut_off_anywhere_while_it_is_kept_a_session_opens_as_it_stand
         try:
             keep(ledger_on(disk))
         except Crash:
-            left = [disk.killed(), *disk.power_cuts(Random(cut), 3)]
+            left = [disk.killed(), *disk.power_cuts(Random(cut), 3 if LONG else 1)]
         else:
             break
         for one in left:

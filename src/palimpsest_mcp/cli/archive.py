@@ -14,7 +14,7 @@ from ..errors import InvalidArgument
 from ..models.advice import Advice, step
 from ..models.reports import COMPACTED
 from ..models.text import counted
-from .face import PAGER, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
+from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
 from .screen import Column, free_name, json_bytes, out_file, out_options
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ SHOWN = (
     Column("tokens", "number"),
     Column("state"),
     Column("why", "prose"),
+    Column("begins with", "prose"),
+)
+LARGEST_SHOWN = (
+    Column("item"),
+    Column("what"),
+    Column("tokens", "number"),
+    Column("state"),
     Column("begins with", "prose"),
 )
 STATES: dict[str, Callable[[ItemView], bool]] = {
@@ -50,6 +57,7 @@ STATES: dict[str, Callable[[ItemView], bool]] = {
 @click.option("--all", "every", is_flag=True, help="Every item, in the order of the context.")
 @click.option("--tree", is_flag=True, help="Kinds, tools and their largest items.")
 @click.option("--view", type=click.Choice([COMPACTED]), help="The context itself, to start afresh from.")
+@VERBOSE
 @PAGER
 @shared_options
 @pass_face
@@ -61,6 +69,7 @@ def show(
     every: bool,
     tree: bool,
     view: str | None,
+    verbose: bool,
     no_pager: bool,
 ) -> None:
     """What fills the window of SESSION (id or handle): a map by kind, and the ten largest items with why they stay.
@@ -71,6 +80,7 @@ def show(
     import msgspec
 
     from .screen import paged, say, say_json
+    from .window_map import say_tree
 
     if view is not None:
         text = face.ask(lambda facade: facade.compacted_view(session), make=False)
@@ -81,7 +91,8 @@ def show(
         return
     found = face.ask(lambda facade: facade.show_context(session), make=False)
     items = [item for item in found.items if state is None or STATES[state](item)]
-    if top is None and state is None and not every and not face.as_json:
+    short = top is None and state is None and not every and not verbose
+    if short and not face.as_json:
         top = LARGEST
     if top is not None:
         items = sorted(items, key=lambda item: -item.tokens)[:top]
@@ -89,39 +100,45 @@ def show(
         say_json({**msgspec.to_builtins(found, enc_hook=str), "items": msgspec.to_builtins(items)})
         return
     with paged(wanted=not no_pager):
-        _say_context(found, items, face, tree=tree)
+        _say_window(found, face, verbose=verbose)
+        if tree:
+            say_tree(found)
+        else:
+            _say_items(found, items, face, short=short)
 
 
 LARGEST = 10
 """Items that are shown where nothing else was asked for."""
 
 
-def _say_context(view: ContextView, items: Sequence[ItemView], face: Face, *, tree: bool) -> None:
+def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
     from .compact import say_meaning
-    from .screen import fill, say, say_bar, say_fields, say_table, sources
-    from .window_map import say_map, say_tree
+    from .screen import fill, say, say_bar, say_fields, sources
+    from .window_map import say_map
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
     say_bar("window ", view.usage.ratio, f"{fill(view.usage)}, zone {view.usage.zone}: {view.usage.action}")
     say(f"         {sources(view.usage)}")
-    say_meaning(view.usage, face)
+    say_meaning(view.usage, face, verbose=verbose)
     say_map(view)
-    if tree:
-        say_tree(view)
-        return
-    rows = [
-        (
-            item.item_id,
-            item.kind,
-            item.tool_name,
-            f"{item.tokens:,}",
-            item.batch_id or ("kept" if item.state == "live" else item.state),
-            _why(item),
-            item.preview[:60],
-        )
-        for item in items
-    ]
-    say_table(SHOWN, rows)
+
+
+def _say_items(view: ContextView, items: Sequence[ItemView], face: Face, *, short: bool) -> None:
+    from .screen import say, say_table
+
+    states = [item.batch_id or ("kept" if item.state == "live" else item.state) for item in items]
+    if short:
+        rows = [
+            (item.item_id, item.tool_name or item.kind.replace("_", " "), f"{item.tokens:,}", state, item.preview[:60])
+            for item, state in zip(items, states, strict=True)
+        ]
+        say_table(LARGEST_SHOWN, rows)
+    else:
+        rows = [
+            (item.item_id, item.kind, item.tool_name, f"{item.tokens:,}", state, _why(item), item.preview[:60])
+            for item, state in zip(items, states, strict=True)
+        ]
+        say_table(SHOWN, rows)
     for line in view.citations:
         say(f"citation {line}")
     of = f"{len(items):,} of " if len(items) < len(view.items) else ""
@@ -141,11 +158,12 @@ def _why(item: ItemView) -> str:
 
 @click.command("list")
 @click.argument("session", type=SessionName())
+@VERBOSE
 @PAGER
 @click.option("--full", is_flag=True, help="Whole records with originals as JSON; without --json: the digests.")
 @shared_options
 @pass_face
-def list_batches(face: Face, session: str, full: bool, no_pager: bool) -> None:
+def list_batches(face: Face, session: str, full: bool, verbose: bool, no_pager: bool) -> None:
     """Batches that were offloaded from SESSION: when, why, what, how big."""
     import msgspec
 
@@ -163,11 +181,11 @@ def list_batches(face: Face, session: str, full: bool, no_pager: bool) -> None:
         say_json({"batches": rows, "saved": saved.to_json()})
         return
     with paged(wanted=not no_pager):
-        _say_batches(batches, full=full)
+        _say_batches(batches, full=full, verbose=verbose)
         if batches:
             say_saved(saved)
         if usage.waiting:
-            say_meaning(usage, face)
+            say_meaning(usage, face, verbose=verbose)
 
 
 async def _listed(facade: Palimpsest, session: str) -> tuple[Sequence[BatchView], Usage, Saved]:
@@ -181,7 +199,7 @@ async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
     ]
 
 
-def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
+def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> None:
     from .compact import say_overhead
     from .screen import say, say_table
 
@@ -211,7 +229,8 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool) -> None:
         ),
         rows,
     )
-    say_overhead(batches)
+    if verbose:
+        say_overhead(batches)
     for batch in batches if full else ():
         say("", f"{batch.batch_id}: {', '.join(batch.item_ids)}", batch.digest)
 

@@ -14,7 +14,7 @@ from ..errors import DigestRefused, FileMissing, PalimpsestError
 from ..models.plans import Offer, offers
 from ..models.reports import BatchReport, BatchView, Report, Saved, Usage, in_counts, in_lines, in_request
 from ..models.text import counted, shown
-from .face import Face, SessionName, pass_face, shared_options
+from .face import VERBOSE, Face, SessionName, pass_face, shared_options
 from .screen import (
     Column,
     fill,
@@ -40,23 +40,29 @@ if TYPE_CHECKING:
 
 
 BATCHES_SHOWN = 30
+FEW_BATCHES = 6
+"""Of a report that fits a screen, as of its defects and notes the first two."""
 
 
-def say_report(report: Report, face: Face, *, kept: bool = True) -> None:
-    """Status, the window before and after, batches, what stayed and why, and how to get things back.
+def say_report(report: Report, face: Face, *, kept: bool = True, verbose: bool = False) -> None:
+    """Status, the window before and after, batches, cost, and how to get things back.
 
     Args:
         kept: whether the store will still be there for the commands that it names.
+        verbose: all of it, on as many lines as it takes; else what fits a screen.
     """
     say_fields([("session", f"{report.session_id} (handle {report.handle})"), ("status", report.status)])
-    say(f"         {report.reason}")
-    _say_window(report)
-    _say_batches(report, face)
-    _say_plan(report)
-    say_fields(_facts(report))
-    for note in report.notes:
-        say(f"note: {note}")
-    _say_defects(report)
+    if verbose or report.status != "compacted":
+        say(f"         {report.reason}")
+    _say_window(report, verbose=verbose)
+    if verbose:
+        _say_batches(report, face)
+    else:
+        _say_few_batches(report)
+    _say_plan(report, BATCHES_SHOWN if verbose else FEW_BATCHES)
+    say_fields(_facts(report, verbose=verbose))
+    _say_few("note: ", report.notes, verbose=verbose)
+    _say_defects(report, verbose=verbose)
     if report.how_to_apply and report.status not in ("planned", "nothing_to_do", "failed"):
         say(f"apply: {face.worded(report.how_to_apply)}")
     if len(report.batches) < report.saved.batches and kept:
@@ -73,33 +79,43 @@ def say_report(report: Report, face: Face, *, kept: bool = True) -> None:
             say(f"         {face.command('restore_all', session_id=report.handle, out=out)}")
 
 
-def _say_defects(report: Report) -> None:
+def _say_few(lead: str, lines: Sequence[str], *, verbose: bool) -> None:
+    few = lines if verbose or len(lines) <= FEW_LINES + 1 else lines[:FEW_LINES]
+    say(*(f"{lead}{line}" for line in few))
+    if len(few) < len(lines):
+        say(f"{' ' * len(lead)}… {len(lines) - len(few)} more: --verbose has them")
+
+
+FEW_LINES = 2
+
+
+def _say_defects(report: Report, *, verbose: bool) -> None:
     if not (count := len(report.defects)):
         return
     many = "1 defect" if count == 1 else f"{count} defects"
     say(f"defects: the list came with {many} that a provider may refuse; what is wrong goes out as it came")
-    for defect in report.defects[:BATCHES_SHOWN]:
-        say(f"  {defect}")
-    if count > BATCHES_SHOWN:
+    _say_few("  ", [str(one) for one in report.defects[:BATCHES_SHOWN]], verbose=verbose)
+    if verbose and count > BATCHES_SHOWN:
         say(f"  … {count - BATCHES_SHOWN} more: --json has them all")
 
 
-def _say_window(report: Report) -> None:
+def _say_window(report: Report, *, verbose: bool) -> None:
     after = fill(report.after) + _saved(report.before, report.after)
     say_bar("before ", report.before.ratio, fill(report.before), longest=len(after))
     if report.batches or report.after.used.value != report.before.used.value:
         word = "planned" if report.status == "planned" else "after  "
         say_bar(word, report.after.ratio, after)
     say(f"         {sources(report.before)}")
-    say(f"         {report.meaning}")
+    if verbose:
+        say(f"         {report.meaning}")
 
 
-def say_meaning(usage: Usage, face: Face) -> None:
+def say_meaning(usage: Usage, face: Face, *, verbose: bool) -> None:
     """Which list a usage is of, how the shorter one becomes real, and what fills it."""
     say(f"         {usage.meaning}")
     if usage.how_to_apply:
         say(f"apply: {face.worded(usage.how_to_apply)}")
-    if usage.parts:
+    if verbose and usage.parts:
         say_fields([("filled by", in_words(usage.parts, most=len(usage.parts)))])
 
 
@@ -112,6 +128,26 @@ def _saved(before: Usage, after: Usage) -> str:
     if before.used.value is None or after.used.value is None:
         return ""
     return f", {tokens(before.used.value - after.used.value)} fewer"
+
+
+def _say_few_batches(report: Report) -> None:
+    """The first of them, by size alone, and how many more."""
+    rows = [
+        (
+            batch.batch_id,
+            str(batch.items),
+            tokens(batch.original_tokens),
+            tokens(batch.tokens_after),
+            f"{batch.specifics.left_out} of {batch.specifics.total}",
+        )
+        for batch in report.batches
+    ]
+    few = rows if len(rows) <= FEW_BATCHES + 1 else rows[:FEW_BATCHES]
+    numbers = (Column(name, "number") for name in ("items", "tokens", "digest", "specifics left out"))
+    say_table((Column("batch"), *numbers), few)
+    if rest := report.batches[len(few) :]:
+        before, after = (sum(getattr(one, name) for one in rest) for name in ("original_tokens", "tokens_after"))
+        say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; --verbose has them all")
 
 
 def _say_batches(report: Report, face: Face) -> None:
@@ -156,7 +192,7 @@ def say_overhead(batches: Sequence[BatchReport] | Sequence[BatchView]) -> None:
         )
 
 
-def _say_plan(report: Report) -> None:
+def _say_plan(report: Report, most: int) -> None:
     rows = [
         (
             str(number),
@@ -175,42 +211,42 @@ def _say_plan(report: Report) -> None:
             Column("about", "number"),
             Column("would leave", "list"),
         ),
-        rows[:BATCHES_SHOWN],
+        rows[:most],
     )
-    if len(rows) > BATCHES_SHOWN:
-        say(f"… {len(rows) - BATCHES_SHOWN} more: --json has them all")
+    if len(rows) > most:
+        say(f"… {len(rows) - most} more: {'--verbose' if most < BATCHES_SHOWN else '--json'} has them")
 
 
-def _facts(report: Report) -> list[tuple[str, str]]:
+def _facts(report: Report, *, verbose: bool) -> list[tuple[str, str]]:
     counts, cache = report.specifics, report.cache
     turns = cache.break_even_turns if cache else None
     back = "never pays back" if turns is None else f"pays back after {turns:.1f} model requests"
-    return [
-        (
-            "target",
-            ""
-            if report.target_ratio is None
-            else f"{report.target_ratio:.0%} of {tokens(report.target_of)} ({tokens(report.target_tokens)})",
-        ),
-        ("policy", f"{report.policy}, strategy {report.strategy}"),
-        (
-            "specifics",
+    prices = f" ({cache.prices})" if verbose and cache else ""
+    cost = f"rewrites {tokens(cache.invalidated_tokens)} cached tokens, {back}{prices}" if cache else ""
+    masked = ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))
+    if not verbose:
+        return [("cache  ", cost), ("masked", masked), ("probes", report.probes.line)]
+    target = ""
+    if report.target_ratio is not None:
+        target = f"{report.target_ratio:.0%} of {tokens(report.target_of)} ({tokens(report.target_tokens)})"
+    values = ""
+    if counts.total:
+        values = (
             f"{counts.total} in all: {counts.shown} shown, {counts.elsewhere} elsewhere in view, "
             f"{counts.left_out} left out (restorable)"
-            if counts.total
-            else "",
-        ),
+        )
+    return [
+        ("target", target),
+        ("policy", f"{report.policy}, strategy {report.strategy}"),
+        ("specifics", values),
         ("records shown", in_counts(counts)),
         ("asked for", in_request(report.asked_for)),
         ("lines kept", in_lines(counts)),
-        ("masked", ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))),
+        ("masked", masked),
         ("stayed", ", ".join(f"{one.items} {one.reason}" for one in report.stayed if one.items)),
         ("filled by", in_words(report.stayed, most=len(report.stayed))),
         ("compression", "" if report.compression is None else f"{report.compression:.1%} of the replaced items"),
-        (
-            "cache",
-            f"rewrites {tokens(cache.invalidated_tokens)} cached tokens, {back} ({cache.prices})" if cache else "",
-        ),
+        ("cache", cost),
         ("probes", report.probes.line),
     ]
 
@@ -262,6 +298,7 @@ def _flag(name: str, kind: Any, default: Any, offer: Offer, help: Mapping[str, s
 )
 @pass_options()
 @out_options("Write the compacted messages here.")
+@VERBOSE
 @shared_options
 @pass_face
 def compact(
@@ -272,6 +309,7 @@ def compact(
     line: int | None,
     form: str,
     session: str | None,
+    verbose: bool,
     **options: Unpack[PassKeywords],
 ) -> int:
     """Compact the session in FILE: a message list, one session a line (gzip too), or a Claude Code transcript.
@@ -289,10 +327,10 @@ def compact(
             options["progress"] = progress
             return await facade.compact_file(file, line=line, form=form, session_id=session, **options)
 
-    result = face.ask(compacted, make=not dry_run)
+    result = face.ask(compacted, make=not dry_run, waits=False)
     if target is not None and not dry_run:
         target.write(json_bytes(result.value))
-    _say(face, result, out, dry_run=dry_run)
+    _say(face, result, out, dry_run=dry_run, verbose=verbose)
     return DigestRefused.exit_status if result.report.status == "failed" else 0
 
 
@@ -303,14 +341,14 @@ async def _file_of(facade: Palimpsest, name: Path, session: str | None) -> tuple
     return found, session or (await facade.session(str(name))).session_id
 
 
-def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bool) -> None:
+def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bool, verbose: bool) -> None:
     from ..models.text import counted
     from .screen import say, say_json
 
     if face.as_json:
         say_json(result.report.to_json())
         return
-    say_report(result.report, face)
+    say_report(result.report, face, verbose=verbose)
     if dry_run:
         say("nothing was written, neither to the store nor elsewhere; without --dry-run it is done")
     elif out is not None:
@@ -356,9 +394,10 @@ async def _progress(*, quiet: bool) -> AsyncGenerator[Progress | None]:
     window_tokens="Tokens of the window; default: the session's size.",
     dry_run="Show the plan and write nothing.",
 )
+@VERBOSE
 @shared_options
 @pass_face
-def rewrite(face: Face, session: str, **options: Unpack[PassKeywords]) -> int:
+def rewrite(face: Face, session: str, verbose: bool, **options: Unpack[PassKeywords]) -> int:
     """Write a new Claude Code session with digests in the place of older results, and say how to resume it.
 
     SESSION is a transcript (a path) or a session's id. The file itself is not changed, and none is overwritten.
@@ -370,7 +409,7 @@ def rewrite(face: Face, session: str, **options: Unpack[PassKeywords]) -> int:
         return await facade.rewrite_session(file or await _transcript(facade, session), **options)
 
     result = face.ask(rewritten, make=not options.get("dry_run"))
-    _say_rewrite(face, result)
+    _say_rewrite(face, result, verbose=verbose)
     return DigestRefused.exit_status if result.report.status == "failed" else 0
 
 
@@ -397,8 +436,7 @@ async def _transcript(facade: Palimpsest, session: str) -> Path:
     return found[0]
 
 
-def _say_rewrite(face: Face, result: RewrittenSession) -> None:
-
+def _say_rewrite(face: Face, result: RewrittenSession, *, verbose: bool) -> None:
     from .screen import say, say_json
 
     if face.as_json:
@@ -410,7 +448,7 @@ def _say_rewrite(face: Face, result: RewrittenSession) -> None:
         }
         say_json({**result.report.to_json(), **told})
         return
-    say_report(result.report, face)
+    say_report(result.report, face, verbose=verbose)
     if result.file is None:
         if result.report.status != "planned":
             say("nothing was written: there is nothing in it that a digest could stand for")

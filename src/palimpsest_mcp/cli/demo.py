@@ -18,7 +18,7 @@ import msgspec
 
 from ..models.advice import command_line, step
 from ..models.text import counted
-from .face import Face, pass_face, shared_options
+from .face import VERBOSE, Face, pass_face, shared_options
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -54,44 +54,58 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 @click.command()
+@VERBOSE
 @shared_options
 @pass_face
-def demo(face: Face) -> int:
-    """Compact two bundled sessions, find something that was dropped, and restore it in a new process.
+def demo(face: Face, verbose: bool) -> int:
+    """Compact two bundled sessions, find something that was left out, and restore it in a new process.
 
-    Uses a temporary store, which is gone afterwards, unless --home names one.
+    Uses a temporary store, which is removed afterwards, unless --home names one.
     """
     from .screen import say, say_json
 
     start = time.perf_counter()
     with nullcontext(face.home) if face.home else tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as home:
         kept, face.home = face.home, str(home)
-        seen = [_play(face, scene, kept=bool(kept)) for scene in SCENES]
+        seen = [_play(face, scene, kept=bool(kept), verbose=verbose) for scene in SCENES]
     ok = all(one.exact for one in seen)
     if face.as_json:
         say_json({"ok": ok, "scenes": [_as_json(one) for one in seen]})
     else:
-        say(f"{'all exact' if ok else 'NOT EXACT'}, {time.perf_counter() - start:.1f} s")
+        say(f"{'all exact' if ok else 'NOT EXACT'}, in {time.perf_counter() - start:.1f} s, without a network", "")
         _say_next(seen, kept)
     return 0 if ok else 1
 
 
-def _play(face: Face, scene: Scene, *, kept: bool) -> Seen:
-    from .compact import say_report
-    from .screen import say
-
+def _play(face: Face, scene: Scene, *, kept: bool, verbose: bool) -> Seen:
     messages = json.loads((files("palimpsest_mcp") / "demo" / f"{scene.name}.json").read_bytes())
     report, hit = face.ask(lambda facade: _compact_and_search(facade, scene, messages))
     back = _restored_by_a_new_process(str(face.home), hit)
     original = _original(messages, hit.item_id)
     seen = Seen(scene, report, hit, back == original, len(original))
     if not face.as_json:
-        say(f"== {scene.title}: {counted(len(messages), 'message')}")
-        say_report(report, face, kept=kept)
-        say(f'search "{scene.ask}": {hit.batch_id} {hit.item_id}', f"    {hit.snippet}")
-        verdict = "equal to the original" if seen.exact else "NOT equal to the original"
-        say(f"restored in a new process: {counted(len(back), 'byte')}, {verdict}", "")
+        _say_scene(face, seen, len(messages), kept=kept, verbose=verbose)
     return seen
+
+
+def _say_scene(face: Face, seen: Seen, messages: int, *, kept: bool, verbose: bool) -> None:
+    from .compact import say_report
+    from .screen import fill, say, say_bar, say_fields
+
+    report, hit = seen.report, seen.hit
+    say(f"{seen.scene.title}: {counted(messages, 'message')}")
+    if verbose:
+        say_report(report, face, kept=kept, verbose=True)
+    else:
+        say_bar("before ", report.before.ratio, fill(report.before), longest=len(fill(report.before)))
+        say_bar("after  ", report.after.ratio, fill(report.after), longest=len(fill(report.before)))
+        results, digests = sum(one.items for one in report.batches), len(report.batches)
+        left = f"{report.specifics.left_out:,} of their {report.specifics.total:,} specifics left out"
+        say_fields([("change ", f"{counted(results, 'tool result')} in {counted(digests, 'digest')}, {left}")])
+    say_fields([("search ", f'"{seen.scene.ask}", left out: found in {hit.batch_id} {hit.item_id}')])
+    verdict = "equal to the original" if seen.exact else "NOT equal to the original"
+    say_fields([("restore", f"by a new process: {counted(seen.size, 'byte')}, {verdict}")])
+    say("")
 
 
 async def _compact_and_search(facade: Palimpsest, scene: Scene, messages: list[Any]) -> tuple[Report, Hit]:

@@ -58,7 +58,7 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
 
 def _say_both(one: Beside, *, every: bool) -> None:
     from ..models.text import counted
-    from .screen import console, say
+    from .screen import say, say_coloured
 
     about = " ".join(filter(None, (one.tool_name, one.title)))
     say(
@@ -70,13 +70,8 @@ def _say_both(one: Beside, *, every: bool) -> None:
         say(f"    {one.note}")
     width = terminal_width() if on_terminal() else PLAIN_WIDTH
     for left, right, is_quoted in side_by_side(one, every=every):
-        line = _row(left, right, width)
-        if on_terminal() and not is_quoted:
-            from rich.text import Text
-
-            console().print(Text(line, style="dim"), overflow="crop", no_wrap=True)
-        else:
-            say(line)
+        left, right = _row(left, right, width)
+        say_coloured(left if is_quoted else (left, "apart"), GAP.rstrip() if not right else GAP, (right, "digest"))
 
 
 def side_by_side(one: Beside, *, every: bool) -> Iterator[tuple[str, str, bool]]:
@@ -120,9 +115,10 @@ def _left_out(original: Sequence[str], hidden: Sequence[int], *, every: bool) ->
         yield f"    ⋯ {counted(len(hidden), 'line')} left out", "", False
 
 
-def _row(left: str, right: str, width: int) -> str:
+def _row(left: str, right: str, width: int) -> tuple[str, str]:
+    """Both sides in half of the width each."""
     from ..models.text import plain
 
     room = (width - len(GAP)) // 2
     left, right = (cut(plain(side.expandtabs(4)), room) for side in (left, right))
-    return f"{left}{' ' * (room - cell_count(left))}{GAP}{right}".rstrip()
+    return f"{left}{' ' * (room - cell_count(left))}", right

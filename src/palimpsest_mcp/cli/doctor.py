@@ -70,7 +70,7 @@ def doctor(face: Face, bundle: Path | None) -> int:
 
     Ends with the exit status of the first failure.
     """
-    from .screen import out_file, say, say_json
+    from .screen import out_file, say, say_coloured, say_json
 
     target = out_file(face, bundle, overwrite=False)
     checks = list(_checks(face))
@@ -86,7 +86,7 @@ def doctor(face: Face, bundle: Path | None) -> int:
     else:
         width = max(len(check.name) for check in checks)
         for check in checks:
-            say(f"{check.state:4}  {check.name.ljust(width)}  {check.words}")
+            say_coloured((f"{check.state:4}", check.state), f"  {check.name.ljust(width)}  {check.words}")
             if check.next:
                 say(f"      {' ' * width}  next: {check.next}")
     return next((check.status for check in checks if check.state == "fail"), 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -15,6 +17,8 @@ from ..errors import InvalidArgument
 from ..models.advice import command_line, in_form, step
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from ..core.palimpsest import Palimpsest
     from ..core.surface import Surface
     from ..models.http import HttpOptions
@@ -70,15 +74,17 @@ class Face:
     arguments: tuple[str, ...] = ()
     """As they were typed."""
 
-    def ask(self, use: Callable[[Palimpsest], Awaitable[Answer]], *, make: bool = True) -> Answer:
+    def ask(self, use: Callable[[Palimpsest], Awaitable[Answer]], *, make: bool = True, waits: bool = True) -> Answer:
         """Open the store, let `use` work with it, close it.
 
         Args:
             make: False for dry runs and for what only reads: where no store is yet, none is made.
+            waits: whether somebody waits for the end of it, and wants to see that it goes on.
         """
         import asyncio
 
-        return asyncio.run(self._with_store(use, make))
+        with patience(wanted=waits and not self.as_json):
+            return asyncio.run(self._with_store(use, make))
 
     def command(self, name: str, **given: str) -> str:
         """A step as it is typed in a shell, on the same store."""
@@ -100,9 +106,44 @@ class Face:
             return await use(facade)
 
 
+PATIENCE_S = 0.5
+
+
+@contextmanager
+def patience(*, wanted: bool) -> Generator[None]:
+    """Whoever looks at stderr sees after half a second that the command goes on, and for how long it has."""
+    command = click.get_current_context(silent=True)
+    if not wanted or command is None or not sys.stderr.isatty():
+        yield
+        return
+    import threading
+
+    over = threading.Event()
+    beside = threading.Thread(target=_tell, args=(over, str(command.info_name)), daemon=True)
+    beside.start()
+    try:
+        yield
+    finally:
+        over.set()
+        beside.join()
+
+
+def _tell(over: Event, name: str) -> None:
+    if over.wait(PATIENCE_S):
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        shown.add_task(name, total=None)
+        over.wait()
+
+
 pass_face = click.make_pass_decorator(Face)
 
 
+VERBOSE = click.option("-v", "--verbose", is_flag=True, help="All of the report, not only what fits a screen.")
 PAGER = click.option("--no-pager", is_flag=True, help="Do not page what is longer than the terminal.")
 
 
@@ -251,4 +292,4 @@ def _ask(ctx: click.Context, use: Callable[[Palimpsest], Awaitable[Sequence[Any]
     from ..settings.places import home_folder
 
     face = ctx.ensure_object(Face)
-    return face.ask(use) if home_folder(face.home).is_dir() else ()
+    return face.ask(use, waits=False) if home_folder(face.home).is_dir() else ()

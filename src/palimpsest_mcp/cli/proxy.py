@@ -41,7 +41,7 @@ def proxy(face: Face, upstream: str, port: int, window: int | None, thinking: st
 
     url = checked_upstream(upstream)
     try:
-        face.ask(lambda facade: _serve(face, facade, url, port, window, thinking))
+        face.ask(lambda facade: _serve(face, facade, url, port, window, thinking), waits=False)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0

@@ -200,6 +200,10 @@ def sources(usage: Usage) -> str:
     return f"used: {usage.used.source}; window: {usage.effective_window.source}"
 
 
+Colour = Literal["ok", "warn", "fail", "digest", "apart"]
+COLOURS: dict[Colour, str] = {"ok": "green", "warn": "yellow", "fail": "red", "digest": "cyan", "apart": "dim"}
+"""One meaning each, in every command; on a terminal alone, and not where `NO_COLOR` is set."""
+
 BAR_CELLS = 40
 LEAST_BAR = 10
 """Below which a bar says nothing."""
@@ -218,6 +222,18 @@ def say(*lines: str, exact: bool = False) -> None:
     """
     for line in lines if exact else masked("\n".join(lines)).split("\n") if lines else ():
         sys.stdout.write(plain(line) + "\n")
+
+
+def say_coloured(*parts: str | tuple[str, Colour]) -> None:
+    """One line, some parts of it in a colour where a person looks."""
+    cells = [(part, None) if isinstance(part, str) else part for part in parts]
+    if not on_terminal():
+        say("".join(text for text, _ in cells))
+        return
+    from rich.text import Text
+
+    shown = Text.assemble(*((plain(masked(text)), COLOURS[colour] if colour else "") for text, colour in cells))
+    console().print(shown, soft_wrap=True)
 
 
 def say_json(value: Any, *, exact: bool = False) -> None:
@@ -294,8 +310,9 @@ def say_bar(name: str, share: float | None, words: str, *, longest: int = 0) -> 
     from rich.text import Text
 
     filled = round(min(1.0, max(0.0, share)) * room)
-    colour = "red" if share >= 0.9 else "yellow" if share >= 0.7 else "green"
-    console().print(Text.assemble(f"{name}  ", ("█" * filled, colour), ("░" * (room - filled), "dim"), f"  {words}"))
+    state = "fail" if share >= 0.9 else "warn" if share >= 0.7 else "ok"
+    bar = ("█" * filled, COLOURS[state]), ("░" * (room - filled), COLOURS["apart"])
+    console().print(Text.assemble(f"{name}  ", *bar, f"  {words}"))
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -1,8 +1,9 @@
 """What `statusline` prints, from what Claude Code gives it. It runs after every message, so it imports next to nothing.
 
 How much of the effective window is used (the share that every other answer gives), where the client compacts by
-itself, what was offloaded, what that saved, and how the last probes went. The trigger is worked out by the same code as
-everywhere else; what comes out is kept beside the store for as long as model and settings are the same.
+itself, what was offloaded, what that saved net, when the last pass was, and how its probes went. The trigger is worked
+out by the same code as everywhere else; what comes out is kept beside the store for as long as model and settings are
+the same.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from ..hosts.claude_code.places import global_file, settings_files
 
@@ -52,8 +54,12 @@ def main(home: str | None = None) -> int:
     return 0
 
 
-def status_line(given: dict[str, Any], environ: Mapping[str, str], home: str | None = None) -> str:
-    """One line for the person."""
+def status_line(given: dict[str, Any], environ: Mapping[str, str], home: str | None = None, *, now: float = 0) -> str:
+    """One line for the person.
+
+    Args:
+        now: seconds since 1970; 0 for the clock's.
+    """
     root = os.path.abspath(os.path.expanduser(home)) if home else store_folder(environ)
     window = _fields(given.get("context_window"))
     trigger = _trigger(given, environ, root) or (None, _count(window.get("context_window_size")))
@@ -61,6 +67,8 @@ def status_line(given: dict[str, Any], environ: Mapping[str, str], home: str | N
     note = _note(root, given.get("session_id"))
     if batches := _count(note.get("batches")):
         parts.append(f"{batches} batch{'es' if batches != 1 else ''} offloaded, {_saved(note.get('saved_tokens'))}")
+    if batches and (ago := _ago(note.get("last_pass_at"), now or time.time())):
+        parts.append(f"last pass {ago} ago: {short(note.get('last_pass_tokens'))} fewer")
     if batches and isinstance(rate := note.get("restores_per_hundred"), (int, float)) and rate > 0:
         parts.append(f"{rate:.0f} of 100 restored" if rate >= 1 else "under 1 of 100 restored")
     if asked := _count(note.get("probes_asked")):
@@ -68,9 +76,22 @@ def status_line(given: dict[str, Any], environ: Mapping[str, str], home: str | N
     return " · ".join(parts)
 
 
+def _ago(stamp: Any, now: float) -> str:
+    """`5 min`, `3 h`, `12 d`; empty where the stamp is none."""
+    from datetime import datetime
+
+    try:
+        minutes = int((now - datetime.fromisoformat(stamp).timestamp()) / 60)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""
+    if minutes < 60:
+        return f"{max(0, minutes)} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} d"
+
+
 def _saved(tokens: Any) -> str:
     lost = -tokens if type(tokens) is int and tokens < 0 else 0
-    return f"{short(lost)} lost, more came back" if lost else f"{short(tokens)} saved"
+    return f"{short(lost)} lost, more came back" if lost else f"{short(tokens)} saved net"
 
 
 def store_folder(environ: Mapping[str, str]) -> str:

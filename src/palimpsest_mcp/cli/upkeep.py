@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidArgument
-from .face import Face, SessionName, pass_face, shared_options
+from .face import Face, SessionName, pass_face, patience, shared_options
 
 if TYPE_CHECKING:
     from ..models.events import SessionInfo
@@ -87,7 +87,9 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
 
         from ..core.move import prepare_database
 
-        _say_migration(face, asyncio.run(prepare_database(url, role, dry_run=not yes)), "the tables have version")
+        with patience(wanted=not face.as_json):
+            prepared = asyncio.run(prepare_database(url, role, dry_run=not yes))
+        _say_migration(face, prepared, "the tables have version")
     else:
         report = face.ask(lambda facade: facade.migrate(dry_run=not yes), make=False)
         _say_migration(face, report, "the store has format")

@@ -39,7 +39,7 @@ def view(face: Face, session: str | None, port: int, no_browser: bool, out: Path
         _say_written(face, out, shown)
         return None
     try:
-        face.ask(lambda facade: _serve(face, facade, session, port, browser=not no_browser), make=False)
+        face.ask(lambda facade: _serve(face, facade, session, port, browser=not no_browser), make=False, waits=False)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")
     return 0

@@ -39,7 +39,7 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
             await asyncio.sleep(every)
 
     try:
-        face.ask(look)
+        face.ask(look, waits=once)
     except KeyboardInterrupt:
         say("stopped")
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models.reports import NOT_APPLIED, OUTSIDE
-from .screen import Column, console, on_terminal, percent, say, say_table, terminal_width, tokens
+from .screen import COLOURS, Column, console, on_terminal, percent, say, say_table, terminal_width, tokens
 
 if TYPE_CHECKING:
     from ..models.reports import ContextView, ItemView
@@ -21,8 +21,13 @@ NAMES = {
     NOT_APPLIED: "waiting to be applied",
 }
 """Of kinds; others are named as they are."""
-STYLES = {"digest": ("█", "cyan"), NOT_APPLIED: ("▒", "cyan"), OUTSIDE: ("▚", ""), "free": ("░", "dim")}
-"""Cyan is what a digest stands for, here as everywhere; what is whole has no colour, and what is free is dim."""
+STYLES = {
+    "digest": ("█", COLOURS["digest"]),
+    NOT_APPLIED: ("▒", COLOURS["digest"]),
+    OUTSIDE: ("▚", ""),
+    "free": ("░", COLOURS["apart"]),
+}
+"""What is whole has no colour."""
 WHOLE = "▓▆▅▄▃"
 """Of the kinds that are whole, the largest first; further ones have the last."""
 LEAST_BAR, MOST_BAR = 20, 100
@@ -94,15 +99,24 @@ def say_tree(view: ContextView) -> None:
     ):
         every = [item for each in tools.values() for item in each]
         say(f"{NAMES.get(kind, kind.replace('_', ' '))}  {_sum(every):,} tokens in {len(every):,}")
-        for tool, items in sorted(tools.items(), key=lambda one: -_sum(one[1])):
+        groups = sorted(tools.items(), key=lambda one: -_sum(one[1]))
+        for at, (tool, items) in enumerate(groups):
+            last = at == len(groups) - 1
             if tool:
-                say(f"├─ {tool}  {_sum(items):,} in {len(items):,}")
-            lead = "│  " if tool else ""
-            for item in sorted(items, key=lambda one: -one.tokens)[:LEAVES]:
-                room = max(20, (terminal_width() if on_terminal() else 120) - 26)
-                say(f"{lead}├─ {item.tokens:>7,}  {item.item_id[:24]}  {item.preview[: max(8, room - 26)]}")
-            if rest := sorted(items, key=lambda one: -one.tokens)[LEAVES:]:
-                say(f"{lead}└─ {_sum(rest):>7,}  {len(rest):,} more")
+                say(f"{'└─' if last else '├─'} {tool}  {_sum(items):,} in {len(items):,}")
+            _say_leaves(items, ("   " if last else "│  ") if tool else "")
+
+
+def _say_leaves(items: Sequence[ItemView], lead: str) -> None:
+    ordered = sorted(items, key=lambda one: -one.tokens)
+    room = max(20, (terminal_width() if on_terminal() else 120) - 26)
+    lines = [
+        f"{item.tokens:>7,}  {item.item_id[:24]}  {item.preview[: max(8, room - 26)]}" for item in ordered[:LEAVES]
+    ]
+    if rest := ordered[LEAVES:]:
+        lines.append(f"{_sum(rest):>7,}  {len(rest):,} more")
+    for at, line in enumerate(lines):
+        say(f"{lead}{'└─' if at == len(lines) - 1 else '├─'} {line}")
 
 
 LEAVES = 3

@@ -18,7 +18,8 @@ many tokens: one header for more of them, and what little there is goes to the b
 more back, too."""
 MISSED = 0.25
 """Tokens of all digests, as a part of what stays anyway, where even the least of them would miss the target: a few more
-make them worth reading, and the list not much longer. Up to what a digest may have where there is room."""
+make them worth reading, and the list not much longer. Up to what a digest may have where there is room, or the part of
+its source that the target is of the list."""
 
 _SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
 LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
@@ -225,7 +226,8 @@ def _spread(
     slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
     if predicted > wish.goal:
-        least = max(least, min(GROWTH * policy.budget_share, _worthwhile(slots, predicted)))
+        asked = wish.goal / max(1, wish.used)  # of the whole list: no result needs to give more than its part
+        least = max(least, min(max(GROWTH * policy.budget_share, asked), _worthwhile(slots, predicted)))
         slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
         predicted = _predicted(wish, slots)
     if predicted > wish.goal:

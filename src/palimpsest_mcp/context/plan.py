@@ -342,8 +342,7 @@ def _drips(
     if excess <= 0 or not any(entry.state == "replaced" for entry in items):
         return None
     freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in rising)
-    urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
-    least = math.ceil(urgency * policy.min_gain_share * occasion.window)
+    least = least_gain(ratio, occasion.window, policy)
     if freed >= least:
         return None
     return (
@@ -351,6 +350,12 @@ def _drips(
         f"so it waits until {said.tokens(least):,} can leave at once; what stays: {_held(found, wish, said)}; force "
         "overrides."
     )
+
+
+def least_gain(ratio: float, window: int, policy: Policy) -> int:
+    """Tokens that a pass has to free where it misses the policy's target and others came before it."""
+    urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
+    return math.ceil(urgency * policy.min_gain_share * window)
 
 
 def _planned(

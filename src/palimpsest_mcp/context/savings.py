@@ -9,7 +9,7 @@ import msgspec
 from ..models.items import Item
 from ..models.reports import Saved, StatusNote
 from .fold import Batch, Fold
-from .view import item_of
+from .view import item_of, passes
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +148,8 @@ def status_of(fold: Fold, handle: str, *, result_overhead: int) -> StatusNote:
     saved = savings(fold, result_overhead=result_overhead)
     items = [name for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"]
     probes = fold.decided.last_probes
+    standing = [[one for one in each if one.state == "replaced"] for each in passes(fold)]
+    newest = [*filter(None, standing)][-1:]
     return StatusNote(
         handle=handle,
         batches=sum(batch.state == "replaced" for batch in fold.decided.batches.values()),
@@ -156,4 +158,6 @@ def status_of(fold: Fold, handle: str, *, result_overhead: int) -> StatusNote:
         restores_per_hundred=saved.restores_per_hundred,
         probes_passed=probes.passed if probes is not None else 0,
         probes_asked=probes.total if probes is not None else 0,
+        last_pass_at=newest[0][0].ts if newest else "",
+        last_pass_tokens=sum(one.info.original_tokens - one.info.digest_tokens for each in newest for one in each),
     )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from .notation import NAMED
-from .records import Reading, Record
+from .records import MASKED, Reading, Record
 from .templates import BREAK, Template
 
 SEPARATORS = "|¦‖"
@@ -127,6 +127,9 @@ def _add_table(
     cells = [reading.records[n].cells for n in members]
     width = max(map(len, cells))
     names = (*table.columns, *[""] * (width - len(table.columns)))
+    if narrow is None and any("[redacted:" in cell for cell in cells[0]):
+        said = [c for c in range(width) if not all(c < len(row) and MASKED.fullmatch(row[c]) for row in cells)]
+        narrow = tuple(said) if table.key in said and len(said) < width else None
     shown = list(range(width)) if narrow is None else list(narrow)
     separator = _separator([*names, *(cell for row in cells for cell in row)])
     same = [

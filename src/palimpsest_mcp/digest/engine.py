@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 from operator import eq
 from typing import Any, NamedTuple
@@ -40,7 +41,7 @@ from .item import OUTCOMES, Item
 from .lines import printed
 from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
-from .outline import outline
+from .outline import outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
@@ -48,6 +49,8 @@ from .records import Record
 from .source import Source
 from .study import Marked, Studies, Study, shapes_of
 
+_PARTS = 32
+"""Parts that are kept, with what their checks found, of one text."""
 _CHECKS = 4
 """Times that a part is printed again without what broke a rule; then nothing of it is shown."""
 _ROUNDS = 5
@@ -64,6 +67,8 @@ _FEW_RECORDS = 3
 """Records of a result of which any one says what it was."""
 _SHAPE, _BRIEF_SHAPE = 200, 120
 """Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
+_WIDER = (2, 3, 4)
+"""Times that room where there is no better use for the budget."""
 _FEW_TOKENS, _FEW_SHARE = 30, 0.15
 """Tokens that are shown of a result, and share of its records, below both of which it had better be an outline."""
 _WORTHWHILE = 0.4
@@ -112,6 +117,8 @@ class Attempt:
 
     _shapes = True
     """Whether notes say what is not shown; not while it is counted what a digest takes beside that."""
+    _wide = 1
+    """Times the usual room that they have for it."""
     _prose_tokens = 0
     """Taken by somebody else's wording (`prose.py`)."""
 
@@ -140,6 +147,8 @@ class Attempt:
         self._user = {one.name: one.weight for one in classes if one not in CLASSES}
         first = {one.name for one in classes if one.first_rank}
         self._source_tokens = sum(source.tokens for source in request.sources)
+        self._scarce = not self._brief and self._request.budget_tokens < _FEW_SHARE * self._source_tokens
+        """Little of anything will be shown, so notes say what else there is."""
         self._redacted = sum(source.redacted for source in request.sources)
         alike = shapes_of(studies)
         self._marked = [one.marked(alike, source) for one, source in zip(studies, request.sources, strict=True)]
@@ -216,6 +225,8 @@ class Attempt:
             if twin < 0 or fresh[record.text] > 0:
                 free.append(n)
                 fresh[record.text] -= 1
+        if request.pointer_only:  # nothing failed: a line that would tell of it is no outcome without what is around it
+            outcomes = [n for n in outcomes if source.forms[n] != "code" or records[n].kind == "outcome"]
         if self._brief and len(records) > _FEW_RECORDS:
             # A last line that only may mean something has no place where little fits; what a program says when it fails
             # has: with it the result is found again.
@@ -237,7 +248,8 @@ class Attempt:
             errors=self._marked[number].errors,
         )
         item.encode(source)
-        if twin < 0:  # what stands in a row has its owner beside it there, as long as there is room for rows
+        if twin < 0 and not item.is_object():  # whose note says the names of what is not shown
+            # What stands in a row has its owner beside it there, as long as there is room for rows.
             chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
             alone = [_values(records[n]) for n in chosen]
             entries = called(records[n] for n in free)
@@ -296,6 +308,16 @@ class Attempt:
             draft.notes.append(f"with the lines that were to be kept it has {draft.tokens} tokens")
         if all(item.taken <= set(item.forced) and not item.listed for item in self._items):
             return None
+        return self._with_more_said(draft)
+
+    def _with_more_said(self, draft: Draft) -> Draft:
+        """The same with longer notes of what is not shown, as far as the budget goes that no line could use."""
+        for self._wide in _WIDER:
+            other = self._drafted()
+            if other.tokens > max(self._request.budget_tokens, draft.tokens):
+                self._wide -= 1
+                break
+            other.notes, draft = draft.notes, other
         return draft
 
     def _fixed(self, filling: Filling) -> int:
@@ -406,10 +428,10 @@ class Attempt:
             available = wish if least < wish < most else (least + most) // 2
             if not least < available < most:
                 break
-        draft = self._drafted()
-        while best is None and draft.tokens > budget and filling.trim(draft.tokens - budget):
-            draft = self._drafted()
         if best is None:
+            draft = self._drafted()
+            while draft.tokens > budget and filling.trim(draft.tokens - budget):
+                draft = self._drafted()
             return draft
         for item, (taken, listed) in zip(self._items, kept, strict=True):
             item.taken, item.listed = taken, listed
@@ -456,7 +478,7 @@ class Attempt:
                 return known.lines, replace(known.check, elsewhere={}), rules
             shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
-            check = check_part(facts, lines, others, heads, number)
+            check = self._read(number, lines, heads, others)
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
                 own = {key: heads[key] for key in heads if key[0] == number}
@@ -473,6 +495,23 @@ class Attempt:
         for own in [key for key in heads if key[0] == number]:
             del heads[own]  # nothing of it is shown, so nobody may refer to its columns
         return [], check_part(facts, [], others), rules
+
+    def _read(
+        self, number: int, lines: Sequence[DigestLine], heads: Heads, others: Sequence[Sequence[str]]
+    ) -> PartCheck:
+        """`check_part`, asked once for the same lines: a batch that is made again has most of them again."""
+        facts = self._facts[number]
+        if self._items[number].twin >= 0:
+            return check_part(facts, lines, others, heads, number)  # what it says depends on another text
+        key = number, tuple((line.kind, line.text) for line in lines), tuple(heads.items())
+        if (known := facts.parts_read.get(key)) is None:
+            check = check_part(facts, lines, others, heads, number)
+            if len(facts.parts_read) >= _PARTS:
+                facts.parts_read.clear()
+            known = facts.parts_read[key] = check, {at: names for at, names in heads.items() if at[0] == number}
+        check, own = known
+        heads.update(own)
+        return check
 
     def _headed(self, bodies: list[list[DigestLine]], counts: SpecificCounts) -> tuple[tuple[DigestPart, ...], int]:
         """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
@@ -505,14 +544,20 @@ class Attempt:
 
     def _records(self) -> dict[str, RecordCount]:
         """Records of the batch by kind: how many are shown, of how many."""
-        shown, total = Counter[str](), Counter[str]()
-        for item in self._items:
+        nouns, total = self._nouns
+        shown = Counter[str]()
+        for item, own in zip(self._items, nouns, strict=True):
             taken = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
-            for n, record in enumerate(item.records):
-                noun = _NOUNS.get(record.kind, record.kind) if record.text else "noise"
-                total[noun] += 1
-                shown[noun] += n in taken
+            shown.update(own[n] for n in taken)
         return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
+
+    @cached_property
+    def _nouns(self) -> tuple[list[list[str]], Counter[str]]:
+        """Of each item what its records are counted as, and how many of each there are."""
+        nouns = [
+            [_NOUNS.get(one.kind, one.kind) if one.text else "noise" for one in item.records] for item in self._items
+        ]
+        return nouns, Counter(noun for own in nouns for noun in own)
 
     def _wanted(self) -> dict[str, RecordCount]:
         """By words whose every line is to be kept: how many lines with them are shown whole, of how many."""
@@ -529,19 +574,39 @@ class Attempt:
     def _note(self, number: int) -> list[DigestLine]:
         item, source = self._items[number], self._request.sources[number]
         bare = item.taken <= set(item.forced) and item.twin < 0
-        if len(self._items) == 1 and not (bare and not item.listed):
+        shapes = self._shapes or self._scarce or item.is_object()  # what an object is, is said first
+        missing = self._unshown(number) if shapes and not (bare or item.silent or item.twin >= 0) else ""
+        if len(self._items) == 1 and not missing and not (bare and (shapes or not item.listed)):
             return []
-        brief = self._brief
+        brief = self._brief or (len(self._items) == 1 and not bare)
         lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
         if not (bare or item.silent or item.twin >= 0):
             lines = _shown_of(item, lines)
         shape = ""
-        if (bare and self._shapes) or item.silent:
-            shape = outline(self._sources[number].reading, item.blocks, _BRIEF_SHAPE if brief else _SHAPE)
+        if (bare and shapes) or item.silent:
+            width = self._wide * (_BRIEF_SHAPE if brief else _SHAPE)
+            shape = outline(self._sources[number].reading, item.blocks, width)
+        elif missing:
+            shape = f"not shown: {missing}"
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
         errors = len(item.errors) if hidden else 0
         note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
         return [DigestLine("note", note)]
+
+    def _unshown(self, number: int) -> str:
+        """What is in a result beside what is shown of it."""
+        item = self._items[number]
+        shown = {n for one in item.taken for n in item.units[one].records} | item.heads
+        whole = len(item.whole) / max(1, len(item.free))
+        reading = self._sources[number].reading
+        width = min(_SHAPE, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
+        return unshown(
+            reading,
+            item.blocks,
+            shown,
+            self._wide * width,
+            few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
+        )
 
     def _violations(self, draft: Draft, *, ceiling: int = 0) -> tuple[str, ...]:
         request = self._request

@@ -148,7 +148,10 @@ class Filling:
             left = _OWN * room / len(waiting)
             for first in [item.own_row()] if item.own_row() >= 0 else item.leading_rows():
                 cost = self._cost(item, first)
-                if cost <= left and self.spent + cost <= room and first not in item.taken | item.banned:
+                block = item.blocks[item.units[first].block] if item.units[first].block >= 0 else None
+                alike = [one for one in waiting if block and any(_shape(block) == _shape(two) for two in one.blocks)]
+                shared = self._opening(block) * (len(alike) - 1) // len(alike) if block and len(alike) > 1 else 0
+                if cost - shared <= left and self.spent + cost <= room and first not in item.taken | item.banned:
                     self._take(item, first)
                     left -= cost
         part = (room - self.spent) // max(1, len(waiting))

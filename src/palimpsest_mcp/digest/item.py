@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from .blocks import Block, Unit, encoded
 from .notation import CUT
@@ -15,6 +17,8 @@ from .rank import Need, tokens_of
 from .records import Record, Table
 from .source import Source
 
+_KEPT = 4
+"""Ways that the records of one text are kept in as units."""
 OUTCOMES = 2
 """Records of how a result went that are shown at every budget."""
 _OUTER = 0.9
@@ -38,6 +42,32 @@ _LEADING = 1.5
 PLACE = re.compile(r"\d{1,6}[→\t] ?")
 """The number of a line of a file, as a viewer shows it."""
 _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
+
+
+class _Valued(NamedTuple):
+    """Units with what they tell, for one who asks so and numbers the specifics so. Nobody changes them."""
+
+    asked: tuple[tuple[str, ...], ...]
+    specs: Sequence[Sequence[Sequence[int]]]
+    spots: Mapping[int, Sequence[Spot]]
+    units: list[Unit]
+
+
+@dataclass(slots=True)
+class Coded:
+    """Records as units and blocks, whatever they are worth: kept with their text, since a pass digests most texts
+    several times."""
+
+    units: list[Unit]
+    blocks: list[Block]
+    inner: frozenset[int]
+    parents: frozenset[int]
+    unfinished: frozenset[int]
+    forced: tuple[int, ...]
+    says: list[int]
+    """Units that say something which none before them said."""
+    known: _Valued | None = None
+    """As they were last asked for."""
 
 
 @dataclass(slots=True)
@@ -107,12 +137,34 @@ class Item:
     def encode(self, source: Source, narrow: dict[int, tuple[int, ...]] | None = None) -> None:
         """Make units of the records; of the tables in `narrow` with these columns only."""
         self.tables = source.reading.tables
-        self.inner = frozenset(
+        key = (tuple(self.free), self.outcomes, self.errors, self.outcome, tuple(sorted((narrow or {}).items())))
+        coded: Coded | None = source.kept.get(key)
+        if coded is None:
+            coded = self._coded(source, narrow)
+            if len(source.kept) >= _KEPT:
+                source.kept.clear()
+            source.kept[key] = coded
+        self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
+        self.forced, self.blocks = coded.forced, coded.blocks
+        known = coded.known
+        if known is None or known.asked != self.need.asked or known.specs != self.specs or known.spots != self.spots:
+            self.units = [copy(unit) for unit in coded.units]
+            self._value(coded)
+            self._add_pieces(source.forms)
+            known = coded.known = _Valued(self.need.asked, self.specs, self.spots, self.units)
+        self.units = [copy(unit) for unit in known.units]
+        self._add_names()
+        self.rates = []
+        self.banned = set()
+        self.clear()
+
+    def _coded(self, source: Source, narrow: dict[int, tuple[int, ...]] | None) -> Coded:
+        inner = frozenset(
             n
             for n, (record, form) in enumerate(zip(self.records, source.forms, strict=True))
             if form == "code" and record.kind in ("line", "noise") and record.worth < _OUTER
         )
-        self.parents = frozenset(record.under for record in self.records)
+        parents = frozenset(record.under for record in self.records)
         bodies = {n: PLACE.sub("", self.records[n].text) for n in self.free if self.records[n].kind == "definition"}
         often = Counter(bodies.values())
         alike = [
@@ -120,35 +172,39 @@ class Item:
             for n in self.free
             if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
         ]
-        units, self.blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
-        folded = [one for one in units if one.block >= 0 and self.blocks[one.block].table < 0]
-        if bare := {n for one in folded if self.parents.issuperset(one.records) for n in one.records}:
+        units, blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
+        folded = [one for one in units if one.block >= 0 and blocks[one.block].table < 0]
+        if bare := {n for one in folded if parents.issuperset(one.records) for n in one.records}:
             # Headings alone would stand away from what they are above.
             alike = [n for n in alike if n not in bare]
-            units, self.blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
-        self.units = _passages(units, self.records, source.forms)
-        self.unfinished = frozenset(
+            units, blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
+        units = _passages(units, self.records, source.forms)
+        unfinished = frozenset(
             n
             for n, (record, following) in enumerate(pairwise(self.records))
             if source.forms[n] == source.forms[n + 1] == "prose"
             and _goes_on(record, following, _HALF_LINE if following.text[:1].islower() else _FULL_LINE)
         )
-        self.forced = tuple(n for n, unit in enumerate(self.units) if not self.outcomes.isdisjoint(unit.records))
+        forced = tuple(n for n, unit in enumerate(units) if not self.outcomes.isdisjoint(unit.records))
         said = set[str]()
-        for number, unit in enumerate(self.units):
-            if unit.block < 0 and unit.text in said and number not in self.forced:
+        says: list[int] = []
+        for number, unit in enumerate(units):
+            text = PLACE.sub("", unit.text).strip()
+            if unit.block < 0 and text in said and number not in forced:
                 continue  # the same line again says nothing
-            said.add(unit.text)
+            said.add(text)
+            if any(_SAYS.search(self.records[n].text) for n in unit.records):
+                says.append(number)
+        return Coded(units, blocks, inner, parents, unfinished, forced, says)
+
+    def _value(self, coded: Coded) -> None:
+        """Say of each unit what it tells, and the specifics that it shows."""
+        for number in coded.says:
+            unit = self.units[number]
             size = len(unit.text) // len(unit.records)
-            told = [self._told(n, size) for n in unit.records]
-            says = any(_SAYS.search(self.records[n].text) for n in unit.records)
-            unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True)) if says else (0.0, 0.0)
-            unit.specs = self._specs_of(unit) if says else ()
-        self._add_pieces(source.forms)
-        self._add_names()
-        self.rates = []
-        self.banned = set()
-        self.clear()
+            told = [self._told(n, len(self.records[n].text) if n in self.errors else size) for n in unit.records]
+            unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True))
+            unit.specs = self._specs_of(unit)
 
     def _told(self, record: int, size: int) -> tuple[float, float]:
         """`Need.told`, asked once: with fewer columns most units are what they were."""
@@ -245,6 +301,10 @@ class Item:
             return 0 if record.kind == "field" and not fields_of(record.text)[0] else -1
         block = self.blocks[first.block]
         return 0 if block.table >= 0 and block.total == 1 else -1
+
+    def is_object(self) -> bool:
+        """Whether it is one object, with more than fits in a line."""
+        return self.own_row() >= 0 and len(self.units) > 1
 
     def leading_rows(self) -> list[int]:
         """The units of a table's rows that are worth more than others: titles of what a search found, for one."""

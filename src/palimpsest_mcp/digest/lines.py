@@ -122,6 +122,9 @@ class _Print:
                 noun, names = f"{noun} as item {other + 1}", ""
             else:
                 self._heads.setdefault((self._number, noun), names)
+        above = {self._item.records[self._item.units[one].records[0]].under for one in members}
+        if len(above) == 1:
+            self._headed(members[0], "")  # before the names of columns, not between them and the rows
         head = f"[{len(members):,} of {block.total:,} {noun}]"
         self.lines.append(Printed("row", f"{head} {names}".rstrip(), all_of_it))
         self.lines += [Printed("row" if line.startswith("[all") else "note", line, all_of_it) for line in block.lines]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ..models.text import counted
 from .blocks import Block
@@ -39,6 +39,8 @@ _NAMES_ONLY = 0.7
 """Share of the width that names may take without values: each tells less."""
 _SHORT_VALUE = 40
 """Characters of a value that is told of an object of which nothing is shown."""
+_FEW_ROWS = 12
+"""Rows of a list of which all are named where some are shown: a longer one is counted where it stands."""
 _LISTS = 0.4
 """Share of the room that an object's own fields leave to its lists."""
 
@@ -67,14 +69,41 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
 
 
-def _object(reading: Reading, lists: Sequence[Block], fields: Sequence[str], width: int) -> str:
-    """An object's own fields with what they say, its lists by their rows' names, then the names of its other fields."""
+def unshown(reading: Reading, blocks: Sequence[Block], shown: Collection[int], width: int, *, few: bool) -> str:
+    """What a result holds beside all that is shown of it, at most about `width` characters: of an object its fields and
+    the rows of its lists, whole tables, and where little is shown the sections of which nothing is. Empty where a
+    reader sees something of everything.
+
+    Args:
+        shown: numbers of the records that are shown.
+        few: so little is shown that what else there is must be said.
+    """
+    records, tables = reading.records, reading.tables
+    seen = {records[n].table for n in shown}
+    lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
+    hidden = [one for n, one in enumerate(records) if n not in shown]
+    if len(lists) + any(one.kind == "field" for one in records) + any(one.total == 1 for one in blocks) > 1:
+        lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
+        fields = _fields(hidden, tables, -1)
+        lists_named = {one.noun for one in lists}
+        return _object(reading, lists, [name for name in fields if name not in lists_named], width, shown)
+    sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
+    return _joined(counted(len(sections), "section"), _sections(sections), width) if len(sections) >= _LEAST else ""
+
+
+def _object(
+    reading: Reading, lists: Sequence[Block], fields: Sequence[str], width: int, shown: Collection[int] = ()
+) -> str:
+    """An object's own fields with what they say, its lists by their rows' names, then the names of its other fields;
+    without the records that are shown."""
     left = width
     said: list[str] = []
-    shown: list[str] = []
+    named: list[str] = []
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
     for name, value in zip(own.columns, own.cells, strict=True) if own else ():
+        if name not in fields:
+            continue
         if _LISTED.fullmatch(value):
             words[name] = value[2:-2].replace('", "', '","').split('","')
         elif (
@@ -82,23 +111,34 @@ def _object(reading: Reading, lists: Sequence[Block], fields: Sequence[str], wid
             and len(name) + len(value) + 3 <= left - width * _LISTS * bool(lists)
             and not _UNFIT.search(name + value)
         ):
-            shown.append(name)
+            named.append(name)
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
-    listed = [(one.total, one.noun, _keys(reading.records, reading.tables, one)) for one in lists]
-    listed += [(len(one), name, one) for name, one in words.items()]
+    listed: list[tuple[str, str, list[str]]] = []
+    for one in lists:
+        of = [n for n, record in enumerate(reading.records) if record.table == one.table]
+        rest = [n for n in of if n not in shown]
+        count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
+        if rest:
+            listed.append((count, one.noun, [_called_of(reading, n) for n in rest]))
+    listed += [(f"{len(one):,}", name, one) for name, one in words.items()]
     for total, noun, names in listed:
-        count = f"{total:,} {noun}"
+        count = f"{total} {noun}"
         if left > len(count) and not _BRACKETS.search(noun):
             said.append(_joined(count, names, left - len(count)))
             left -= len(said[-1])
-            shown.append(noun)
-    others = [name for name in fields if name not in shown]
+            named.append(noun)
+    others = [name for name in fields if name not in named]
     if others:
-        more = f"{len(others):,} {'more ' if shown else ''}{'field' if len(others) == 1 else 'fields'}"
+        more = f"{len(others):,} {'more ' if named else ''}{'field' if len(others) == 1 else 'fields'}"
         said.append(_joined(more, others, max(0, left - len(more))))
     return "; ".join(said)
+
+
+def _called_of(reading: Reading, row: int) -> str:
+    record = reading.records[row]
+    return record.cells[reading.tables[record.table].key]
 
 
 def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> list[str]:

@@ -153,6 +153,8 @@ class Need:
         self._names = frozenset(name for one in focus for name in names_typed(one))
         self._exact = self._names.union(focus)
         self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
+        self.asked: tuple[tuple[str, ...], ...] = (form,), tuple(focus), tuple(wanted)
+        """What `told` depends on."""
         self._in_view = in_view
         self._wanted = wanted
 

@@ -32,6 +32,10 @@ stand under it; `row`: of a table, parsed; `field`: the scalar leaves of one obj
 of a search; `entry`: of a listing; `noise`: nobody asks for it."""
 
 
+MASKED = re.compile(r"(?:[^=|]*=)?\[redacted:[\w-]+(?::\w+)?\]")
+"""A leaf, or `name=leaf`, that says nothing but that something is hidden."""
+
+
 class Record(msgspec.Struct, gc=False):
     """One line, sentence or row of a source, as it would be shown."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
@@ -28,6 +29,8 @@ class Source:
         self.forms: list[str] = []
         self._heading = -1
         self._templates: dict[tuple[int, ...], list[Template]] = {}
+        self.kept: dict[tuple[Any, ...], Any] = {}
+        """What others made of the records, by what it depends on (`item.py`)."""
         self._read(self.lines)
 
     @cached_property

@@ -210,6 +210,8 @@ class Facts:
         self.lines_read: dict[tuple[Any, ...], Any] = {}
         """What `proof.py` has read already: a digest is checked several times while it is filled, line for line much
         the same."""
+        self.parts_read: dict[tuple[Any, ...], tuple[Any, dict[tuple[int, str], str]]] = {}
+        """Whole parts that were checked: what came of it, and the columns that the part says for later ones."""
         self._runs: dict[int, dict[tuple[str, ...], list[int]]] = {}
 
     def _specify(self, views: Sequence[tuple[str, str]]) -> None:

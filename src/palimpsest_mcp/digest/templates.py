@@ -33,6 +33,8 @@ _VARIABLE = re.compile(
 )
 """A word that holds a digit, with what is joined to it."""
 _WORD = re.compile(r"[^\W_]+(?:[-_'.@/][^\W_]+)*")
+_EITHER = re.compile(f"{_VARIABLE.pattern}|{_WORD.pattern}")
+"""A word of either sort: a time of day is one value, not three."""
 _NAMED = re.compile(r"[\w.@/-]+:")
 _SPLIT = re.compile(r"\d+|\D+")
 _FOLDER = re.compile(r"(?:[^\s/]*/)+(?=[^\s/]+$)")
@@ -44,6 +46,8 @@ _HOLE = "\0"
 _SLOT = re.compile(r"<\d+>")
 _SAID = re.compile(r"\w")
 """Lines that have no word in common are not alike."""
+_STAMP = re.compile(r"\d{1,4}[-:/]\d")
+"""How a date or a time begins: one number of it is no value."""
 _OURS = re.compile(r"<\d+>|⏎|\0")
 """A line that holds one of our marks stands for itself."""
 
@@ -147,10 +151,11 @@ _Groups = Iterable[list[tuple[int, _Parts]]]
 
 def _alike(records: Sequence[Record], free: Sequence[int], skeletons: dict[int, str]) -> _Groups:
     """Lines with the same skeleton; of those that have no like, lines that differ in their words only."""
-    for masks in (None, _WORD):
+    for masks in (None, _EITHER):
         groups: dict[str, list[int]] = defaultdict(list)
         for n in free:
-            groups[skeletons[n] if masks is None else masks.sub(_HOLE, records[n].text)].append(n)
+            if masks is None or records[n].kind != "entry":  # what is called so or so is no row of numbers
+                groups[skeletons[n] if masks is None else masks.sub(_HOLE, records[n].text)].append(n)
         for key, group in groups.items():
             if len(group) >= LEAST and _HOLE in key:
                 yield [(n, _parts(records[n], masks or _mask(records[n]))) for n in group]
@@ -185,20 +190,33 @@ def _template(rows: Sequence[tuple[tuple[int, ...], _Parts]], records: Sequence[
     """The template of lines with equal surroundings, where it is shorter than they are."""
     if len(rows) < LEAST:
         return None
-    around = list(rows[0][1][0])
+    around = _surroundings([parts[0] for _, parts in rows])
     columns = list(zip(*(values for _, (_, values) in rows), strict=True))
     if not columns:
         return None
     lone = _one_number(around, columns)
     text, values = lone or _slotted(around, columns)
-    text = _BLANKS.sub(" ", text)
     before = sum(len(records[n].text) + 1 for covered, _ in rows for n in covered)
+    said = _SAID.search(_SLOT.sub("", text))
     after = len(text) + 16 + sum(sum(map(len, value)) + len(value) + 1 for value in values)
-    if not values[0] or (after > _SAVES * before and lone is None) or not _SAID.search(_SLOT.sub("", text)):
+    if not values[0] or (after > _SAVES * before and lone is None) or not said:
         return None
     return Template(
         text, [(covered, value) for (covered, _), value in zip(rows, values, strict=True)], lone is not None
     )
+
+
+def _surroundings(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """What stands around the holes of lines that are equal but for their blanks: as it stands, else with one blank for
+    each run of them, and two where none has fewer, since numbers on both sides of one blank may be one number."""
+    if len(set(rows)) == 1:
+        return list(rows[0])
+    found: list[str] = []
+    for texts in zip(*rows, strict=True):
+        least = [min(map(len, runs)) for runs in zip(*map(_BLANKS.findall, texts), strict=True)]
+        blanks = iter("  " if one > 1 else " " for one in least)
+        found.append(_BLANKS.sub(lambda _run, blanks=blanks: next(blanks), texts[0]))
+    return found
 
 
 def _slotted(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
@@ -237,7 +255,7 @@ def _one_number(around: list[str], columns: list[tuple[str, ...]]) -> tuple[str,
     number: tuple[str, ...] | None = None
     for column, behind in zip(columns, around[1:], strict=True):
         split = [_SPLIT.findall(value) for value in column]
-        if len({len(pieces) for pieces in split}) > 1:
+        if len({len(pieces) for pieces in split}) > 1 or (len(set(column)) > 1 and _STAMP.match(column[0])):
             return None
         for pieces in zip(*split, strict=True):
             if len(set(pieces)) == 1:

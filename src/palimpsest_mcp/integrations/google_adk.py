@@ -26,8 +26,7 @@ _ONE_TEXT = ("result", "output", "text")
 
 
 class PalimpsestPlugin(BasePlugin):
-    """For every agent of a runner. Its two methods also serve as an agent's own `before_model_callback` and
-    `after_tool_callback`, by keyword.
+    """For every agent of a runner. Its methods also serve as an agent's own callbacks, by keyword.
 
     Args:
         window: shared with other plugins; None makes one of the options.
@@ -49,21 +48,44 @@ class PalimpsestPlugin(BasePlugin):
         )
         llm_request.contents = shorter
 
+    async def before_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any) -> None:
+        """An agent that runs within the call is a sub-agent of the one that called."""
+        caller = self._agent(tool_context)
+        self.window.begin_tool_run(caller, tool_context.function_call_id or tool.name, _by(tool_context))
+
     async def after_tool_callback(self, *, tool: Any, tool_args: Any, tool_context: Any, result: Any) -> Any:
-        """Shrinks a response that is one text; None leaves it as it is."""
-        found = _text_key(result)
+        """Shrinks a response that is one text, and says where everything is that a sub-agent read; None leaves it as
+        it is."""
+        agent = self._agent(tool_context)
+        run = self.window.end_tool_run(tool_context.function_call_id or tool.name, _by(tool_context))
+        given = {"result": result} if isinstance(result, str) else result  # an agent's answer is a bare text
+        found = _text_key(given)
         if found is None:
             return None
-        agent = self._agent(tool_context)
-        text = result[found]
-        said = await self.window.ashrunk(agent, text, tool_context.function_call_id or "", tool.name, tool_args)
-        return None if said is text else {**result, found: said}
+        text = given[found]
+        said = await self.window.ahanded_back(run, text, _first_text(tool_args)) if run is not None else text
+        said = await self.window.ashrunk(agent, said, tool_context.function_call_id or "", tool.name, tool_args)
+        return None if said is text else {**given, found: said}
+
+    async def on_tool_error_callback(self, *, tool: Any, tool_args: Any, tool_context: Any, error: Exception) -> None:
+        """The call is over."""
+        self.window.end_tool_run(tool_context.function_call_id or tool.name, _by(tool_context))
 
     def _agent(self, context: Any) -> Agent:
         inner: Any = getattr(context, "_invocation_context", None)
         own = self._session_id or inner.session.id
         branch = getattr(inner, "branch", None)
-        return Agent(f"{own}/{branch}", own) if branch else self.window.agent(own)
+        return Agent(f"{own}/{branch}", own) if branch else self.window.agent(own, _by(context))
+
+
+def _by(context: Any) -> tuple[str, str]:
+    """An agent, told from others: its session's id, and its branch of it."""
+    inner: Any = getattr(context, "_invocation_context", None)
+    return str(getattr(getattr(inner, "session", None), "id", "")), getattr(inner, "branch", None) or ""
+
+
+def _first_text(args: Mapping[str, Any]) -> str:
+    return next((value for value in args.values() if isinstance(value, str)), "")
 
 
 def _text_key(response: Any) -> str | None:

@@ -24,7 +24,7 @@ from openhands.sdk.tool.schema import Observation
 from pydantic import Field
 
 from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
-from .window import AgentWindow
+from .window import Agent, AgentWindow, ToolRun
 
 
 class DigestObservation(Observation):
@@ -35,6 +35,8 @@ class PalimpsestCondenser(PipelinableCondenserBase):
     """One condenser is one conversation; its fields are `WindowOptions`, stored with the agent."""
 
     session_id: str = Field(default_factory=lambda: f"openhands-{uuid.uuid4()}")
+    parent: str = ""
+    """Session of the agent that this one works for: a search in either then reaches both."""
     home: str | None = None
     window_tokens: int | None = None
     target: float | None = None
@@ -53,13 +55,30 @@ class PalimpsestCondenser(PipelinableCondenserBase):
             above_tokens=self.above_tokens,
         )
 
+    def _agent(self) -> Agent:
+        if not self.parent:
+            return self.window.agent(self.session_id)
+        return Agent(f"{self.parent}/{self.session_id}", self.parent)
+
+    async def ahand_back(self, answer: str, task: str = "") -> str:
+        """What a sub-agent answered, with where everything is that it read; to be given to the agent that it works
+        for."""
+        return await self.window.ahanded_back(self._run(), answer, task)
+
+    def hand_back(self, answer: str, task: str = "") -> str:
+        """The same, for synchronous code, such as the executor of a tool that delegates."""
+        return self.window.handed_back(self._run(), answer, task)
+
+    def _run(self) -> ToolRun:
+        return ToolRun(Agent(self.parent), self.session_id, sub_agent=self._agent())
+
     def handles_condensation_requests(self) -> bool:
         """A request runs a pass below the trigger, too."""
         return True
 
     def condense(self, view: View, agent_llm: Any = None) -> View:
         """The view with digests in the place of old observations."""
-        agent = self.window.agent(self.session_id)
+        agent = self._agent()
         events = self.window.shortened(
             agent, view.events, OPENHANDS, model=_model(agent_llm), force=view.unhandled_condensation_request
         )
@@ -67,7 +86,7 @@ class PalimpsestCondenser(PipelinableCondenserBase):
 
     async def acondense(self, view: View, agent_llm: Any = None) -> View:
         """The same without blocking the loop."""
-        agent = self.window.agent(self.session_id)
+        agent = self._agent()
         events = await self.window.ashortened(
             agent, view.events, OPENHANDS, model=_model(agent_llm), force=view.unhandled_condensation_request
         )

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 from weakref import WeakKeyDictionary
 
 from strands.agent.conversation_manager import ConversationManager
-from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent
+from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
 
 from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
 from .window import Agent, AgentWindow, WindowOptions
@@ -39,9 +39,10 @@ class PalimpsestConversationManager(ConversationManager):
         self._minted: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
     def register_hooks(self, registry: Any, **kwargs: Any) -> None:
-        """Before each model call, and after each tool call."""
+        """Before each model call, and around each tool call."""
         super().register_hooks(registry, **kwargs)
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
+        registry.add_callback(BeforeToolCallEvent, self._before_tool_call)
         registry.add_callback(AfterToolCallEvent, self._after_tool_call)
 
     def apply_management(self, agent: Any, **kwargs: Any) -> None:
@@ -67,16 +68,22 @@ class PalimpsestConversationManager(ConversationManager):
             self._agent(agent), list(agent.messages), STRANDS, model=_model(agent), system=_system(agent)
         )
 
+    async def _before_tool_call(self, event: Any) -> None:
+        self.window.begin_tool_run(self._agent(event.agent), event.tool_use["toolUseId"], event.agent)
+
     async def _after_tool_call(self, event: Any) -> None:
         result, use = event.result, event.tool_use
+        call_id, caller = use["toolUseId"], self._agent(event.agent)
+        run = self.window.end_tool_run(call_id, event.agent)
         blocks = result.get("content") or []
         if event.exception is not None or not all(set(block) == {"text"} for block in blocks):
             return
-        content = [text_block(block["text"]) for block in blocks]
-        shorter = await self.window.ashrunk(
-            self._agent(event.agent), content, use["toolUseId"], use["name"], _input(use)
-        )
-        if shorter is not content:
+        texts = [block["text"] for block in blocks]
+        if run is not None and texts:
+            texts[-1] = await self.window.ahanded_back(run, texts[-1], _first_text(_input(use)))
+        content = [text_block(text) for text in texts]
+        shorter = await self.window.ashrunk(caller, content, call_id, use["name"], _input(use))
+        if [block["text"] for block in shorter] != [block["text"] for block in blocks]:
             event.result = {**result, "content": [{"text": block["text"]} for block in shorter]}
 
     def _agent(self, agent: Any) -> Agent:
@@ -84,7 +91,7 @@ class PalimpsestConversationManager(ConversationManager):
         told = self._session_id or str(getattr(manager, "session_id", "") or "")
         if not told and agent not in self._minted:
             self._minted[agent] = f"strands-{uuid.uuid4()}"
-        return self.window.agent(told or self._minted[agent])
+        return self.window.agent(told or self._minted[agent], agent)
 
 
 def _model(agent: Any) -> str:
@@ -99,6 +106,10 @@ def _system(agent: Any) -> str:
 
 def _input(use: Mapping[str, Any]) -> dict[str, Any]:
     return use["input"] if isinstance(use.get("input"), dict) else {}
+
+
+def _first_text(fields: Mapping[str, Any]) -> str:
+    return next((value for value in fields.values() if isinstance(value, str)), "")
 
 
 class StrandsMessages:

@@ -61,6 +61,10 @@ class ToolRun:
     call_id: str
     sub_agent: Agent | None = None
     """The one that began."""
+    by: object = None
+    """The caller, as its framework tells agents apart."""
+    outer: ToolRun | None = None
+    """The one that the caller itself runs in."""
 
 
 _WITHIN: ContextVar[ToolRun | None] = ContextVar("palimpsest_tool_run", default=None)
@@ -103,10 +107,16 @@ class AgentWindow:
 
     # Which session an agent has.
 
-    def agent(self, session_id: str) -> Agent:
+    def agent(self, session_id: str, by: object = None) -> Agent:
         """The session of an agent that its framework knows by this id; within a tool call of another agent it is a
-        sub-agent's, below the caller's."""
+        sub-agent's, below the caller's.
+
+        Args:
+            by: tells the agent from others, where its own calls are named by `begin_tool_run`.
+        """
         run = _WITHIN.get()
+        if run is not None and by is not None and run.by == by:
+            return run.caller
         if run is None:
             return Agent(session_id)
         run.sub_agent = run.sub_agent or Agent(f"{run.caller.session_id}/{run.call_id}", run.caller.session_id)
@@ -121,6 +131,21 @@ class AgentWindow:
             yield run
         finally:
             _WITHIN.reset(token)
+
+    def begin_tool_run(self, caller: Agent, call_id: str, by: object) -> None:
+        """The same, where a framework only tells that a call begins, and later in the same context that it ended."""
+        outer = _WITHIN.get()
+        if outer is not None and outer.by == by:
+            outer = outer.outer  # one that never ended: it was cancelled
+        _WITHIN.set(ToolRun(caller, call_id, by=by, outer=outer))
+
+    def end_tool_run(self, call_id: str, by: object) -> ToolRun | None:
+        """The call that ended; None where it was not told that it began."""
+        run = _WITHIN.get()
+        if run is None or run.by != by or run.call_id != call_id:
+            return None
+        _WITHIN.set(run.outer)
+        return run
 
     # What adapters ask for, from a loop and without one.
 

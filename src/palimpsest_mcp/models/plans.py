@@ -113,18 +113,24 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """When a pass runs and what it may take. Shares are 0.0-1.0 of the effective window unless said otherwise."""
 
     name: str = "research"
+    """Its own name."""
     # The seed's block, by its names.
     keep_last_k_tool_results: int = 12
     """Newest tool results kept whole; soft, shrinks toward the floor. -1 keeps all; below the floor is raised to it."""
     keep_all_citations_index: bool = True
+    """The citation index never leaves."""
     keep_all_rubrics: bool = True
+    """Rubrics never leave."""
     offload_trigger_token_ratio: float = 0.7
+    """A pass is due from this fill on."""
     offload_target_token_ratio: float = 0.4
+    """A pass goes on until the fill is at or below this."""
     offload_archive_path: str = ARCHIVE_PATH
     """Fixed; here so that the seed's own block is a valid policy."""
     prefer_compact_over_drop: bool = True
     """False leaves a pointer in the place of a digest; the original is archived all the same."""
     never_compact: tuple[str, ...] = NEVER_COMPACT
+    """Kinds of items that never leave."""
     floor_tool_results: int = HARD_FLOOR_TOOL_RESULTS
     """Newest tool results, and pieces of evidence, that never leave, whatever K; settings may raise it."""
     # Ours.
@@ -135,6 +141,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_tool_calls: int = 10
     """A session shorter than this is left alone below the critical zone."""
     batch_items: int = 3
+    """Items a batch; nine, or more small ones, where the target leaves digests less than `budget_share`."""
     min_item_tokens: int = 200
     """A smaller item is left alone: replacing it would not pay."""
     keep_files: int = 5
@@ -169,7 +176,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Zone("compact", 0.7, "compact"),
         Zone("critical", 0.9, "compact now"),
     )
+    """Bands of the fill, with what to do in each."""
     critical_ratio: float = 0.9
+    """From this fill on short sessions are compacted too."""
     window_kind: Literal["effective", "static"] = "effective"
     """`static` divides by the whole window, as the seeds' formulas do."""
     strategy: str = "anchored"

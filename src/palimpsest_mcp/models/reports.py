@@ -676,3 +676,7 @@ class StatusNote(msgspec.Struct, frozen=True, kw_only=True):
     probes_passed: int = 0
     probes_asked: int = 0
     """Of the last pass that asked any."""
+    last_pass_at: str = ""
+    """When the newest pass that still stands was committed; empty for none."""
+    last_pass_tokens: int = 0
+    """By how many its digests are shorter than what they stand for."""

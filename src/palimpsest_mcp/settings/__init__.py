@@ -1,4 +1,5 @@
 """Settings: from the environment, the user's file and the project's, checked, each with its source.
 
-`settings.load` reads them all, `values` is their model, `policies` the user's own, `places` where they lie.
+`Settings.load` reads them all and builds the user's own policies, `checked` says what a value may be, `places` where
+they lie.
 """

@@ -8,114 +8,35 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import msgspec
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..context.presets import DEFAULT, FIELDS, PRESETS, Checked, build_policy, unknown_policy
 from ..errors import InvalidPolicy, InvalidSettings, PalimpsestError
 from ..models.plans import Policy
 from ..ports.small_file import read_small
-from ..text.specifics.registry import CLASSES
 from .places import CONFIG_VARIABLE, HOME_VARIABLE, default_home, home_folder, settings_file
+from .secret import Secret
 
-# Every setting with its type, range and default; pydantic checks what comes from outside.
+if TYPE_CHECKING:
+    from .checked import SpecificClass
 
-
-def _json_or_split(separator: str) -> BeforeValidator:
-    """A variable is text: a JSON value, or plain entries with a separator."""
-
-    def split(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        if value.lstrip().startswith(("[", "{")):
-            return json.loads(value)
-        return [entry.strip() for entry in value.split(separator) if entry.strip()]
-
-    return BeforeValidator(split)
+# Every setting with its type and default.
 
 
-def _words(error: Exception) -> str:
-    """re2 gives its messages as bytes."""
-    first = error.args[0] if error.args else b""
-    return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What can be set, with its defaults; `checked.py` has the ranges."""
 
-
-Paths: TypeAlias = Annotated[tuple[Path, ...], NoDecode, _json_or_split(os.pathsep)]
-Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, _json_or_split(",")]
-
-
-class SpecificClass(BaseModel):
-    """A user's own class of specifics."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")
-    pattern: str = Field(min_length=1, max_length=1_000)
-    """RE2 syntax: no look-around, no back-references."""
-    weight: float = Field(default=3.0, ge=0.5, le=6)
-    """Against the built-in classes: an integer weighs 0.5, an id 4, an error code 6."""
-
-    @field_validator("name")
-    @classmethod
-    def _is_new(cls, name: str) -> str:
-        if any(one.name == name for one in CLASSES):
-            raise ValueError("a built-in class has this name")
-        return name
-
-    @field_validator("pattern")
-    @classmethod
-    def _compiles(cls, pattern: str) -> str:
-        # Imported here: few users have classes of their own, and every command reads the settings.
-        import re2
-
-        library: Any = re2  # it ships no types
-        options = library.Options()
-        options.log_errors = False
-        try:
-            library.compile(pattern, options)
-        except library.error as error:
-            raise ValueError(f"not a pattern in RE2 syntax: {_words(error)}") from error
-        return pattern
-
-
-def _each_once(classes: tuple[SpecificClass, ...]) -> tuple[SpecificClass, ...]:
-    names = [one.name for one in classes]
-    if twice := next((name for name in names if names.count(name) > 1), ""):
-        raise ValueError(f"the class {twice} is there twice")
-    return classes
-
-
-class SettingValues(BaseSettings):
-    """What can be set, checked. `load_settings` reads the sources; this only holds what they gave."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="PALIMPSEST_", env_ignore_empty=True, extra="forbid", frozen=True, validate_default=False
-    )
-
-    home: Path = Field(default_factory=default_home)
+    home: Path = msgspec.field(default_factory=default_home)
     """The store's folder."""
-    store: SecretStr = SecretStr("")
+    store: Secret = Secret("")
     """`postgresql://…`: the store is that database, which machines share; empty: the folder."""
-    tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
+    tenant: str = "default"
     """Whose part of that database."""
-    store_bodies: str = Field(default="", pattern=r"^(s3://[^\s]+)?$")
+    store_bodies: str = ""
     """`s3://BUCKET/PREFIX`: large bodies of that database's archive go there; empty: they stay in its rows."""
-    store_connections: int = Field(default=4, ge=1, le=200)
+    store_connections: int = 4
     """Most connections to it, for the whole process."""
     policy: str = "research"
     """Name of the policy in use unless a call names another."""
@@ -125,25 +46,25 @@ class SettingValues(BaseSettings):
     """At a new request, name what left the context and may be needed for it, in at most 300 tokens."""
     model: str = ""
     """Model id where a session does not say; decides the token factor, window and prices."""
-    window_tokens: PositiveInt | None = None
+    window_tokens: int | None = None
     """The model's whole window; the host's reserve is taken off."""
-    effective_window_tokens: PositiveInt | None = None
+    effective_window_tokens: int | None = None
     """What is left of it; the ratio divides by this."""
     host: str = ""
     """Name of the host where it does not say, such as `claude-code`."""
     at_birth: bool = True
     """In Claude Code, replace results that the client itself would cut before they enter the context."""
-    at_birth_tokens: PositiveInt | None = None
+    at_birth_tokens: int | None = None
     """Replace results of more tokens than this at birth, too."""
-    redaction_rule_files: Paths = ()
+    redaction_rule_files: tuple[Path, ...] = ()
     """TOML files with more redaction rules."""
-    redaction_allow: Names = ()
+    redaction_allow: tuple[str, ...] = ()
     """Texts that are never masked."""
     redaction_pii: bool = True
     """Also mask personal data: e-mail addresses, phone and card numbers, bank accounts, national ids."""
     redact_archive: bool = False
     """Store originals masked too; then restore gives the masked text."""
-    specifics: Annotated[tuple[SpecificClass, ...], NoDecode, _json_or_split(","), AfterValidator(_each_once)] = ()
+    specifics: tuple[SpecificClass, ...] = ()
     """More classes of what must survive."""
     digester: Literal["extractive", "anthropic"] = "extractive"
     """`anthropic`: a model puts results into words above what code shows; without its answer, `extractive`."""
@@ -153,53 +74,44 @@ class SettingValues(BaseSettings):
     """Model that writes; empty: the fast tier of the model table."""
     anthropic_base_url: str = ""
     """Of the Messages API; empty: `ANTHROPIC_BASE_URL`, else the provider's own."""
-    anthropic_api_key: SecretStr = SecretStr("")
+    anthropic_api_key: Secret = Secret("")
     """Empty: `ANTHROPIC_API_KEY`, else `ANTHROPIC_AUTH_TOKEN`."""
-    anthropic_time_limit_s: float = Field(default=20.0, gt=0, le=600)
+    anthropic_time_limit_s: float = 20.0
     """For the summaries of one batch, retries included."""
-    anthropic_pass_limit_s: float = Field(default=45.0, gt=0, le=3_600)
+    anthropic_pass_limit_s: float = 45.0
     """For all summaries of one pass."""
-    anthropic_parallel: int = Field(default=4, ge=1, le=64)
+    anthropic_parallel: int = 4
     """Batches asked about at a time."""
     kind_by_tool: dict[str, str] = {}
     """Tool name -> kind of its results, added to every policy's own."""
-    skills_roots: Paths = ()
+    skills_roots: tuple[Path, ...] = ()
     """Folders with skills, for experience; none: `.claude/skills` and `.autosearch/skills`, here and in the home."""
-    min_wilson: float = Field(default=0.40, ge=0, le=1)
+    min_wilson: float = 0.40
     """Least lower bound of success (Wilson, 95 %) of a rule that is promoted; 0 leaves the seed's counts alone."""
-    min_relevance: float = Field(default=0.5, ge=0, le=1)
+    min_relevance: float = 0.5
     """An event whose relevant/yield is below this part of its query's median does not count as a success."""
     rule_wording: Literal["auto", "off"] = "auto"
     """`auto`: with a key in `ANTHROPIC_API_KEY` and a large log, a model groups and words new rules."""
-    max_store_mb: int = Field(default=0, ge=0)
+    max_store_mb: int = 0
     """Most that the store may take on disk, in MB; a write that would go above it is refused. 0: no limit."""
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    """What is logged to standard error; from `info` on a line of JSON for each pass, tool call, hook and verify,
+    without stored text."""
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load_settings` hands in: it merges the sources itself, to know where each value came from."""
-        return (init_settings,)
 
-    @field_validator("store")
-    @classmethod
-    def _is_a_database(cls, store: SecretStr) -> SecretStr:
-        if store.get_secret_value() and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise ValueError("it is no URL of a database (postgresql://…); a folder is named by home")
-        return store
+NAMES = Values.__struct_fields__
+"""Of every setting."""
+_SWITCHES = frozenset({"auto", "recall", "at_birth", "redaction_pii", "redact_archive"})
+_ANY_TEXT = frozenset({"policy", "model", "host", "anthropic_model", "anthropic_base_url"})
 
-    @model_validator(mode="after")
-    def _effective_within_window(self) -> SettingValues:
-        whole, effective = self.window_tokens, self.effective_window_tokens
-        if whole is not None and effective is not None and effective > whole:
-            raise ValueError(f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})")
-        return self
+
+def _needs_a_look(name: str, value: Any) -> bool:
+    """Whether a value could be wrong, or stand for one of another type."""
+    if name == "home":
+        return not isinstance(value, Path)
+    if name in _SWITCHES:
+        return not isinstance(value, bool)
+    return name not in _ANY_TEXT or not isinstance(value, str) or not value.isascii()
 
 
 # The policies that the settings define: presets with changes from the settings file and the environment.
@@ -367,8 +279,6 @@ def collect(arguments: Mapping[str, Any]) -> Collected:
         values["policy"] = table.chosen
     values |= {key: _beside(file, values[key]) for key in _FILE_PATHS if key in values and values[key] != ""}
     environment = _variables()
-    if environment.get("home") == "":
-        del environment["home"]  # a variable that is empty is none, as for the platform's own folders
     if "" in (values.get("home"), given.get("home")):
         raise InvalidSettings("The setting home is empty.", next="Name a folder, or leave it out.")
     return Collected(
@@ -383,9 +293,9 @@ def collect(arguments: Mapping[str, Any]) -> Collected:
 
 def _known(keys: Iterable[str], where: str) -> None:
     for key in keys:
-        if key not in SettingValues.model_fields:
-            near = difflib.get_close_matches(key, list(SettingValues.model_fields), n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The keys are {', '.join(SettingValues.model_fields)}."
+        if key not in NAMES:
+            near = difflib.get_close_matches(key, NAMES, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"The keys are {', '.join(NAMES)}."
             raise InvalidSettings(f"Unknown setting {key!r} ({where}).", next=hint)
 
 
@@ -398,12 +308,17 @@ def _known_variables(names: Iterable[str]) -> None:
 
 
 def _variables() -> dict[str, Any]:
-    try:
-        return EnvSettingsSource(SettingValues)()
-    except ValueError as error:
-        raise InvalidSettings(
-            "PALIMPSEST_KIND_BY_TOOL is not valid JSON.", next='Write {"tool name": "kind"}, or unset it.'
-        ) from error
+    """Values of `PALIMPSEST_<SETTING>`, in whatever case; an empty one is not given."""
+    given = {name.lower(): value for name, value in os.environ.items() if value}
+    found: dict[str, Any] = {name: given[key] for name in NAMES if (key := f"{PREFIX.lower()}{name}") in given}
+    if "kind_by_tool" in found:
+        try:
+            found["kind_by_tool"] = json.loads(found["kind_by_tool"])
+        except ValueError as error:
+            raise InvalidSettings(
+                "PALIMPSEST_KIND_BY_TOOL is not valid JSON.", next='Write {"tool name": "kind"}, or unset it.'
+            ) from error
+    return found
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -440,12 +355,14 @@ def _absolute_home(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"home": home_folder(home)} if isinstance(home, (str, Path)) and str(home) else values
 
 
-class Settings(SettingValues):
+class Settings(Values, frozen=True, kw_only=True, eq=False):
     """All settings of one process; made by `load` only."""
 
-    _policies: Policies = PrivateAttr()
-    _origins: dict[str, str] = PrivateAttr()
-    _file: Path = PrivateAttr()
+    built: Policies
+    origins: Mapping[str, str]
+    """Key -> where its value came from; a default has none."""
+    file: Path
+    """The settings file that was looked for; it need not exist."""
 
     @classmethod
     def load(cls, **arguments: Any) -> Self:
@@ -460,30 +377,26 @@ class Settings(SettingValues):
             InvalidPolicy: the same for a policy.
         """
         found = collect(arguments)
-        try:
-            settings = cls(**found.values)
-        except ValidationError as error:
-            raise _invalid(error, found.origins) from error
-        settings._origins, settings._file = found.origins, found.file
-        settings._policies = build_policies(
-            found.table, settings.policy, read_variables(os.environ), settings.kind_by_tool, file=str(found.file)
-        )
-        return settings
+        values = found.values
+        if any(_needs_a_look(name, value) for name, value in values.items()):
+            from .checked import checked  # its model takes longer to build than most commands run
 
-    @property
-    def file(self) -> Path:
-        """The settings file that was looked for; it need not exist."""
-        return self._file
+            values = checked(values, found.origins)
+        given = Values(**values)
+        built = build_policies(
+            found.table, given.policy, read_variables(os.environ), given.kind_by_tool, file=str(found.file)
+        )
+        return cls(**values, built=built, origins=found.origins, file=found.file)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What had to be said, such as a K that was raised to the floor."""
-        return self._policies.notes
+        return self.built.notes
 
     @property
     def policies(self) -> Mapping[str, Policy]:
         """Every policy by name: presets and the user's own."""
-        return self._policies.by_name
+        return self.built.by_name
 
     def policy_named(self, name: str | None = None) -> Policy:
         """A policy by name; without one, the policy in use.
@@ -502,20 +415,11 @@ class Settings(SettingValues):
         Source: `argument`, `environment PALIMPSEST_…`, the file's path, `preset research`, `default`.
         """
         rows: list[tuple[str, Any, str]] = [
-            (name, getattr(self, name), self._origins.get(name, "default")) for name in SettingValues.model_fields
+            (name, getattr(self, name), self.origins.get(name, "default")) for name in NAMES
         ]
-        origins, preset = self._policies.origins[self.policy], f"preset {self._policies.bases[self.policy]}"
+        origins, preset = self.built.origins[self.policy], f"preset {self.built.bases[self.policy]}"
         policy = self.policy_named()
         return rows + [
             (f"policy.{field}", getattr(policy, field), origins.get(field, preset))
             for field in policy.__struct_fields__
         ]
-
-
-def _invalid(error: ValidationError, origins: Mapping[str, str]) -> InvalidSettings:
-    """The first thing that pydantic found, in one sentence; what was set is never quoted."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = [str(part) for part in first["loc"]]
-    subject = f"Setting {'.'.join(place)} ({origins.get(place[0], 'default')})" if place else "The settings"
-    message = first["msg"].removeprefix("Value error, ")
-    return InvalidSettings(f"{subject}: {message}.", next="Correct the value, or remove it for the default.")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
-
-import msgspec
 
 from ..context.tombstones import holds_gone, record_without
 from ..errors import Purged, RecordDamaged, WriteFailed
@@ -20,90 +16,16 @@ from ..models.records import RECORD_SCHEMA, OffloadRecord
 from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Appender, Shelf
+from .batch_index import BatchIndex, Copy
 from .disk import read_from, unreadable, write_failed
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
-from .segments import Line, Places, Reader, SegmentFolder, encode, encode_all, is_whole
+from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
 from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
 
-# Where each batch's record stands, kept up to date from new bytes only.
-
-
-class Copy(NamedTuple):
-    """One line that holds a batch's record."""
-
-    segment: str
-    offset: int
-    size: int
-
-
-class _BatchLine(msgspec.Struct):
-    batch_id: str
-
-
-_LINES: Reader[_BatchLine] = Reader(_BatchLine)
-_NAMED = re.compile(rb'[^{}\[\]]{0,4096}"batch_id":"(offload_\d{4,12})"')
-
-
-class BatchIndex:
-    """Batches of one session's archive. Safe over threads."""
-
-    def __init__(self, segments: SegmentFolder) -> None:
-        self._segments = segments
-        self._lock = threading.Lock()
-        self._places: Places = {}
-        self._copies: dict[str, dict[Copy, None]] = {}
-        self._damaged: set[str] = set()
-
-    def refresh(self) -> None:
-        """Take in what came since the last call.
-
-        Raises:
-            OSError: the folder cannot be read.
-        """
-        with self._lock:
-            news = self._segments.news(self._places, skip_unreadable=True)
-            for segment, line in news.lines:
-                self._take(segment, line)
-            self._places = news.places
-
-    def copies(self, batch_id: str) -> list[Copy]:
-        """Lines that hold the batch, oldest first: by segment, then by offset."""
-        with self._lock:
-            return sorted(self._copies.get(batch_id, {}))
-
-    def batch_ids(self) -> list[str]:
-        """Every batch that has a copy, by number, then by name."""
-        with self._lock:
-            return sorted(self._copies, key=batch_order)
-
-    def _take(self, segment: str, line: Line) -> None:
-        try:
-            if not line.whole:
-                raise ValueError
-            batch_id = _LINES.decode(line.raw).batch_id
-        except ValueError:
-            if named := _NAMED.match(line.raw, 1):
-                self._damaged.add(named[1].decode())
-            return
-        self._copies.setdefault(batch_id, {})[Copy(segment, line.offset, len(line.raw))] = None
-
-    def is_damaged(self, batch_id: str) -> bool:
-        """Whether a damaged line, or a last line that was cut off, says that it holds the batch.
-
-        Raises:
-            OSError: the end of a segment cannot be read.
-        """
-        with self._lock:
-            return batch_id in self._damaged or batch_id in self._cut_off()
-
-    def _cut_off(self) -> set[str]:
-        ends = [(name, place) for name, place in self._places.items() if 0 <= place.offset < place.size]
-        raws = (self._segments.read_line(name, place.offset, place.size - place.offset) for name, place in ends)
-        return {named[1].decode() for raw in raws if (named := _NAMED.match(raw, 1))}
-
-
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+_AT_ONCE = 1 << 20
+"""Bytes of lines that are read in one hop to a thread: a hop and a look at the folder cost more than a small record."""
 
 
 class SessionArchive:
@@ -160,12 +82,9 @@ class SessionArchive:
             StoreUnusable: the folder cannot be read.
         """
         self._refresh()
-        copies = self._index.copies(batch_id)
-        for copy in reversed(copies):
-            record = self._load(copy)
-            if record is not None and record.batch_id == batch_id and not flaw(record, self.key):
-                return record
-        if not copies and not self._is_damaged(batch_id):
+        if (record := self._newest_whole(batch_id)) is not None:
+            return record
+        if not self._index.copies(batch_id) and not self._is_damaged(batch_id):
             return None
         raise RecordDamaged(
             f"The record of {batch_id} is damaged, and there is no whole copy.",
@@ -174,10 +93,36 @@ class SessionArchive:
             ),
         )
 
+    def _newest_whole(self, batch_id: str) -> OffloadRecord | None:
+        for copy in reversed(self._index.copies(batch_id)):
+            record = self._load(copy)
+            if record is not None and record.batch_id == batch_id and not flaw(record, self.key):
+                return record
+        return None
+
     def batch_ids(self) -> list[str]:
         """Every batch with a copy that looks whole, in batch order."""
         self._refresh()
         return self._index.batch_ids()
+
+    def some(self, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
+        """The first of these, as far as `_AT_ONCE` bytes of lines go, but one at least, and how many were looked at.
+        Batches without a whole copy are left out.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        self._refresh()
+        found: list[OffloadRecord] = []
+        size = looked = 0
+        for batch_id in batch_ids:
+            if looked and size >= _AT_ONCE:
+                break
+            looked += 1
+            size += max((copy.size for copy in self._index.copies(batch_id)), default=0)
+            if (record := self._newest_whole(batch_id)) is not None:
+                found.append(record)
+        return found, looked
 
     def damage(self) -> tuple[Damage, ...]:
         """Everything in the archive, read anew."""
@@ -315,6 +260,9 @@ class ArchiveFiles:
     def batch_ids(self, key: SessionKey) -> list[str]:
         return self._archive(key).batch_ids() if self._stands(key) else []
 
+    def some(self, key: SessionKey, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
+        return self._archive(key).some(batch_ids) if self._stands(key) else ([], len(batch_ids))
+
     def damage(self, key: SessionKey) -> tuple[Damage, ...]:
         return self._archive(key).damage() if self._stands(key) else ()
 
@@ -351,9 +299,6 @@ class ArchiveFiles:
 # What makes a stored record whole, and the order of batches.
 
 
-_NUMBER = re.compile(r"offload_(\d{4,18})")
-
-
 def flaw(record: OffloadRecord, key: SessionKey) -> str:
     """Why a record cannot be trusted; empty when it can: the right session, and every item fits its hash."""
     if record.schema > RECORD_SCHEMA:
@@ -384,9 +329,3 @@ def _fits(result: object, sha256: str) -> bool:
         return content_sha256(result) == sha256  # pyright: ignore[reportArgumentType]  # whatever JSON held
     except ValueError:  # bad base64
         return False
-
-
-def batch_order(batch_id: str) -> tuple[int, str]:
-    """Sorts `offload_0007` by its number; anything else comes first, by name."""
-    number = _NUMBER.fullmatch(batch_id)
-    return int(number[1]) if number else 0, batch_id

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..errors import RecordDamaged
 from ..models.events import Decision, Event, Observation, SessionInfo, SessionKey
 from ..models.maintenance import BackupReport, Forgotten, Migration
 from ..models.records import OffloadRecord
@@ -110,13 +109,12 @@ class DiskArchive:
         return await hop(self._files.get, key, batch_id)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
-        for batch_id in await hop(self._files.batch_ids, key):
-            try:
-                record = await self.get(key, batch_id)
-            except RecordDamaged:
-                continue  # `damage` names it
-            if record is not None:
+        rest = await hop(self._files.batch_ids, key)
+        while rest:
+            found, looked = await hop(self._files.some, key, rest)  # what is damaged `damage` names
+            for record in found:
                 yield record
+            rest = rest[looked:]
 
     async def damage(self, key: SessionKey) -> tuple[Damage, ...]:
         return await hop(self._files.damage, key)

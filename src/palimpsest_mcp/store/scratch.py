@@ -14,7 +14,8 @@ from ..models.maintenance import Forgotten
 from ..models.records import OffloadRecord
 from ..ports.store import Archive, Broken, Damage, DiskUse, Flaw, Ledger, LedgerPage, Store, Tombstones
 from ..ports.text import RandomHex
-from .archive import ArchiveFiles, batch_order
+from .archive import ArchiveFiles
+from .batch_index import batch_order
 from .disk_store import DiskArchive, DiskLedger
 from .home import folder_name
 from .ledger import LedgerFiles

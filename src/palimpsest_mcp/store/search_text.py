@@ -19,8 +19,8 @@ _CJK = (
 )
 _CJK_RUN = late(f"[{_CJK}]+")
 WORD = late(r"\w+")
-_JOINED = late(r"\w*(?:_|[a-z](?=[A-Z])|[A-Za-z](?=\d)|\d(?=[A-Za-z]))\w*")
-"""A word of several: `main_loop`, `getUserName`, `utf8`."""
+_INNER = late(r"_|[a-z](?=[A-Z])|[A-Za-z](?=\d)|\d(?=[A-Za-z])")
+"""Where a word of several has its parts: `main_loop`, `getUserName`, `utf8`."""
 _PARTS = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _GROUPED = late(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 """A number written in groups, which is looked for without its commas too."""
@@ -97,7 +97,8 @@ def spaced(text: str) -> str:
 
 def parts(text: str) -> str:
     """The words inside the words: `main loop` of `main_loop`, `get User Name` of `getUserName`, `1234` of `1,234`."""
-    found = dict.fromkeys(_JOINED.findall(text))
+    # Looked at word by word, each once: over a whole text the pattern would go back and forth in every plain word.
+    found = [word for word in dict.fromkeys(WORD.findall(text)) if _INNER.search(word)]
     numbers = dict.fromkeys(number.replace(",", "") for number in _GROUPED.findall(text))
     return " ".join([*(part for word in found for part in _PARTS.findall(word)), *numbers])
 
@@ -105,7 +106,7 @@ def parts(text: str) -> str:
 @functools.lru_cache(maxsize=1 << 14)
 def keys(word: str) -> frozenset[str]:
     """What a word of a text is found by: itself and its parts, folded and without English endings."""
-    inner = _PARTS.findall(word) if _JOINED.fullmatch(word) else ()
+    inner = _PARTS.findall(word) if _INNER.search(word) else ()
     return frozenset(stem(fold(part)) for part in (word, *inner))
 
 

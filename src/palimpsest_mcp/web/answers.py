@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, TypeAlias
 
 import msgspec
@@ -135,8 +136,12 @@ class Answers:
     async def experience(self, asked: Asked) -> dict[str, Any]:
         """Every skill with its rules."""
         skills = await self._facade.experience_status()
-        found = [await self._facade.experience_show(one.folder or one.skill) for one in skills]
-        return self._shown({"skills": [msgspec.to_builtins(one, enc_hook=str) for one in found]})
+        names = [_name_of(one.folder or one.skill, [other.folder or other.skill for other in skills]) for one in skills]
+        found = [
+            {**msgspec.to_builtins(await self._facade.experience_show(name), enc_hook=str), "name": name}
+            for name in names
+        ]
+        return self._shown({"skills": found})
 
     async def rule(self, asked: Asked) -> dict[str, Any]:
         """Where a rule comes from."""
@@ -185,6 +190,13 @@ class Answers:
 
     def _shown(self, value: dict[str, Any]) -> dict[str, Any]:
         return self._surface.value(value)
+
+
+def _name_of(folder: str, among: Sequence[str]) -> str:
+    """A skill by as much of the end of its path as no other has."""
+    parts, others = PurePath(folder).parts, [PurePath(one).parts for one in among]
+    count = next((n for n in range(1, len(parts)) if [one[-n:] for one in others].count(parts[-n:]) == 1), len(parts))
+    return "/".join(parts[-count:])
 
 
 def _one(asked: Asked, name: str) -> str:

@@ -23,6 +23,7 @@ from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store.host_files import HostFiles
 from palimpsest_mcp.store.memory import MemoryStore
 
+from ...conftest import LONG
 from .conftest import FakeClient, Open
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +66,7 @@ class Batches:
         return Counter(event.item.id for event in events if isinstance(event, Seen))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20 if LONG else 5))
 async def test_fifty_parallel_batches_record_every_result_once(p: Palimpsest, seed: int) -> None:
     """With all seeds 1,000 batches of 2 to 16 results; in every second run whoever has to wait is late."""
     draw = random.Random(seed)

@@ -12,7 +12,7 @@ import msgspec
 
 from ...context.budgets import Group, level2_groups, split
 from ...context.forget import repeated
-from ...context.plan import Outcome
+from ...context.plan import Outcome, least_gain
 from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.events import SessionInfo
@@ -342,16 +342,18 @@ class Batches:
 
     async def _raise_level(self, first: Plan) -> None:
         """Make one digest of several of the oldest, where the rule allows it (L16)."""
+        ours = in_our_tokens(self._measurement, self._request)
         groups = level2_groups(
             self._measurement.view.items,
             self._request.rules,
-            window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
+            window_tokens=ours["window_tokens"],
             excess=self._now(first) - first.target_tokens,
             result_overhead=self._counter.per_result_overhead,
             stuck=self._measurement.fold.unshrinkable.get(self.digester, ()),
             all_of_them=self._request.how.remakes,
         )
         above = self._now(first) - first.target_tokens
+        gained = 0
         for done, group in enumerate(groups):
             if above <= 0 and not self._request.how.remakes:
                 break
@@ -370,7 +372,15 @@ class Batches:
                 self.stuck += group.batch_ids
                 continue
             self.state.add(made, (self._items[name] for name in group.item_ids))
+            gained += group.tokens - made.record.digest_token_count
             above -= group.tokens - made.record.digest_token_count
+        told = self._request.options
+        if first.slots or told.force or told.target is not None or self._request.how.remakes or above <= 0:
+            return
+        # Most of what was planned to go up may have stayed: for the rest alone no prefix is rewritten.
+        least = least_gain(ours["used_tokens"] / ours["window_tokens"], ours["window_tokens"], self._request.rules)
+        if gained < least:
+            self.state.take_out([made.record.batch_id for made, _ in self.made])
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
 

@@ -203,9 +203,9 @@ class Prober:
                 if entry.state != "gone":
                     passages[item.id] = kept[item.id] = text
         damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
-        asked = ask(originals, Stays(kept), damaged, self._read)
+        asked = ask(originals, Stays(kept, self._read.stood), damaged, self._read)
         self._asked = asked, originals, passages
-        return grade(asked, Stays(passages))
+        return grade(asked, Stays(passages, self._read.stood))
 
     def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
         return Original(item=item, text=text, leaves=leaves, forgotten=leaves and item.id in self._forgotten)

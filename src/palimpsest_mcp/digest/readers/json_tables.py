@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from ..records import Object, Reading, Record, Table
+from ..records import MASKED, Kind, Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
 from .web_results import BEST, BEST_ONES, OTHERS
@@ -177,6 +177,7 @@ class _Told:
         if first in names and (item.row or (item.path and _NAMES.search(first))):
             named.append(pieces[names.index(first)])
         head = f"{item.path}: " if item.path else ""
+        pieces.sort(key=_is_masked)  # behind what says something, and in no record with it
         if sum(map(len, (*line, *pieces))) > _FIELDS - len(head) or any("|" in piece for piece in pieces):
             line = list(named)
         failed = (
@@ -190,8 +191,11 @@ class _Told:
                 line.append(piece)
             after = pieces[number + 1 : number + 2]
             # A bar inside a value would read as the end of it: such a leaf is the last one of its record.
-            if not after or "|" in piece or sum(map(len, line)) + len(after[0]) > _FIELDS - len(head):
-                self.records.append(Record(head + "|".join(line), "error" if failed else "field", worth, at=item.at))
+            masked = _is_masked(piece)
+            full = "|" in piece or sum(map(len, line)) + len("".join(after)) > _FIELDS - len(head)
+            if not after or full or _is_masked(after[0]) != masked:
+                kind: Kind = "noise" if masked else "error" if failed else "field"
+                self.records.append(Record(head + "|".join(line), kind, 0.0 if masked else worth, at=item.at))
                 worth = min(worth, _REST)
                 line = list(named)
         if not item.bare and not failed:
@@ -199,6 +203,11 @@ class _Told:
             columns = (*(name for name, _ in owner), *labels)
             cells = (*(value for _, value in owner), *item.leaves.values())
             self.objects.append(Object(columns, cells, _noun(item.path), tuple(range(begin, len(self.records)))))
+
+
+def _is_masked(piece: str) -> bool:
+    """Whether a leaf says nothing but that something is hidden."""
+    return MASKED.fullmatch(piece) is not None
 
 
 def _noun(path: str) -> str:

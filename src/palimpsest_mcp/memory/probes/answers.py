@@ -67,8 +67,13 @@ _JOINS = "./\\-"
 class Stays:
     """Every passage of the context after a pass: kept items, digest parts, the summary."""
 
-    def __init__(self, passages: Mapping[str, str]) -> None:
-        """Take passages by name: item id -> what stands there now; a summary under a name of its own."""
+    def __init__(self, passages: Mapping[str, str], known: dict[tuple[str, str], bool] | None = None) -> None:
+        """Take passages by name: item id -> what stands there now; a summary under a name of its own.
+
+        Args:
+            known: passage and value -> whether it stands there: of an earlier round, in which most were the same.
+        """
+        self._known = {} if known is None else known
         self._passages = passages
         self._names = list(passages)
         self._all = "\n".join(passages.values())
@@ -81,7 +86,7 @@ class Stays:
             value, owner = probe.expected
             return any(names_owner(line, owner) for line in self._lines_with(value))
         own = self._passages.get(probe.item_id)
-        if own is not None and probe.expected and _holds(own, probe.expected):
+        if own is not None and probe.expected and self._in(own, probe.expected):
             return True
         return self.holds(probe.expected)
 
@@ -94,6 +99,9 @@ class Stays:
             end = self._all.find("\n", place)
             yield self._all[self._all.rfind("\n", 0, place) + 1 : end if end >= 0 else len(self._all)]
 
+    def _in(self, text: str, expected: tuple[str, ...]) -> bool:
+        return all(stood_whole(text, value, self._known) for value in expected)
+
     def holds(self, expected: tuple[str, ...]) -> bool:
         """Whether any passage holds all of the values."""
         if not expected:
@@ -104,13 +112,9 @@ class Stays:
             name = self._names[bisect_right(self._starts, place) - 1]
             if name not in asked:
                 asked.add(name)
-                if _holds(self._passages[name], expected):
+                if self._in(self._passages[name], expected):
                     return True
         return False
-
-
-def _holds(text: str, expected: tuple[str, ...]) -> bool:
-    return all(stands_whole(text, value) for value in expected)
 
 
 def names_owner(line: str, owner: str) -> bool:
@@ -121,6 +125,15 @@ def names_owner(line: str, owner: str) -> bool:
 def stands_whole(text: str, value: str) -> bool:
     """Whether a value stands in a text, and not as a part of something longer."""
     return next(whole_places(text, value), None) is not None
+
+
+def stood_whole(text: str, value: str, known: dict[tuple[str, str], bool]) -> bool:
+    """`stands_whole`, looked for once for all that share what is known."""
+    key = text, value
+    found = known.get(key)
+    if found is None:
+        found = known[key] = stands_whole(text, value)
+    return found
 
 
 def whole_places(text: str, value: str) -> Iterator[int]:

@@ -10,7 +10,7 @@ import msgspec
 from ...models.items import Item
 from ...models.reports import MAX_FAILED, FailedProbe, ProbeCount, ProbeReport, ProbeState, net_share
 from ...models.text import counted
-from .answers import TYPES, Original, Probe, Stays, probe, stands_whole
+from .answers import TYPES, Original, Probe, Stays, probe, stood_whole
 from .questions import Texts, conversation_probes, distractors, result_probes
 
 PASS = 0.90
@@ -126,7 +126,7 @@ def ask(
     read = read or Texts()
     texts = {one.item.id: one.text for one in originals}
     made = dict.fromkeys((*conversation_probes(originals, read), *result_probes(originals, read)))
-    found = [one for one in made if all(stands_whole(texts[one.item_id], value) for value in one.expected)]
+    found = [one for one in made if all(stood_whole(texts[one.item_id], value, read.stood) for value in one.expected)]
     stays = kept or Stays({})
     open_ones = [one for one in found if not _answered(one, stays)]
     known = len(found) - len(open_ones)

@@ -302,6 +302,8 @@ class Texts:
         self._conclusions: dict[str, str] = {}
         self._values: dict[str, dict[str, None]] = {}
         self._decided: dict[str, list[str]] = {}
+        self.stood: dict[tuple[str, str], bool] = {}
+        """Text and value -> whether it stands there whole."""
         self._orders: tuple[list[Item], tuple[StandingOrder, ...]] | None = None
 
     def outcome(self, one: Original) -> Outcome:

@@ -15,7 +15,8 @@ from ...models.events import SessionKey
 from ...models.maintenance import Forgotten
 from ...models.records import OffloadRecord
 from ...ports.store import Broken, Damage
-from ..archive import batch_order, flaw, refuse_purged
+from ..archive import flaw, refuse_purged
+from ..batch_index import batch_order
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
 from ..session_log import refuse_foreign, refuse_other_key

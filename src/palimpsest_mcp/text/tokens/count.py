@@ -229,6 +229,8 @@ class O200kCounter:
         self._entries = entries
         self._young: dict[str | bytes, int] = {}
         self._old: dict[str | bytes, int] = {}
+        self._below = "", 0
+        """What stood below the header of the last draft, and its tokens."""
 
     def count(self, text: str) -> int:
         """Tokens of one text, from memory where it was counted before."""
@@ -236,8 +238,18 @@ class O200kCounter:
         if found is not None:
             return found
         if _SHORT_CHARS < len(text) <= _DRAFT_CHARS and text[0] == "[":
-            return sum(map(self._count_whole, pieces(text)))
+            return self._count_draft(text)
         return self._count_whole(text)
+
+    def _count_draft(self, text: str) -> int:
+        """By its pieces; of the one draft that was counted last only the header may be another."""
+        first, *rest = _PIECES.split(text, 1)
+        below = rest[0] if rest else ""
+        known, tokens = self._below
+        if known != below:
+            tokens = sum(map(self._count_whole, pieces(below))) if below else 0
+            self._below = below, tokens
+        return self._count_whole(first) + tokens
 
     def _count_whole(self, text: str) -> int:
         # Long texts are known by hash: keeping them as keys would keep a second session in memory.
@@ -293,15 +305,13 @@ def chunks(text: str, limit: int = CHUNK_CHARS) -> Iterator[str]:
     yield text[start:] if start else text
 
 
-def pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> list[str]:
     """The text in pieces whose counts add up to its own: a token of o200k runs over a line's end only where white space
     or slashes follow."""
-    start = end = 0
-    while end := text.find("\n", end) + 1:
-        if end < len(text) and text[end] != "/" and not text[end].isspace():
-            yield text[start:end]
-            start = end
-    yield text[start:]
+    return _PIECES.split(text)
+
+
+_PIECES = late(r"(?<=\n)(?=[^\s/])")
 
 
 def _digest(text: str) -> bytes:

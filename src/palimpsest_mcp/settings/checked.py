@@ -1,0 +1,174 @@
+"""What a setting from outside must be: types and ranges. Imported where a value needs a look: building this model takes
+longer than most commands run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from ..errors import InvalidSettings
+from ..text.specifics.registry import CLASSES
+from .secret import Secret
+
+
+def _json_or_split(separator: str) -> BeforeValidator:
+    """A variable is text: a JSON value, or plain entries with a separator."""
+
+    def split(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value.lstrip().startswith(("[", "{")):
+            return json.loads(value)
+        return [entry.strip() for entry in value.split(separator) if entry.strip()]
+
+    return BeforeValidator(split)
+
+
+def _words(error: Exception) -> str:
+    """re2 gives its messages as bytes."""
+    first = error.args[0] if error.args else b""
+    return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+
+
+Paths: TypeAlias = Annotated[tuple[Path, ...], _json_or_split(os.pathsep)]
+Names: TypeAlias = Annotated[tuple[str, ...], _json_or_split(",")]
+
+
+class SpecificClass(BaseModel):
+    """A user's own class of specifics."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")
+    pattern: str = Field(min_length=1, max_length=1_000)
+    """RE2 syntax: no look-around, no back-references."""
+    weight: float = Field(default=3.0, ge=0.5, le=6)
+    """Against the built-in classes: an integer weighs 0.5, an id 4, an error code 6."""
+
+    @field_validator("name")
+    @classmethod
+    def _is_new(cls, name: str) -> str:
+        if any(one.name == name for one in CLASSES):
+            raise ValueError("a built-in class has this name")
+        return name
+
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        # Imported here: few users have classes of their own, and every command reads the settings.
+        import re2
+
+        library: Any = re2  # it ships no types
+        options = library.Options()
+        options.log_errors = False
+        try:
+            library.compile(pattern, options)
+        except library.error as error:
+            raise ValueError(f"not a pattern in RE2 syntax: {_words(error)}") from error
+        return pattern
+
+
+def _each_once(classes: tuple[SpecificClass, ...]) -> tuple[SpecificClass, ...]:
+    names = [one.name for one in classes]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise ValueError(f"the class {twice} is there twice")
+    return classes
+
+
+class SettingValues(BaseModel):
+    """The fields of `Settings` that are given, checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    home: Path = Field(default=Path())
+    store: SecretStr = SecretStr("")
+    tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
+    store_connections: int = Field(default=4, ge=1, le=200)
+    policy: str = "research"
+    auto: bool = True
+    recall: bool = False
+    model: str = ""
+    window_tokens: PositiveInt | None = None
+    effective_window_tokens: PositiveInt | None = None
+    host: str = ""
+    at_birth: bool = True
+    at_birth_tokens: PositiveInt | None = None
+    redaction_rule_files: Paths = ()
+    redaction_allow: Names = ()
+    redaction_pii: bool = True
+    redact_archive: bool = False
+    specifics: Annotated[tuple[SpecificClass, ...], _json_or_split(","), AfterValidator(_each_once)] = ()
+    digester: Literal["extractive", "anthropic"] = "extractive"
+    probe_judge: Literal["none", "anthropic"] = "none"
+    anthropic_model: str = ""
+    anthropic_base_url: str = ""
+    anthropic_api_key: SecretStr = SecretStr("")
+    anthropic_time_limit_s: float = Field(default=20.0, gt=0, le=600)
+    anthropic_pass_limit_s: float = Field(default=45.0, gt=0, le=3_600)
+    anthropic_parallel: int = Field(default=4, ge=1, le=64)
+    kind_by_tool: dict[str, str] = {}
+    skills_roots: Paths = ()
+    min_wilson: float = Field(default=0.40, ge=0, le=1)
+    min_relevance: float = Field(default=0.5, ge=0, le=1)
+    rule_wording: Literal["auto", "off"] = "auto"
+    max_store_mb: int = Field(default=0, ge=0)
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @field_validator("store")
+    @classmethod
+    def _is_a_database(cls, store: SecretStr) -> SecretStr:
+        if store.get_secret_value() and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("it is no URL of a database (postgresql://…); a folder is named by home")
+        return store
+
+    @model_validator(mode="after")
+    def _effective_within_window(self) -> SettingValues:
+        whole, effective = self.window_tokens, self.effective_window_tokens
+        if whole is not None and effective is not None and effective > whole:
+            raise ValueError(f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})")
+        return self
+
+
+def checked(values: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
+    """These values as they are used.
+
+    Args:
+        origins: key -> where its value came from, for the error.
+
+    Raises:
+        InvalidSettings: one is wrong; it names key and source.
+    """
+    try:
+        found = SettingValues(**values)
+    except ValidationError as error:
+        raise _invalid(error, origins) from error
+    return {name: _bare(getattr(found, name)) for name in values}
+
+
+def _bare(value: Any) -> Any:
+    return Secret(value.get_secret_value()) if isinstance(value, SecretStr) else value
+
+
+def _invalid(error: ValidationError, origins: Mapping[str, str]) -> InvalidSettings:
+    """The first thing that pydantic found, in one sentence; what was set is never quoted."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = [str(part) for part in first["loc"]]
+    subject = f"Setting {'.'.join(place)} ({origins.get(place[0], 'default')})" if place else "The settings"
+    message = first["msg"].removeprefix("Value error, ")
+    return InvalidSettings(f"{subject}: {message}.", next="Correct the value, or remove it for the default.")
