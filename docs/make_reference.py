@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any
 
 import click
-import msgspec
 
 from palimpsest_mcp import Palimpsest
 from palimpsest_mcp.cli.main import program
@@ -214,8 +213,8 @@ def value(default: Any) -> str:
         default = default.get_secret_value()
     if default is None or default in ("", (), [], {}):
         return ""
-    if isinstance(default, tuple) and default and isinstance(default[0], msgspec.Struct):
-        return ", ".join(f"{one.name} from {one.start:g}" for one in default)
+    if default == plans.Policy().zones:
+        return ", ".join(f"{one.name} from {one.start:g}" for one in plans.Policy().zones)
     if isinstance(default, float):
         return f"{default:g}"
     return f"`{cell(default if isinstance(default, str) else json.dumps(default))}`"

@@ -179,6 +179,8 @@ ROWS: dict[str, list[Change]] = {
     "engine._FULL": [(engine, "_FULL", 1.0)],
     "engine._COLUMNS": [(engine, "_COLUMNS", NEVER)],
     "engine._SAMPLED": [(engine, "_SAMPLED", NEVER)],
+    "item._KEPT": [(item, "_KEPT", 0)],
+    "engine._PARTS": [(engine, "_PARTS", 0)],
     "fit.MISSED": [(fit, "MISSED", 0.0)],
     "source._INSIDE": [(source, "_INSIDE", NEVER)],
     "prior: one gain for all classes": [(rank, "_rates", _flat)],

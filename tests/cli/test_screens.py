@@ -58,7 +58,7 @@ def screen_lines(text: str, home: Path) -> int:
 def test_a_report_fits_one_screen_and_verbose_has_the_rest(
     home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    common = ("compact", str(session_file), "--window", "40000", "--target", "0.5")
+    common = ("compact", str(session_file), "--window", "40000", "--force", "--target", "0.4")
     plan = seen(home, monkeypatch, *common, "--dry-run")
     short = seen(home, monkeypatch, *common, "--session", "short")
     long = seen(home, monkeypatch, *common, "--session", "long", "--verbose")

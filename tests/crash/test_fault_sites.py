@@ -26,7 +26,7 @@ from .conftest import SEED, Tell, bound
 
 pytestmark = [pytest.mark.crash, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
-LEAST_CASES = 8
+LEAST_CASES = 5
 HOWS = ("EIO", "ENOSPC", "EMFILE", "ENOLCK", "EINTR", "kill")
 SCRIPT = Path(__file__).with_name("day.py")
 CODES = {

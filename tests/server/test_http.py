@@ -423,32 +423,48 @@ async def test_only_tokens_that_the_issuer_signed_for_this_server_are_taken(tmp_
     assert len(list((tmp_path / "home" / "session").iterdir())) == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--http", "0.0.0.0:0"), "others can reach"),
-        (("--http", "192.0.2.1:0"), "others can reach"),
-        (("--http", "[::]:0", "--tokens", "T"), "its own name"),
-        (("--http", "nonsense"), "no address and port"),
-        (("--http", "127.0.0.1:70000"), "no address and port"),
-        (("--http", "192.0.2.1:1", "--tokens", "T"), "cannot listen"),
-        (("--http", "0", "--tokens", "nowhere"), "cannot be read"),
-        (("--http", "0", "--oauth-issuer", "http://elsewhere.example"), "no https URL"),
-        (("--http", "0", "--oauth-issuer", "https://elsewhere.example"), "--public-url"),
-        (("--http", "0", "--tls-cert", "T"), "needs its key"),
-        (("--http", "0", "--host", "claude-code"), "on a pipe"),
-        (("--workers", "2"), "is for HTTP"),
-    ],
+REFUSED: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("--http", "0.0.0.0:0"), "others can reach"),
+    (("--http", "192.0.2.1:0"), "others can reach"),
+    (("--http", "[::]:0", "--tokens", "T"), "its own name"),
+    (("--http", "nonsense"), "no address and port"),
+    (("--http", "127.0.0.1:70000"), "no address and port"),
+    (("--http", "192.0.2.1:1", "--tokens", "T"), "cannot listen"),
+    (("--http", "0", "--tokens", "nowhere"), "cannot be read"),
+    (("--http", "0", "--oauth-issuer", "http://elsewhere.example"), "no https URL"),
+    (("--http", "0", "--oauth-issuer", "https://elsewhere.example"), "--public-url"),
+    (("--http", "0", "--tls-cert", "T"), "needs its key"),
+    (("--http", "0", "--host", "claude-code"), "on a pipe"),
+    (("--workers", "2"), "is for HTTP"),
 )
-def test_options_that_would_serve_the_wrong_people_are_refused_with_a_next_step(
-    tmp_path: Path, options: tuple[str, ...], says: str
-) -> None:
+ONE_AFTER_THE_OTHER = """
+import json, sys
+from palimpsest_mcp.__main__ import main
+for words in json.load(sys.stdin):
+    print(main(words), flush=True, file=sys.stderr)
+"""
+
+
+def test_options_that_would_serve_the_wrong_people_are_refused_with_a_next_step(tmp_path: Path) -> None:
+    """In one process, which would not end if one of them served."""
     path, _ = tokens_file(tmp_path)
-    given = [str(path) if one == "T" else one for one in options]
-    command = [sys.executable, "-m", "palimpsest_mcp", "serve", "--home", str(tmp_path / "home"), "--json", *given]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ENDS_S)
-    said = done.stdout + done.stderr
-    assert done.returncode == 2 and says in said and '"next"' in said, said
+    words = [
+        ["serve", "--home", str(tmp_path / "home"), "--json", *(str(path) if one == "T" else one for one in options)]
+        for options, _ in REFUSED
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        input=json.dumps(words),
+        capture_output=True,
+        text=True,
+        timeout=ENDS_S,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    said = re.split(r"^2\n", done.stderr, flags=re.MULTILINE)
+    assert len(said) == len(REFUSED) + 1 and said[-1] == "", done.stderr
+    for (options, says), told in zip(REFUSED, said, strict=False):
+        assert says in told and '"next"' in told, (options, told)
 
 
 @pytest.mark.parametrize(
