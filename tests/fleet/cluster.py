@@ -168,7 +168,7 @@ class Cluster:
             self.give(path)
         self._pooler = subprocess.Popen[Any]([str(self._pooler_path), "-q", str(settings)], cwd="/", **self._as)
         (self.folder / "pooler.pid").write_text(str(self._pooler.pid))
-        _wait_listening(self.pooler_port)
+        wait_listening(self.pooler_port)
 
     def kill_pooler(self) -> None:
         """Kill the pooler."""
@@ -199,7 +199,8 @@ class Cluster:
             raise RuntimeError(f"{command[0]} failed ({status}): see {self.folder}")
 
 
-def _wait_listening(port: int, *, limit_s: float = 20) -> None:
+def wait_listening(port: int, *, limit_s: float = 20) -> None:
+    """Until somebody listens at a port of loopback."""
     deadline = time.monotonic() + limit_s
     while True:
         try:

@@ -124,18 +124,22 @@ def needs_extra() -> Generator[None]:
     except ModuleNotFoundError as error:
         raise StoreUnusable(
             f"The store is a database, and {error.name}, which reaches it, is not installed.",
-            next="pip install 'palimpsest-mcp[postgres]'",
+            next=f"pip install 'palimpsest-mcp[{'s3' if error.name == 'obstore' else 'postgres'}]'",
         ) from error
 
 
 def _database(url: str, settings: Settings, random_hex: RandomHex) -> Store:
     with needs_extra():
+        from ..store.postgres.objects import Objects
         from ..store.postgres.store import PgStore
+
+        objects = Objects(settings.store_bodies) if settings.store_bodies else None
     return PgStore(
         url,
         home=settings.home,
         tenant=settings.tenant,
         connections=settings.store_connections,
+        objects=objects,
         random_hex=random_hex,
     )
 

@@ -99,6 +99,7 @@ class SettingValues(BaseModel):
     home: Path = Field(default=Path())
     store: SecretStr = SecretStr("")
     tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
+    store_bodies: str = Field(default="", pattern=r"^(s3://[^\s]+)?$")
     store_connections: int = Field(default=4, ge=1, le=200)
     policy: str = "research"
     auto: bool = True

@@ -34,6 +34,8 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """`postgresql://…`: the store is that database, which machines share; empty: the folder."""
     tenant: str = "default"
     """Whose part of that database."""
+    store_bodies: str = ""
+    """`s3://BUCKET/PREFIX`: large bodies of that database's archive go there; empty: they stay in its rows."""
     store_connections: int = 4
     """Most connections to it, for the whole process."""
     policy: str = "research"

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ...context.tombstones import record_without
-from ...errors import RecordDamaged, WriteFailed
+from ...errors import Purged, RecordDamaged, WriteFailed
 from ...models.advice import Advice, step
 from ...models.events import SessionKey
 from ...models.maintenance import Forgotten
@@ -20,10 +20,11 @@ from ..batch_index import batch_order
 from ..rewrite import spoilt
 from ..segments import Reader, encode, is_whole
 from ..session_log import refuse_foreign, refuse_other_key
-from .bodies import GONE, Body, packed, unpacked
+from .bodies import GONE, OUTSIDE, Body, packed, unpacked
 from .keys import Keys, State, name_bytes, name_hash, name_text
 from .ledger import PgLedger
 from .link import Conn, Link, Row, owner_of
+from .objects import Objects, path_of
 from .together import Once
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
@@ -37,10 +38,11 @@ class PgArchive:
 
     Args:
         ledger: gives the numbers by which a repeated append is known.
+        objects: takes large bodies; None keeps them in rows.
     """
 
-    def __init__(self, link: Link, keys: Keys, ledger: PgLedger) -> None:
-        self._link, self._keys, self._ledger = link, keys, ledger
+    def __init__(self, link: Link, keys: Keys, ledger: PgLedger, objects: Objects | None = None) -> None:
+        self._link, self._keys, self._ledger, self._objects = link, keys, ledger, objects
         self._add = f'select "{link.schema}".add_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)'
 
     async def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
@@ -51,11 +53,22 @@ class PgArchive:
         if not records:
             return
         large = sum(len(item.result) for one in records for item in one.items if isinstance(item.result, str)) > _LARGE
-        columns = await asyncio.to_thread(_columns, records) if large else _columns(records)
-        number = self._ledger.numbers(len(records))
+        bodies = await asyncio.to_thread(_bodies, records) if large else _bodies(records)
         known = self._keys.known(key)
         if known is not None:
             refuse_purged(records, known.tombstones)
+        bodies = [await self._outside(key, body) for body in bodies]
+        columns = _columns(records, bodies)
+        try:
+            await self._add_rows(key, records, known, columns)
+        except Purged:
+            await self._remove([body.data for body in bodies if body.enc == OUTSIDE])
+            raise
+
+    async def _add_rows(
+        self, key: SessionKey, records: Sequence[OffloadRecord], known: State | None, columns: tuple[list[Any], ...]
+    ) -> None:
+        number = self._ledger.numbers(len(records))
 
         def once(state: State) -> Once:
             """It gives the number of the first, read back; None where something was buried since the state was read."""
@@ -77,6 +90,23 @@ class PgArchive:
 
         at_once = None if known is None else once(known)
         await self._link.run(key.principal, work, writing=True, at_once=at_once)
+
+    def _folder(self, key: SessionKey) -> str:
+        """Of the session's large bodies."""
+        return f"t/{self._link.tenant}/{name_hash(key).hex()}"
+
+    async def _outside(self, key: SessionKey, body: Body) -> Body:
+        if self._objects is None or len(body.data) <= self._objects.large_bytes:
+            return body
+        return await self._objects.put(self._folder(key), body)
+
+    async def filled(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Rows with the bodies that are outside."""
+        return rows if self._objects is None else await self._objects.filled(rows)
+
+    async def _remove(self, bodies: Sequence[bytes]) -> None:
+        if self._objects is not None and bodies:
+            await self._objects.remove(bodies)
 
     async def _is_there(self, connection: Conn, state: State, number: int) -> bool:
         return await connection.fetchval(
@@ -116,7 +146,7 @@ class PgArchive:
                 "records_of($1, $2, $3, $4, $5)", key.principal, state.key, name_bytes(batch_id), every
             )
             if rows or anew:
-                return rows
+                return [*await self.filled(rows)]
         return []
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
@@ -134,7 +164,7 @@ class PgArchive:
                 f"select {_COLUMNS} from record where tenant = $1 and session_key = $2 and seq = any($3::bigint[])",
                 [seq for _, seq in wanted],
             )
-            by_seq = {row["seq"]: row for row in found}
+            by_seq = {row["seq"]: row for row in await self.filled(found)}
             for batch_id, seq in wanted:
                 record = await _record(by_seq[seq], key) if seq in by_seq else None
                 if record is None:
@@ -181,10 +211,20 @@ class PgArchive:
             kept = record_without(record, gone)
             return raw if kept is record else encode(kept)[:-1]
 
-        return await self._rewrite(key, change)
+        done = await self._rewrite(key, change)
+        if self._objects is not None:
+            rows = await self._of(
+                key, "select body from record where tenant = $1 and session_key = $2 and enc = $3", OUTSIDE
+            )
+            await self._objects.sweep(self._folder(key), {path_of(row["body"]) for row in rows})
+        return done
 
     async def _rewrite(self, key: SessionKey, change: Any, *, mending: bool = False) -> int:
+        left: list[bytes] = []
+        """Refs of bodies outside that no row has any more."""
+
         async def work(connection: Conn, again: bool) -> int:
+            left.clear()
             state = await self._keys.find(connection, key, anew=True)
             if state is None:
                 return 0
@@ -201,7 +241,7 @@ class PgArchive:
                 rows = await _some(
                     connection, self._link.tenant, state.key, [one["seq"] for one in seqs[at : at + _AT_A_TIME]]
                 )
-                for row in rows:
+                for kept, row in zip(rows, await self.filled(rows), strict=True):
                     line = change(row)
                     if line == _raw(row):
                         continue
@@ -209,15 +249,19 @@ class PgArchive:
                     if mending:
                         await connection.execute(
                             "insert into aside (tenant, owner, session_key, name, body) values ($1, $2, $3, $4, $5)",
-                            *(self._link.tenant, owner_of(key.principal), state.key, _where(row), bytes(row["body"])),
+                            *(self._link.tenant, owner_of(key.principal), state.key, _where(row), bytes(kept["body"])),
                         )
-                    await self._put(connection, state, row, line)
+                    elif kept["enc"] == OUTSIDE:
+                        left.append(bytes(kept["body"]))
+                    await self._put(connection, key, state, row, line)
             return done
 
-        return await self._link.run(key.principal, work, writing=True)
+        done = await self._link.run(key.principal, work, writing=True)
+        await self._remove(left)
+        return done
 
-    async def _put(self, connection: Conn, state: State, row: Row, line: bytes | None) -> None:
-        body = Body(GONE, b"", b"", 0) if line is None else packed(line + b"\n")
+    async def _put(self, connection: Conn, key: SessionKey, state: State, row: Row, line: bytes | None) -> None:
+        body = Body(GONE, b"", b"", 0) if line is None else await self._outside(key, packed(line + b"\n"))
         await connection.execute(
             "update record set enc = $4, body = $5, body_len = $6, sha256 = $7"
             " where tenant = $1 and session_key = $2 and seq = $3",
@@ -239,18 +283,22 @@ class PgArchive:
             key, "select seq from record where tenant = $1 and session_key = $2 and enc <> $3 order by seq", GONE
         )
         for at in range(0, len(seqs), _AT_A_TIME):
-            for row in await self._of(
+            rows = await self._of(
                 key,
                 f"select {_COLUMNS} from record where tenant = $1 and session_key = $2 and seq = any($3::bigint[])"
                 " order by seq",
                 [one["seq"] for one in seqs[at : at + _AT_A_TIME]],
-            ):
+            )
+            for row in await self.filled(rows):
                 yield row
 
 
-def _columns(records: Sequence[OffloadRecord]) -> tuple[list[Any], ...]:
+def _bodies(records: Sequence[OffloadRecord]) -> list[Body]:
+    return [packed(encode(record)) for record in records]
+
+
+def _columns(records: Sequence[OffloadRecord], bodies: Sequence[Body]) -> tuple[list[Any], ...]:
     """Batch ids, what rows keep of the bodies, and the hashes that the database has to work out of that."""
-    bodies = [packed(encode(record)) for record in records]
     return (
         [name_bytes(one.batch_id) for one in records],
         [one.enc for one in bodies],

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import zstandard
 
 PLAIN, ZSTD = 0, 1
+OUTSIDE = 2
+"""The row says where the body is (`objects`)."""
 GONE = -1
 """A purge took the body."""
 _SMALL = 1 << 11
@@ -59,6 +61,8 @@ def unpacked(enc: int, data: bytes, sha256: bytes) -> bytes:
         plain = _CODERS.decompress(data, max_output_size=_MOST) if enc == ZSTD else data
     except zstandard.ZstdError as error:
         raise ValueError("its compressed bytes are damaged") from error
+    if enc == OUTSIDE:
+        raise ValueError("its body is in no object storage that this server reaches (setting `store_bodies`)")
     if enc not in (PLAIN, ZSTD):
         raise ValueError("its encoding is of a newer program")
     if hashlib.sha256(plain).digest() != sha256:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from .bodies import GONE, unpacked
 from .keys import Keys, name_text
 from .ledger import LEASE_S, PgLedger, info_of
 from .link import EVERYBODY, Conn, Link, Row
+from .objects import Objects
 from .search import PgSearch, texts
 
 SECRET_BYTES = 32
@@ -44,6 +45,7 @@ class PgStore:
         home: folder of this machine for the notes of a host's hooks, which read them without a database.
         tenant: whose rows; no statement sees another's.
         connections: at most so many at a time, for the whole process.
+        objects: takes large bodies of the archive; None keeps them in rows.
         lease_s: after so long without a sign of life a pass is over.
     """
 
@@ -55,6 +57,7 @@ class PgStore:
         tenant: str = TENANT,
         schema_name: str = schema.SCHEMA,
         connections: int = 4,
+        objects: Objects | None = None,
         random_hex: RandomHex = secrets.token_hex,
         lease_s: float = LEASE_S,
         waits_s: tuple[float, ...] | None = None,
@@ -68,7 +71,7 @@ class PgStore:
         self._secret = b""
         self._link.check = schema.check
         self.ledger = PgLedger(self._link, self._keys, random_hex, lease_s=lease_s, on_write=self._note_known)
-        self.archive = PgArchive(self._link, self._keys, self.ledger)
+        self.archive = PgArchive(self._link, self._keys, self.ledger, objects)
         self.search = PgSearch(self._link, self._keys)
         self.summaries = PgSummaries(self._link, self._keys)
         self.handoffs = PgHandoffs(self._link)
@@ -263,14 +266,15 @@ class PgStore:
             if not sessions:
                 return
             last = sessions[-1]["session_key"]
-            for row in await self._link.run(
+            rows: Sequence[Row] = await self._link.run(
                 EVERYBODY,
                 lambda connection, again, keys=[one["session_key"] for one in sessions]: connection.fetch(
                     f"select t.*, s.name as session_name from {table} t join session s using (session_key)"
                     " where t.tenant = $1 and t.session_key = any($2::uuid[])",
                     *(self._link.tenant, keys),
                 ),
-            ):
+            )
+            for row in await self.archive.filled(rows) if table == "record" else rows:
                 yield row
 
     def _note_known(self, key: SessionKey) -> None:
