@@ -2,7 +2,8 @@
 
     python benchmarks/run.py [--only SECTION] [--repeats 5] [--out FILE]
 
-A section whose input is missing says so.
+A section whose input is missing says so. With `--only` the other sections of the page stay as they are; each says when
+it was measured.
 """
 
 from __future__ import annotations
@@ -227,22 +228,28 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
 }
 
 
+def sections_of(page: Path) -> dict[str, str]:
+    """The text of each section of a page that was written before, by its title."""
+    if not page.exists():
+        return {}
+    _, *found = page.read_text("utf-8").split("\n## ")
+    return {title: text.strip() for title, _, text in (one.partition("\n") for one in found)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure, and write benchmarks/results.md.")
     parser.add_argument("--only", action="append", choices=sorted(SECTIONS), help="only this section (repeatable)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each measurement")
     parser.add_argument("--out", type=Path, default=RESULTS, help="where the page goes")
     options = parser.parse_args()
-    when = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, {os.cpu_count()} cores"
-    machine += f", load {os.getloadavg()[0]:.1f} before the first measurement"
-    page = [f"# Results\n\nWritten by `make bench` on {when}: {machine}.\n\n{READING}"]
+    known = sections_of(options.out) if options.only else {}
     failed = 0
     for name, (title, section) in SECTIONS.items():
         if options.only and name not in options.only:
             continue
         print(f"{name}: {title}", flush=True)
-        load = os.getloadavg()[0]
+        load, when = os.getloadavg()[0], datetime.now(UTC)
         try:
             text = section(options.repeats)
         except Skipped as reason:
@@ -252,8 +259,10 @@ def main() -> int:
             text = f"Failed: {type(error).__name__}: {error}"
         print(text, end="\n\n", flush=True)
         guards = " ".join((section.__doc__ or "").split())
-        loads = f"Load {load:.1f} before, {os.getloadavg()[0]:.1f} after."
-        page.append(f"## {title}\n\n{guards}\n\n{text}\n\n{loads}")
+        measured = f"Measured on {when:%Y-%m-%d %H:%M} UTC, load {load:.1f} before, {os.getloadavg()[0]:.1f} after."
+        known[title] = f"{guards}\n\n{text}\n\n{measured}"
+    page = [f"# Results\n\nWritten by `make bench`: {machine}.\n\n{READING}"]
+    page += [f"## {title}\n\n{known[title]}" for title, _ in SECTIONS.values() if title in known]
     options.out.write_text("\n\n".join(page) + "\n", encoding="utf-8")
     print(f"written: {options.out}")
     for line in compare_figures(FIGURES):
