@@ -86,10 +86,11 @@ async def test_of_decisions_that_race_over_wires_that_break_each_revision_is_giv
 ) -> None:
     from palimpsest_mcp.store.postgres.store import PgStore
 
-    wire = Wire(cluster.port)
+    wire, cuts = Wire(cluster.port), 5
+    waits_s = (0.01,) * cuts  # all of them may meet one decision
     async with wire.listening() as port:
         stores = [
-            PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=number + 1, waits_s=(0.0, 0.01))
+            PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=number + 1, waits_s=waits_s)
             for number in range(3)
         ]
         done: list[int] = []
@@ -103,10 +104,10 @@ async def test_of_decisions_that_race_over_wires_that_break_each_revision_is_giv
                 except RevConflict as error:
                     rev = error.rev
 
-        wire.cut = 5
+        wire.cut = cuts
         await asyncio.gather(*(decide(store, number) for number, store in enumerate(stores)))
         revs = sorted(getattr(one, "rev", 0) for one in (await stores[0].ledger.read(S1)).events)
-        assert revs == list(range(1, len(revs) + 1)) == sorted(done) and wire.were_cut == 5
+        assert revs == list(range(1, len(revs) + 1)) == sorted(done) and wire.were_cut == cuts
         for store in stores:
             await store.aclose()
 
