@@ -142,3 +142,8 @@ def test_blanks_between_two_numbers_stay_more_than_one() -> None:
     """One blank would make a date and a time of a date and what stands in the next column."""
     (template,) = _mined([f"The long log of run {n:<4} 2025-06-24  14:36 was kept" for n in (7, 19, 112, 1305)])
     assert "2025-06-24  14:36" in template.text and "run <1> 2025" in template.text
+
+
+def test_two_numbers_with_a_dash_between_them_are_no_date() -> None:
+    (template,) = _mined([f"part 3-{n} waits in the queue of the night" for n in range(12)])
+    assert template.run and template.text == "part 3-<1> waits in the queue of the night"

@@ -100,7 +100,7 @@ def _say_scene(face: Face, seen: Seen, messages: int, *, kept: bool, verbose: bo
         say_bar("before ", report.before.ratio, fill(report.before), longest=len(fill(report.before)))
         say_bar("after  ", report.after.ratio, fill(report.after), longest=len(fill(report.before)))
         results, digests = sum(one.items for one in report.batches), len(report.batches)
-        left = f"{report.specifics.left_out:,} of their {report.specifics.total:,} specifics left out"
+        left = f"{report.specifics.left_out:,} of their {counted(report.specifics.total, 'specific')} left out"
         say_fields([("change ", f"{counted(results, 'tool result')} in {counted(digests, 'digest')}, {left}")])
     say_fields([("search ", f'"{seen.scene.ask}", left out: found in {hit.batch_id} {hit.item_id}')])
     verdict = "equal to the original" if seen.exact else "NOT equal to the original"

@@ -46,8 +46,8 @@ _HOLE = "\0"
 _SLOT = re.compile(r"<\d+>")
 _SAID = re.compile(r"\w")
 """Lines that have no word in common are not alike."""
-_STAMP = re.compile(r"\d{1,4}[-:/]\d")
-"""How a date or a time begins: one number of it is no value."""
+_STAMP = re.compile(r"\d{1,2}:\d\d|\d{4}([-/])\d{1,2}\1\d{1,2}(?!\d)|\d{1,2}([-/])\d{1,2}\2\d{2,4}(?!\d)")
+"""How a date or a time begins: one number of it is no value. `3-17` is two numbers."""
 _OURS = re.compile(r"<\d+>|⏎|\0")
 """A line that holds one of our marks stands for itself."""
 
