@@ -46,7 +46,13 @@ class Bucket:
             *(str(self._program), "server", f"-dir={self._folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-filer"),
             *ports,
             *("-s3", f"-s3.port={self.port}", f"-s3.port.grpc={free_port()}", f"-s3.config={keys}"),
-            *("-s3.iam=false", "-s3.port.iceberg=0", "-master.volumeSizeLimitMB=32", "-volume.max=20"),
+            *(
+                "-s3.iam=false",
+                "-s3.port.iceberg=0",
+                "-s3.port.lance=0",
+                "-master.volumeSizeLimitMB=32",
+                "-volume.max=20",
+            ),
             *("-volume.preStopSeconds=0", "-master.telemetry=false"),
         ]
         nowhere = subprocess.DEVNULL

@@ -116,6 +116,30 @@ async def test_an_object_with_other_bytes_is_never_taken_for_the_body(bucket: Bu
 
 
 @pytest.mark.anyio
+async def test_an_object_of_an_earlier_attempt_is_young_again_so_that_no_sweep_takes_it(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from palimpsest_mcp.store.postgres.bodies import packed
+
+    body, there = packed(LARGE.encode()), objects(bucket)
+    await there.put("t/again", body)
+    written: list[str] = []
+    put = there._api.put_async  # pyright: ignore[reportPrivateUsage]
+
+    async def noted(store: Any, path: str, data: bytes, **how: Any) -> Any:
+        done = await put(store, path, data, **how)
+        written.append(path)
+        return done
+
+    monkeypatch.setattr(there._api, "put_async", noted)  # pyright: ignore[reportPrivateUsage]
+    await there.put("t/again", body)
+    assert len(written) == 1
+    monkeypatch.undo()
+    api, storage_there = storage(bucket)
+    await api.delete_async(storage_there, written)
+
+
+@pytest.mark.anyio
 async def test_a_body_that_is_gone_is_told_of_and_storage_that_is_away_refuses_the_write_alone(
     cluster: Cluster, bucket: Bucket, tmp_path: Path, tenant: str
 ) -> None:

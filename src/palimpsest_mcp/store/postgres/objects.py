@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -73,8 +72,13 @@ class Objects:
         """
         path = f"{folder}/{hashlib.sha256(body.data).hexdigest()}"
         try:
-            with suppress(self._exists):  # of an earlier attempt; compared below
+            try:
                 await self._api.put_async(self._store, path, body.data, mode="create")
+            except self._exists:  # of an earlier attempt
+                if (
+                    await self._bytes(path) == body.data
+                ):  # made young again: no sweep may take it before its row is there
+                    await self._api.put_async(self._store, path, body.data)
             back = await self._bytes(path)
         except (self._failed, OSError) as error:
             raise WriteFailed(

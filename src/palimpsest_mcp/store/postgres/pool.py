@@ -84,7 +84,7 @@ class Line:
 
 
 class Pool:
-    """See the file's docstring. Whoever waits gets its turn in order.
+    """Connections to one server; whoever waits for one gets its turn in order.
 
     Args:
         most: connections at a time.
