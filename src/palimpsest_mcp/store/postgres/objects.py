@@ -74,10 +74,9 @@ class Objects:
         try:
             try:
                 await self._api.put_async(self._store, path, body.data, mode="create")
-            except self._exists:  # of an earlier attempt
-                if (
-                    await self._bytes(path) == body.data
-                ):  # made young again: no sweep may take it before its row is there
+            except self._exists:
+                # Of an earlier attempt: made young again, so that no sweep takes it before its row is there.
+                if await self._bytes(path) == body.data:
                     await self._api.put_async(self._store, path, body.data)
             back = await self._bytes(path)
         except (self._failed, OSError) as error:
