@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError
@@ -245,7 +245,7 @@ async def _until_interrupted(work: Callable[[], Awaitable[None]]) -> int:
 
 
 @contextmanager
-def _interrupts(heard: Callable[[], None]) -> Iterator[None]:
+def _interrupts(heard: Callable[[], None]) -> Generator[None]:
     """Call it in the event loop at each SIGINT.
 
     asyncio's own handler wakes no loop: one that goes to sleep in the moment of the signal sleeps on, three times in
