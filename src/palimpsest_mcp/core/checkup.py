@@ -308,9 +308,8 @@ async def _checkpoint(deps: Dependencies, info: SessionInfo, key: SessionKey) ->
         return []  # a segment that the disk does not give back is told with the ledger's damage
     names = () if whole is None else [*whole.states][:: max(1, len(whole.states) // CHECKED_ITEMS)]
     states = [opened.state(name) for name in names]  # before the sums: asking for one may have everything read
-    is_wrong = whole is None or opened.is_whole
-    said = opened.sums()  # may have everything counted anew: then it says nothing of the checkpoint
-    if is_wrong or whole is None:
+    said = opened.sums()  # may have everything counted anew, as many looks do: then it says nothing of the checkpoint
+    if opened.is_wrong or whole is None:
         what = "its checkpoint names lines that are not there"
     elif not opened.is_whole and (said.comparable() if said else None) != (
         right.comparable() if (right := whole.sums()) else None
