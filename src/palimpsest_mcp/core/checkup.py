@@ -268,7 +268,7 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
             )
         short = flaws.misses_events(info) or bool(page.damage)
         findings += _lost(info, fold)
-        findings += await _checkpoint(deps, info, key)
+        findings += await _checkpoint_damage(deps, info, key)
         findings += await _summary(deps, info, key)
         seen: set[str] = set()
         async for record in deps.store.archive.records(key):
@@ -292,7 +292,7 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
     )
 
 
-async def _checkpoint(deps: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
+async def _checkpoint_damage(deps: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
     """Whether a session that is opened at its checkpoint adds up to what all its events do."""
     ledger = deps.store.ledger
     checkpoint = await ledger.checkpoint(key)
