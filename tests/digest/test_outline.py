@@ -187,13 +187,9 @@ def test_of_a_read_that_became_a_pointer_no_line_of_code_is_told(bench: Bench) -
 
 
 def test_a_test_is_named_by_what_it_says_and_not_by_a_definition_that_it_speaks_of() -> None:
-    text = "\n".join(
-        f'{n}→test("creates class Harbour{n} for a vessel that has announced itself and waits", () => {{\n{n + 1}→  run({n});'
-        for n in range(1, 9, 2)
-    )
-    assert outlined(text, 400).startswith(
-        "4 definitions: creates class Harbour1 for a vessel that has announced itself"
-    )
+    name = "creates class Harbour{} for a vessel that has announced itself and waits"
+    text = "\n".join(f'{n}→test("{name.format(n)}", () => {{\n{n + 1}→  run({n});' for n in range(1, 9, 2))
+    assert outlined(text, 400).startswith(f"4 definitions: {name.format(1)}, ")
 
 
 def test_sections_are_named_without_the_marks_around_them() -> None:

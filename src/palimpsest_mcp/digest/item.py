@@ -361,10 +361,11 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
     that are alike the next of them."""
     found: dict[int, int] = {}
     last: dict[int, int] = {}
+    counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     for n, record in enumerate(records):
         if forms[n] not in _LISTS or record.kind == "noise":
             continue
-        if record.under >= 0 and record.kind != "heading":
+        if record.under >= 0 and record.kind != "heading" and n not in counted:
             found.setdefault(record.under, n)
         if _POINT.match(record.text):
             if record.under in last:
