@@ -39,6 +39,13 @@ def test_a_read_that_was_read_again_names_the_later_call() -> None:
     assert repeated(items, POLICY) == {"t0": "read again by call t1"}
 
 
+def test_a_read_that_was_read_again_with_changes_says_so() -> None:
+    lines = text("a").split("\n")
+    later = "\n".join(["another first line", *lines[1:]])
+    items = session(call(0, "read", "a.py", "\n".join(lines)), call(1, "read", "a.py", later))
+    assert repeated(items, POLICY) == {"t0": "read again by call t1, some lines differ"}
+
+
 def test_a_read_of_another_part_stays() -> None:
     items = session(
         call(0, "read", "a.py", text("a"), offset=1),

@@ -560,3 +560,45 @@ def test_headings_are_folded_only_together_with_what_stands_below_them(bench: Be
     )
     text = bench.digest(log, share=0.5).parts[0].text
     assert "like] ## [0.7.<1>] - 2025-11-20\n" not in text and "## [0.7.2" in text
+
+
+def test_of_an_object_that_is_told_in_part_it_is_said_that_it_has_more(bench: Bench) -> None:
+    words = {
+        "keeper": "Marguerite, who has the key of the upper greenhouse",
+        "crops": "beans and late potatoes, onions where the wall is",
+        "water": "from the well by the gate before the sun is up",
+        "paths": "gravel, raked on Saturdays by whoever comes first",
+        "fence": "oak, mended in spring; the north side is rotten",
+        "tools": "under the stairs, the ladder behind the shed",
+    }
+    text = json.dumps({"character": words, "size": 4})
+    seen = 0
+    for share in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        own = [line for line in lines if line.startswith("character: ")]
+        told = sum(line.count("=") for line in own)
+        if own and told < len(words):
+            seen += 1
+            assert any(line.endswith("|…") for line in own), lines
+    assert seen, "it was never told in part"
+
+
+def test_later_rows_of_lists_in_a_list_are_not_taken_for_the_first(bench: Bench) -> None:
+    trips = [[{"flight": f"HAT{n}", "to": "ATL"}, {"flight": "HAT039", "to": "SEA"}] for n in range(4)]
+    part = bench.digest(json.dumps(trips), share=0.9).parts[0].text
+    assert "rows behind the one in brackets] (flight)" in part
+    digest = bench.digest(json.dumps(trips), share=0.9)
+    assert digest.verification.passed
+
+
+def test_a_heading_whose_entries_are_left_out_says_that_there_are_some(bench: Bench) -> None:
+    changed = [f"\tmodified:   src/harbour/{word}/berth.py" for word in WORDS]
+    text = "\n".join(
+        ["On branch main", "Changes not staged for commit:", *changed, "", "Untracked files:"]
+        + [f"\tsrc/harbour/{word}/mole_of_{word}.py" for word in WORDS[:3]]
+    )
+    for share in (0.3, 0.5, 0.7, 0.8):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        heads = [n for n, line in enumerate(lines) if line.startswith("Untracked files:")]
+        for n in heads:
+            assert lines[n].endswith("…") or n + 1 < len(lines), lines

@@ -124,5 +124,7 @@ def test_an_ordinary_line_is_left_as_it_is(line: str) -> None:
 
 
 def test_the_errors_of_a_result_are_counted_where_not_all_are_shown() -> None:
-    assert item_note(SOURCE, 2, "46 lines", errors=28).endswith("46 lines, 28 errors]")
+    none, some = RecordCount(shown=0, total=28), RecordCount(shown=22, total=28)
+    assert item_note(SOURCE, 2, "46 lines", errors=none).endswith("46 lines, 28 errors]")
+    assert item_note(SOURCE, 2, "46 lines", errors=some).endswith("46 lines, 22 of 28 errors]")
     assert item_note(msgspec.structs.replace(SOURCE, is_error=True), 2, "46 lines").endswith("46 lines, error]")

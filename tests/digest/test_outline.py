@@ -195,3 +195,29 @@ def test_a_test_is_named_by_what_it_says_and_not_by_a_definition_that_it_speaks_
 def test_sections_are_named_without_the_marks_around_them() -> None:
     text = "\n\n".join(f"**{name}**:\n\n- one point\n- and another" for name in ("Soil", "Light", "Water"))
     assert outlined(text) == "3 sections: Soil, Light, Water"
+
+
+def test_rows_stand_with_the_value_that_tells_most_of_them_where_all_fit() -> None:
+    """A flight without its date cannot be booked."""
+    legs = [{"flight": f"HAT{n}", "from": "SEA", "date": f"2024-05-{n}", "price": 100 + n} for n in range(11, 14)]
+    source = Source(json.dumps({"reservation_id": "HXDUBJ", "cabin": "economy", "legs": legs}))
+    records = source.reading.records
+    free = range(len(records))
+    _, blocks = encoded(source.reading, free, source.mined(free))
+
+    def worth(row: int, column: int) -> float:
+        return 0.7 if records[row].cells[column].startswith("2024") else 0.2
+
+    dated = "3 legs: HAT11 (date 2024-05-11), HAT12 (2024-05-12), HAT13 (2024-05-13)"
+    assert outline(source.reading, blocks, 200, worth) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
+    assert (
+        outline(source.reading, blocks, 80, worth)
+        == "reservation_id=HXDUBJ, cabin=economy; 3 legs: HAT11, HAT12, HAT13"
+    )
+    assert "(" not in outline(source.reading, blocks, 200)
+
+
+def test_a_field_that_is_a_long_text_is_counted_among_the_fields() -> None:
+    long = "A harbour at dawn, seen from the mole. " * 20
+    text = json.dumps({"prompt": long, "style": "etching, fine lines", "light": "cold and low, from the east"})
+    assert "prompt" in outlined(text, 200), outlined(text, 200)

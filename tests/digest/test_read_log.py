@@ -81,9 +81,16 @@ def test_a_sentence_or_a_table_is_no_log(line: str) -> None:
         "run `npm fund` for details",
         "Debugger attached.",
         "Waiting for the debugger to disconnect...",
+        "Use `mix credo explain` to explain issues, `mix credo --help` for options.",
     ],
 )
 def test_what_programs_say_each_time_is_noise_and_no_outcome(line: str) -> None:
     assert log.judge(line).kind == "noise"
     reading = Source(f"On branch main\n\n{line}\n").reading
     assert [reading.records[n].text for n in mark(reading, verb="Bash git status")] != [line]
+
+
+def test_what_a_linter_found_is_how_it_went() -> None:
+    text = "Analysis took 0.4 seconds (0.05s to load)\n885 mods/funs, found 5 software design suggestions.\n"
+    reading = Source(f"{text}\nUse `mix credo explain` to explain issues, `mix credo --help` for options.").reading
+    assert reading.records[mark(reading, verb="Bash mix credo")[0]].text.endswith("5 software design suggestions.")

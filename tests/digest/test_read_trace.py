@@ -117,3 +117,14 @@ def test_in_a_long_chain_only_the_frames_nearest_to_the_exception_stand_out() ->
 )
 def test_words_about_errors_are_no_traceback(line: str) -> None:
     assert trace.claims([line, "The next line says nothing.", line], 0) == 0
+
+
+def test_the_place_that_raised_says_more_than_any_other_frame() -> None:
+    """Whatever the names of those on the way there sound like."""
+    names = ("runner", "exceptions", "errors", "worker", "store")
+    frames = "\n".join(f'  File "/app/{name}.py", line {n}, in go\n    {name}.go()' for n, name in enumerate(names))
+    records = trace.read(f"Traceback (most recent call last):\n{frames}\nValueError: no room".splitlines()).records
+    worth = {r.text: r.worth for r in records if r.kind == "frame"}
+    assert max(worth, key=worth.__getitem__) == 'File "/app/store.py", line 4, in go'
+    code = {r.text: r.worth for r in records if r.kind == "line"}
+    assert max(code, key=code.__getitem__) == "store.go()"

@@ -408,7 +408,8 @@ def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
         for place, earlier in enumerate(reads):
             later = next((one for one in reversed(reads[place + 1 :]) if covers(one, earlier)), None)
             if later is not None:
-                yield earlier.item.id, f"read again by call {_call(later)}"
+                whole = later.item.sha256 == earlier.item.sha256 or earlier.lines <= later.lines
+                yield earlier.item.id, f"read again by call {_call(later)}{'' if whole else ', some lines differ'}"
 
 
 def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, str]]:

@@ -151,10 +151,10 @@ _CODE_KIND = frozenset({"definition", "change", "hit"})
 
 _COUNTED = (
     "passed|passing|failed|failing|failures?|errors?|warnings?|problems?|skipped|vulnerabilities|issues?|mismatch(?:es)?"
-    "|exceptions|pending|ignored|errored"
+    "|exceptions|pending|ignored|errored|suggestions?|findings?|violations?|offen[cs]es?"
 )
 _TOTAL = _any(
-    rf"(?<![\w.:*\[-])\d{{1,9}} (?:[a-z]{{1,12}} ){{0,2}}(?:{_COUNTED})\b|^(?:#|ℹ) (?:pass|fail)\w* \d|^ran \d+ ",
+    rf"(?<![\w.:*\[-])\d{{1,9}} (?:[a-z]{{1,16}} ){{0,2}}(?:{_COUNTED})\b|^(?:#|ℹ) (?:pass|fail)\w* \d|^ran \d+ ",
     r"\b(?:tests?(?: run)?|passed|failed|failures|errors|skipped|problems|suites|total)\b ?[:=] ?\d",
     r"\btest result:|\ball (?:[\w-]+ ){0,2}checks passed|\bfiles? changed\b|\b(?:tests|specs) (?:failed|passed)\b",
     r"\bbuild (?:successful|success|succeeded|failed|failure)|\bcould not compile",

@@ -67,6 +67,8 @@ _FEW_RECORDS = 3
 """Records of a result of which any one says what it was."""
 _SHAPE, _BRIEF_SHAPE = 200, 120
 """Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
+_OBJECT = 1.6
+"""Times that room for an object: who goes on with it types what its fields and lists say."""
 _WIDER = (2, 3, 4)
 """Times that room where there is no better use for the budget."""
 _FEW_TOKENS, _FEW_SHARE = 30, 0.15
@@ -589,12 +591,12 @@ class Attempt:
             lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
         shape = ""
         if (bare and shapes) or item.silent:
-            width = self._wide * (_BRIEF_SHAPE if brief else _SHAPE)
-            shape = outline(self._sources[number].reading, item.blocks, width)
+            width = int(self._wide * (_BRIEF_SHAPE if brief else _SHAPE) * (_OBJECT if item.is_object() else 1))
+            shape = outline(self._sources[number].reading, item.blocks, width, item.worth_of)
         elif missing:
-            shape = f"not shown: {missing}"
+            shape = f"also holds: {missing}"
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
-        errors = len(item.errors) if hidden else 0
+        errors = RecordCount(shown=len(item.errors & item.printed), total=len(item.errors) if hidden else 0)
         note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
         return [DigestLine("note", note)]
 
@@ -604,12 +606,14 @@ class Attempt:
         shown = {n for one in item.taken for n in item.units[one].records} | item.printed
         whole = len(item.whole) / max(1, len(item.free))
         reading = self._sources[number].reading
-        width = min(_SHAPE, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
+        width = int(_SHAPE * (_OBJECT if self._items[number].is_object() else 1))
+        width = min(width, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
         return unshown(
             reading,
             item.blocks,
             shown,
             self._wide * width,
+            item.worth_of,
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

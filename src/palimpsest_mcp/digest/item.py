@@ -102,6 +102,8 @@ class Item:
     """Records whose sentence goes on in the next one."""
     follower: dict[int, int] = field(default_factory=dict[int, int])
     """Record of a list, or what leads to one -> the record that follows it there."""
+    object_of: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """Record of some fields of an object that is told by several -> all of these."""
     """Lines of prose whose sentence goes on in the next."""
     inner: frozenset[int] = frozenset()
     """Lines inside definitions: they are no place for the names in them, which say as much in a list."""
@@ -155,6 +157,8 @@ class Item:
             source.kept[key] = coded
         self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
         self.follower = coded.follower
+        told = [one.records for one in source.reading.objects if len(one.records) > 1]
+        self.object_of = {n: own for own in told for n in own if self.records[n].kind == "field"}
         self.forced, self.blocks = coded.forced, coded.blocks
         known = coded.known
         if known is None or known.asked != self.need.asked or known.specs != self.specs or known.spots != self.spots:
@@ -281,6 +285,10 @@ class Item:
         )
         return tuple(dict.fromkeys(spec for cell in cells for spec in cell))
 
+    def worth_of(self, record: int, column: int) -> float:
+        """What the specifics in one cell of a row are worth."""
+        return sum(self.values[number] for number in self.specs[record][column])
+
     def clear(self) -> None:
         """Nothing is shown."""
         self.taken, self.listed, self.heads, self.open, self.alike = set(), [], set(), set(), Counter()
@@ -363,11 +371,11 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
     last: dict[int, int] = {}
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     for n, record in enumerate(records):
-        if forms[n] not in _LISTS or record.kind == "noise":
+        if record.kind == "noise":
             continue
-        if record.under >= 0 and record.kind != "heading" and n not in counted:
+        if record.under >= 0 and forms[record.under] in _LISTS and n not in counted:
             found.setdefault(record.under, n)
-        if _POINT.match(record.text):
+        if forms[n] in _LISTS and _POINT.match(record.text):
             if record.under in last:
                 found[last[record.under]] = n
             last[record.under] = n

@@ -96,6 +96,8 @@ class _Print:
         lines = [escaped(line) for line in unit.text.split("\n")]
         if self._goes_on(unit.records[-1]):
             lines[-1] += f" {CUT}"
+        elif self._has_more(record):
+            lines[-1] += f"|{CUT}"
         self.lines += [Printed("quote", line, (number,)) for line in lines]
         self._shown.update(unit.records)
         if record in self._item.parents:
@@ -107,6 +109,14 @@ class _Print:
         if record in item.unfinished and record + 1 not in self._whole:
             return True
         return item.follower.get(record, record) not in {record, *self._whole}
+
+    def _has_more(self, record: int) -> bool:
+        """Whether it is the last that is shown of an object which has other fields (D19)."""
+        own = self._item.object_of.get(record, ())
+        text = self._item.records[record].text
+        if not own or text.count("|") >= text.count("="):  # a bar in a value would be taken for the end of it
+            return False
+        return not self._whole.issuperset(own) and record == max(self._whole.intersection(own), default=-1)
 
     def _pieces(self, number: int) -> None:
         """Those of one record in a line; the first of them prints all."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from ..models.records import DigestRequest, DigestSource, SpecificCounts
+from ..models.records import DigestRequest, DigestSource, RecordCount, SpecificCounts
 from ..models.text import counted
 from .records import plain
 
@@ -58,7 +58,13 @@ def lines_of(number: int) -> str:
 
 
 def item_note(
-    source: DigestSource, number: int, lines: str, *, brief: bool = False, shape: str = "", errors: int = 0
+    source: DigestSource,
+    number: int,
+    lines: str,
+    *,
+    brief: bool = False,
+    shape: str = "",
+    errors: RecordCount | None = None,
 ) -> str:
     """The first line of an item's part (after the header, in the first part): what it was, and how big.
 
@@ -74,8 +80,11 @@ def item_note(
         target = _clean(target or source.title or source.url, _TARGET)
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [lines] if lines else [] if brief else [counted(source.tokens, "token")]
-    if errors > 1 or source.is_error:
-        facts.append(counted(errors, "error") if errors > 1 else "error")
+    if errors and errors.total > 1:
+        told = counted(errors.total, "error")
+        facts.append(f"{errors.shown:,} of {told}" if errors.shown else told)
+    elif source.is_error:
+        facts.append("error")
     facts += [f"{source.redacted} masked"] if source.redacted and not brief else []
     said = f": {', '.join(facts)}" if facts else ""
     return f"[{name}{said}{f'; {shape}' if shape else ''}]"

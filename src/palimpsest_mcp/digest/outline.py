@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeAlias
 
 from ..models.text import counted
 from .blocks import Block
@@ -24,6 +25,8 @@ _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[
 """A test or a block that is named by its first argument."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
+_LONG_FIELD = re.compile(r"([A-Za-z_][\w.-]*):")
+"""What stands above the lines of a field that is a text by itself."""
 _PLACE = re.compile(r"^\d{1,6}[→\t:|] ?")
 _BRACKETS = re.compile(r"[\[\]]")
 """What has one is not said: in a note it could be taken for the note's end, and said with others it is not verbatim."""
@@ -41,11 +44,15 @@ _SHORT_VALUE = 40
 """Characters of a value that is told of an object of which nothing is shown."""
 _FEW_ROWS = 12
 """Rows of a list of which all are named where some are shown: a longer one is counted where it stands."""
+_BESIDE, _BESIDE_CHARS = 0.5, 24
+"""Worth of a value from which it stands beside the name of its row, and its characters: a date, an id, a version."""
+Worth: TypeAlias = Callable[[int, int], float]
+"""Number of a row's record, and column -> what showing that value is worth (`rank.py`)."""
 _LISTS = 0.4
 """Share of the room that an object's own fields leave to its lists."""
 
 
-def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
+def outline(reading: Reading, blocks: Sequence[Block], width: int, worth: Worth = lambda _row, _column: 0.0) -> str:
     """At most about `width` characters; empty where nothing names what is in it. Equal names are said once, and counted
     each."""
     records, tables = reading.records, reading.tables
@@ -60,7 +67,7 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
             return _joined(", ".join(filter(None, (counted(len(names), noun), rows))), names, names_only)
     fields = _fields(records, tables, largest.table if largest else -1)
     if len(fields) >= _LEAST:
-        return _object(reading, lists, fields, width)
+        return _object(reading, lists, fields, width, worth)
     if largest:
         if largest.head and 2 * len(largest.head) <= width and not _BRACKETS.search(largest.head):
             rows = f"{rows} {largest.head}"
@@ -69,7 +76,15 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int) -> str:
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
 
 
-def unshown(reading: Reading, blocks: Sequence[Block], shown: Collection[int], width: int, *, few: bool) -> str:
+def unshown(
+    reading: Reading,
+    blocks: Sequence[Block],
+    shown: Collection[int],
+    width: int,
+    worth: Worth = lambda _row, _column: 0.0,
+    *,
+    few: bool,
+) -> str:
     """What a result holds beside all that is shown of it, at most about `width` characters: of an object its fields and
     the rows of its lists, whole tables, and where little is shown the sections of which nothing is. Empty where a
     reader sees something of everything.
@@ -86,13 +101,18 @@ def unshown(reading: Reading, blocks: Sequence[Block], shown: Collection[int], w
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
-        return _object(reading, lists, [name for name in fields if name not in lists_named], width, shown)
+        return _object(reading, lists, [name for name in fields if name not in lists_named], width, worth, shown)
     sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
     return _joined(counted(len(sections), "section"), _sections(sections), width) if len(sections) >= _LEAST else ""
 
 
 def _object(
-    reading: Reading, lists: Sequence[Block], fields: Sequence[str], width: int, shown: Collection[int] = ()
+    reading: Reading,
+    lists: Sequence[Block],
+    fields: Sequence[str],
+    width: int,
+    worth: Worth,
+    shown: Collection[int] = (),
 ) -> str:
     """An object's own fields with what they say, its lists by their rows' names, then the names of its other fields;
     without the records that are shown."""
@@ -115,17 +135,21 @@ def _object(
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
-    listed: list[tuple[str, str, list[str]]] = []
+    listed: list[tuple[str, str, list[list[str]]]] = []
     for one in lists:
         of = [n for n, record in enumerate(reading.records) if record.table == one.table]
         rest = [n for n in of if n not in shown]
         count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
         if rest:
-            listed.append((count, one.noun, [_called_of(reading, n) for n in rest]))
-    listed += [(f"{len(one):,}", name, one) for name, one in words.items()]
-    for total, noun, names in listed:
+            beside = _beside(reading, rest, worth)
+            listed.append((count, one.noun, [*beside, [_called_of(reading, n) for n in rest]]))
+    listed += [(f"{len(one):,}", name, [one]) for name, one in words.items()]
+    for total, noun, ways in listed:
         count = f"{total} {noun}"
         if left > len(count) and not _BRACKETS.search(noun):
+            names = next(
+                (one for one in ways[:-1] if sum(len(name) + 2 for name in one) <= left - len(count)), ways[-1]
+            )
             said.append(_joined(count, names, left - len(count)))
             left -= len(said[-1])
             named.append(noun)
@@ -134,6 +158,25 @@ def _object(
         more = f"{len(others):,} {'more ' if named else ''}{'field' if len(others) == 1 else 'fields'}"
         said.append(_joined(more, others, max(0, left - len(more))))
     return "; ".join(said)
+
+
+def _beside(reading: Reading, rows: Sequence[int], worth: Worth) -> list[list[str]]:
+    """What rows are called, each with its value in the column that tells most; none where none tells much. One name of
+    the column is said, with the first."""
+    table = reading.tables[reading.records[rows[0]].table]
+    cells = [reading.records[n].cells for n in rows]
+    fit = [
+        column
+        for column in range(len(table.columns))
+        if column != table.key
+        and all(0 < len(row[column]) <= _BESIDE_CHARS and not _UNFIT.search(row[column]) for row in cells)
+    ]
+    told = max(((sum(worth(n, column) for n in rows) / len(rows), -column) for column in fit), default=(0.0, 0))
+    if told[0] < _BESIDE or _UNFIT.search(table.columns[-told[1]]):
+        return []
+    name, column = table.columns[-told[1]], -told[1]
+    first, *rest = ((_called_of(reading, n), row[column]) for n, row in zip(rows, cells, strict=True))
+    return [[f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]]
 
 
 def _called_of(reading: Reading, row: int) -> str:
@@ -190,4 +233,6 @@ def _fields(records: Sequence[Record], tables: Sequence[Table], largest: int) ->
             if not names and (key := _KEY.match(one.text)):
                 names = [key[1]]
             found.update(dict.fromkeys(names))
+        elif one.kind == "heading" and not one.worth and (long := _LONG_FIELD.fullmatch(one.text)):
+            found[long[1]] = None
     return list(dict.fromkeys(name.partition(".")[0] for name in found))

@@ -14,6 +14,8 @@ from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
 from .web_results import BEST, BEST_ONES, OTHERS
 
+BEHIND = "rows behind the one in brackets"
+"""What the later rows of lists in a list are called: each begins with the name of its list's first."""
 _ROWS = 2
 """Rows from which the names of their columns are worth a line of their own."""
 _SPARSE = 4
@@ -118,7 +120,8 @@ class _Told:
         columns = () if item.bare and not owner else (*(name for name, _ in owner), *self.labels(item, group.columns))
         # Columns without names keep their order.
         key = len(owner) + list(group.columns).index(group.key[0]) if group.key and columns else 0
-        self.tables.append(Table(columns, _noun(item.path), key))
+        noun = BEHIND if any(name[:1] == "(" for name, _ in owner) else _noun(item.path)
+        self.tables.append(Table(columns, noun, key))
 
     def told_apart(self, rows: list[dict[str, str]], order: list[str]) -> tuple[list[str], bool]:
         """The fewest columns, three at most, that no two rows have in common."""

@@ -62,6 +62,8 @@ _LIBRARY = re.compile(
 )
 OWN, PASSING, LIBRARY = 2.0, 1.0, 0.3
 """Worth of a frame: what a user can mend, the way there through the user's own code, and what merely lies between."""
+RAISED, RAISING = 6.0, 2.0
+"""The same of the nearest of them, where it was raised, and of its line of code."""
 NEAREST = 4
 """So many of the user's own frames, the nearest to the exception, are where it can be mended."""
 
@@ -102,8 +104,13 @@ def begins(lines: Sequence[str], i: int) -> bool:
 
 def _fade(records: list[Record]) -> None:
     """Let only the own frames nearest to the exception stand out; `records` begins with the nearest."""
-    for record in [record for record in records if record.kind == "frame" and record.worth == OWN][NEAREST:]:
-        record.worth = PASSING
+    own = [number for number, record in enumerate(records) if record.kind == "frame" and record.worth == OWN]
+    for number in own[NEAREST:]:
+        records[number].worth = PASSING
+    for number in own[:1]:
+        records[number].worth = RAISED
+        if number and records[number - 1].kind == "line" and records[number - 1].at == records[number].at + 1:
+            records[number - 1].worth = RAISING
 
 
 def _python(lines: Sequence[str], i: int, out: list[Record]) -> int:
