@@ -141,7 +141,7 @@ def _object(
         rest = [n for n in of if n not in shown]
         count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
         if rest:
-            beside = _beside(reading, rest, worth)
+            beside = _with_values(reading, rest, worth)
             listed.append((count, one.noun, [*beside, [_called_of(reading, n) for n in rest]]))
     listed += [(f"{len(one):,}", name, [one]) for name, one in words.items()]
     for total, noun, ways in listed:
@@ -160,7 +160,7 @@ def _object(
     return "; ".join(said)
 
 
-def _beside(reading: Reading, rows: Sequence[int], worth: Worth) -> list[list[str]]:
+def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[list[str]]:
     """What rows are called, each with its value in the column that tells most; none where none tells much. One name of
     the column is said, with the first."""
     table = reading.tables[reading.records[rows[0]].table]

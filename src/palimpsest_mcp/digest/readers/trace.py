@@ -62,8 +62,10 @@ _LIBRARY = re.compile(
 )
 OWN, PASSING, LIBRARY = 2.0, 1.0, 0.3
 """Worth of a frame: what a user can mend, the way there through the user's own code, and what merely lies between."""
-RAISED, RAISING = 6.0, 2.0
-"""The same of the nearest of them, where it was raised, and of its line of code."""
+RAISED = 6.0
+"""The same of the nearest of them: where it was raised."""
+RAISING = 2.0
+"""And of its line of code."""
 NEAREST = 4
 """So many of the user's own frames, the nearest to the exception, are where it can be mended."""
 
