@@ -81,3 +81,12 @@ def test_a_cue_gives_its_whole_sentence_and_the_name_behind_it() -> None:
     assert name_after(decided, DECIDED.search(decided).end()) == "postgres 16"  # type: ignore[union-attr]
     assert name_after(decided, SUPERSEDES.search(decided).end()) == "redis"  # type: ignore[union-attr]
     assert name_after("instead of ", 11) == ""
+
+
+def test_a_terminals_colours_hide_no_outcome() -> None:
+    """`\\x1b[1m1 failed` holds no word `m1`."""
+    total = "\x1b[31m== \x1b[1m1 failed\x1b[0m, \x1b[32m46 passed\x1b[0m in 0.6s ==\x1b[0m"
+    shown = f"\x1b[1m=== test session starts ===\x1b[0m\n{total}\n"
+    failed = outcome_of(shown)
+    assert failed.failed and "1 failed , 46 passed" in " ".join(failed.line.split()) and "\x1b" not in failed.line
+    assert conclusion(shown) == failed.line

@@ -81,6 +81,7 @@ _FAILURES = late(r"(\d{1,7}) (?:tests? |specs? |examples? )?(?:failed|failures?|
 _ERRORS = late(r"(\d{1,7}) (?:errors?|problems?)\b")
 _BEFORE_ERRORS = late(r"(?:[(,;:=] *|\bfound +|\bwith +)$")
 _LOOK_BACK = 24
+_COLOURS = late(r"(?:\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~])+")
 _WELL = late(
     r"\b[1-9]\d{0,6} (?:tests? |specs? |examples? )?(?:passed|passing)\b|\bbuild successful\b|\ball checks passed\b"
 )
@@ -116,6 +117,7 @@ def outcome_of(text: str, *, is_error: bool = False) -> Outcome:
     """
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
+    text = _uncoloured(text)
     low = text.lower() if text.isascii() else text  # `lower` may change the length of other texts, and so the places
     codes = list(_where(_CODE, low, "exit", "return"))
     counts = [one for one in _where(_FAILURES, low, "fail") if _begins_a_word(low, one.start())]
@@ -130,11 +132,16 @@ def outcome_of(text: str, *, is_error: bool = False) -> Outcome:
 
 def conclusion(text: str) -> str:
     """The line in which a run of tests says how it ended; empty where there is none."""
-    text = text[-READ_CHARS // 2 :]
+    text = _uncoloured(text[-READ_CHARS // 2 :])
     last = None
     for one in _where(_SUMMARY, text, "passed", "passing", "fail"):
         last = one if _begins_a_word(text, one.start()) else last
     return _line_at(text, last.start()) if last else ""
+
+
+def _uncoloured(text: str) -> str:
+    """The text with a blank for each run of a terminal's colours, as a digest shows it."""
+    return _COLOURS.sub(" ", text) if "\x1b[" in text else text
 
 
 def _where(pattern: re.Pattern[str], text: str, *words: str) -> _Found:
