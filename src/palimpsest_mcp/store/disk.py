@@ -6,8 +6,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from ..errors import StoreUnusable, WriteFailed
@@ -323,6 +323,32 @@ def unreadable(error: OSError, what: str) -> StoreUnusable:
         f"Reading {what} failed ({error_name(error)}).",
         next="Check the disk and the permissions of the store's folder, then try again.",
     )
+
+
+@contextmanager
+def writes(what: str) -> Generator[None]:
+    """Around what writes: a failure of the disk becomes `write_failed`.
+
+    Raises:
+        WriteFailed: `what` was not written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise write_failed(error, what) from error
+
+
+@contextmanager
+def reads(what: str) -> Generator[None]:
+    """Around what reads: a failure of the disk becomes `unreadable`.
+
+    Raises:
+        StoreUnusable: `what` cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(error, what) from error
 
 
 def error_name(error: OSError) -> str:

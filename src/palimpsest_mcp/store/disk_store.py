@@ -18,7 +18,7 @@ from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage,
 from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles
 from .backup import Backup
-from .disk import Disk, hop, unreadable, write_failed
+from .disk import Disk, hop, reads, writes
 from .flaws import Comparison
 from .handoffs import DiskHandoffs, HandoffFiles
 from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
@@ -240,54 +240,40 @@ class DiskStore:
 
     def _forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
         folder = self._home.session_folder(key)
-        try:
+        with writes("the session's folder"):
             rest = forget_beside(self._home, folder, gone) if self._home.stands(folder) else []
-        except OSError as error:
-            raise write_failed(error, "the session's folder") from error
         return (*self._summaries.forget(key, gone), *rest)
 
     def _forget_notes(self, gone: Forgotten, principal: str) -> tuple[str, ...]:
-        try:
+        with writes("the store's notes"):
             notes = forget_notes(self._home, gone)
-        except OSError as error:
-            raise write_failed(error, "the store's notes") from error
         return (*self._handoffs.forget(gone, principal), *notes)
 
     def _traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
-        try:
+        with reads("the store"):
             return (*traces(self._home, self._home.root, holds), *self._handoffs.holds(holds, ""))
-        except OSError as error:
-            raise unreadable(error, "the store") from error
 
     def _flaws(self) -> tuple[Flaw, ...]:
         self._home.check()
-        try:
+        with reads("the store's folder"):
             found = Comparison(self._home).flaws()
             if self._secret.if_made() and (what := self._index.flaw()):
                 found.append(Flaw(where=INDEX_NAME, what=what, severity="note"))
-        except OSError as error:
-            raise unreadable(error, "the store's folder") from error
         return tuple(found)
 
     def _backup(self, target: str) -> BackupReport:
-        try:
+        with writes("the backup"):
             return Backup(self._home).write(os.path.abspath(target))
-        except OSError as error:
-            raise write_failed(error, "the backup") from error
 
     def _migrate(self, dry_run: bool) -> Migration:
-        try:
+        with writes("the store's new form"):
             return migrate(self._home, dry_run=dry_run)
-        except OSError as error:
-            raise write_failed(error, "the store's new form") from error
 
     def _accept(self, key: SessionKey | None, losses: bool) -> int:
         self._home.check()
         under = "" if key is None else f"{SESSIONS}/{folder_name(key)}/"
-        try:
+        with writes("what is said of the store's files"):
             return Comparison(self._home).accept(under, losses=losses)
-        except OSError as error:
-            raise write_failed(error, "what is said of the store's files") from error
 
     def _store_id(self) -> str:
         return hashlib.sha256(b"index of " + self._secret.get()).hexdigest()[:32]
@@ -295,7 +281,7 @@ class DiskStore:
     def _measure(self) -> DiskUse:
         self._home.check()
         root = self._home.root
-        try:
+        with reads("the store's folder"):
             folders = [
                 os.path.join(root, SESSIONS, name) for name, _ in self._home.disk.scan(os.path.join(root, SESSIONS))
             ]
@@ -307,8 +293,6 @@ class DiskStore:
                 total=self._home.size_of(root),
                 folders={os.path.basename(folder): self._home.size_of(folder) for folder in folders},
             )
-        except OSError as error:
-            raise unreadable(error, "the store's folder") from error
 
 
 def _system_temp() -> str:

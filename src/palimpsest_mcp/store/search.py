@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 from ..ports.store import Entry, Match
 from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
-from .disk import hop, write_failed
+from .disk import hop, writes
 from .home import Home
 from .search_text import cjk, parts, words
 
@@ -123,16 +123,14 @@ class FtsIndex:
         disk = self._home.disk
         with self._lock:
             self._drop()
-            try:
-                with self._locked(OSError(errno.EAGAIN, "another process is making it anew")):
-                    self._home.witnesses.strike(self._path)
-                    for path in (self._path, self._path + "-wal", self._path + "-shm"):
-                        if disk.look(path) is not None:
-                            disk.remove(path)
-                    if disk.look(self._home.root) is not None:
-                        disk.flush_folder(self._home.root)
-            except OSError as error:
-                raise write_failed(error, "the search index") from error
+            busy = OSError(errno.EAGAIN, "another process is making it anew")
+            with writes("the search index"), self._locked(busy):
+                self._home.witnesses.strike(self._path)
+                for path in (self._path, self._path + "-wal", self._path + "-shm"):
+                    if disk.look(path) is not None:
+                        disk.remove(path)
+                if disk.look(self._home.root) is not None:
+                    disk.flush_folder(self._home.root)
 
     def flaw(self) -> str:
         """What is wrong with the file, in words; empty where nothing is, or nobody can say now. Writes nothing."""

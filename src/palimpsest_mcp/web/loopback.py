@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from ..errors import InvalidArgument
 
@@ -29,7 +29,7 @@ def address_of(listening: socket.socket) -> str:
     return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
-def local_server(app: Starlette) -> uvicorn.Server:
+def local_server(app: ASGIApp) -> uvicorn.Server:
     """What serves an application. Requests are not logged, and no header names what answers."""
     return uvicorn.Server(
         uvicorn.Config(
