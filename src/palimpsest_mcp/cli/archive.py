@@ -97,7 +97,7 @@ def show(
     if top is not None:
         items = sorted(items, key=lambda item: -item.tokens)[:top]
     if face.as_json:
-        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": msgspec.to_builtins(items)})
+        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": items})
         return
     with paged(wanted=not no_pager):
         _say_window(found, face, verbose=verbose)
@@ -173,7 +173,7 @@ def list_batches(face: Face, session: str, full: bool, verbose: bool, no_pager: 
 
     if face.as_json and full:
         records = face.ask(lambda facade: _records(facade, session), make=False)
-        say_json({"batches": msgspec.to_builtins(records)}, exact=True)
+        say_json({"batches": records}, exact=True)
         return
     batches, usage, saved = face.ask(lambda facade: _listed(facade, session), make=False)
     if face.as_json:
@@ -243,13 +243,11 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> 
 @pass_face
 def search(face: Face, query: str, session: str | None, limit: int) -> None:
     """Find the words of QUERY in what was offloaded; quotes inside it make a phrase."""
-    import msgspec
-
     from .screen import say, say_json
 
     hits = face.ask(lambda facade: facade.search_offloaded(query, session_id=session, limit=limit), make=False)
     if face.as_json:
-        say_json({"hits": msgspec.to_builtins(hits)})
+        say_json({"hits": hits})
         return
     for hit in hits:
         given = {"session_id": hit.handle, "batch_id": hit.batch_id, "item_id": hit.item_id}
@@ -374,13 +372,11 @@ def undo(face: Face, session: str, number: int | None) -> None:
 
     Digests and originals stay in the archive; for some answers a later pass leaves these items alone.
     """
-    import msgspec
-
     from .screen import say, say_json
 
     done = face.ask(lambda facade: facade.undo(session, number), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(done, enc_hook=str))
+        say_json(done)
         return
     say(
         f"pass {done.number} of {done.handle} is taken back: {counted(len(done.batch_ids), 'batch')} of "

@@ -131,7 +131,7 @@ def _as_json(seen: Seen) -> dict[str, Any]:
     return {
         "scene": seen.scene.name,
         "report": seen.report.to_json(),
-        "hit": msgspec.to_builtins(seen.hit),
+        "hit": seen.hit,
         "restored_bytes": seen.size,
         "exact": seen.exact,
     }

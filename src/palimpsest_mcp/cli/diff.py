@@ -34,8 +34,6 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
     A line of the digest stands beside the line of the original that it has its words from; a run of lines that were
     left out is counted.
     """
-    import msgspec
-
     from ..errors import ItemUnknown
     from ..models.advice import Advice, step
     from ..models.text import shown
@@ -49,7 +47,7 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
             next=Advice("See its items: {}", step("list_offloaded", session_id=session)),
         )
     if face.as_json:
-        say_json({"items": msgspec.to_builtins(chosen)})
+        say_json({"items": chosen})
         return
     with paged(wanted=not no_pager):
         for one in chosen:

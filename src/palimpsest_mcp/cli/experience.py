@@ -51,14 +51,12 @@ def record(face: Face, skill: str, event: str | None, file: Path | None) -> None
 
     Several events may come as one object a line. Secrets and raw queries are taken out first.
     """
-    import msgspec
-
     from .screen import say_json
 
     events = _events(_event_text(event, file))
     recorded = face.ask(lambda facade: _recorded(facade, skill, events))
     if face.as_json:
-        say_json(msgspec.to_builtins(recorded[-1]))
+        say_json(recorded[-1])
     else:
         _say_recorded(recorded, face)
 
@@ -135,15 +133,12 @@ def compact(face: Face, skill: str | None, due: bool, session: str, dry_run: boo
 
 
 def _say_compactions(done: Sequence[Compaction], failed: Sequence[Any], face: Face, *, many: bool = False) -> int:
-    import msgspec
-
     from .screen import say, say_json
 
     status = failed[0][1].exit_status if failed else 0
     if face.as_json:
-        rows = [msgspec.to_builtins(one) for one in done]
         errors = [{"skill": name, **error.to_json()} for name, error in failed]
-        say_json({"skills": rows, "failed": errors} if many else rows[0])
+        say_json({"skills": done, "failed": errors} if many else done[0])
         return status
     for one in done:
         _say_compaction(one)
@@ -186,13 +181,11 @@ def _waiting_rows(found: Compaction | ExperienceView) -> list[str]:
 @pass_face
 def status(face: Face) -> None:
     """Every skill with experience: events, triggers met, rules, what is pending, what was rotated."""
-    import msgspec
-
     from .screen import say_json
 
     found = face.ask(lambda facade: facade.experience_status(), make=False)
     if face.as_json:
-        say_json({"skills": msgspec.to_builtins(found)})
+        say_json({"skills": found})
     else:
         _say_status(found)
 
@@ -245,7 +238,7 @@ def show(face: Face, skill: str) -> None:
     view = face.ask(lambda facade: facade.experience_show(skill), make=False)
     if face.as_json:
         text = view.text.encode("utf-8", "replace").decode()
-        say_json({**msgspec.to_builtins(msgspec.structs.replace(view, text=text))})
+        say_json(msgspec.structs.replace(view, text=text))
         return
     say(*(view.advice.split("\n") if view.advice else [f"{view.status.skill}: no rules yet"]))
     pending = [rule for rule in view.rules if rule.section == "pending"]
@@ -273,15 +266,13 @@ def _why_pending(rule: Rule) -> str:
 @pass_face
 def explain(face: Face, rule: str, skill: str | None) -> None:
     """The events behind RULE, whose id stands last on its line; SKILL where several skills have that id."""
-    import msgspec
-
     from .screen import say_json
 
     if skill is not None and not _RULE_ID.fullmatch(rule) and _RULE_ID.fullmatch(skill):
         rule, skill = skill, rule
     found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(found))
+        say_json(found)
     else:
         _say_explanation(found)
 
@@ -319,13 +310,11 @@ def _say_explanation(found: Explanation) -> None:
 @pass_face
 def rollback(face: Face, skill: str) -> None:
     """Put experience.md of SKILL back as it was before its last compaction; again: one more back."""
-    import msgspec
-
     from .screen import say_json
 
     done = face.ask(lambda facade: facade.experience_rollback(skill))
     if face.as_json:
-        say_json(msgspec.to_builtins(done))
+        say_json(done)
     else:
         _say_rolled_back(done)
 

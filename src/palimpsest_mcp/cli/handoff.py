@@ -78,9 +78,7 @@ def _say_written(written: WrittenHandoff, face: Face) -> None:
     from .screen import say, say_fields, say_json
 
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(written))
+        say_json(written)
         return
     masked = ", ".join(f"{number} {kind}" for kind, number in written.redacted.items())
     say(written.text.rstrip("\n"), "")
@@ -111,9 +109,7 @@ def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
     from .screen import say, say_json
 
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(loaded))
+        say_json(loaded)
         return
     say(loaded.text)
     if loaded.others:
@@ -183,9 +179,7 @@ def _say_cleanup(done: Cleanup, face: Face) -> None:
     from .screen import say, say_json
 
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(done))
+        say_json(done)
         return
     words = {"archive": "archive", "delete": "delete ", "merge": "merge  "}
     for one in done.steps:

@@ -237,8 +237,15 @@ def say_coloured(*parts: str | tuple[str, Colour]) -> None:
 
 
 def say_json(value: Any, *, exact: bool = False) -> None:
-    """One line of JSON in ASCII, secrets masked; `exact`: every string as it is, half surrogate pairs included."""
-    sys.stdout.write(json.dumps(value if exact else masked(value), separators=(",", ":")) + "\n")
+    """One line of JSON in ASCII, secrets masked; `exact`: every string as it is, half surrogate pairs included.
+
+    Args:
+        value: models may stand in it.
+    """
+    import msgspec
+
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    sys.stdout.write(json.dumps(plain if exact else masked(plain), separators=(",", ":")) + "\n")
 
 
 def say_bytes(data: bytes) -> None:

@@ -43,13 +43,11 @@ SESSIONS = (
 @pass_face
 def status(face: Face) -> None:
     """What the store holds, what it takes on disk, and what it saved net of restores and of our own tools."""
-    import msgspec
-
     from .screen import say_json
 
     found = face.ask(lambda facade: facade.status(), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(found))
+        say_json(found)
     else:
         _say_status(found, face)
 
@@ -258,13 +256,11 @@ def import_file(face: Face, file: Path, dry_run: bool) -> None:
 
 
 def _say(face: Face, report: ExchangeReport, last: str) -> None:
-    import msgspec
-
     from ..models.text import counted
     from .screen import say, say_json
 
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     for one in report.sessions:
         what = f"{counted(one.events, 'event')}, {counted(one.records, 'record')}"
@@ -307,8 +303,6 @@ def purge(
 
     Shows what would go; --yes does it. Nothing brings it back: restore then answers `purged`.
     """
-    import msgspec
-
     from .screen import say_json
 
     if older_than is not None or down_to is not None:
@@ -331,19 +325,17 @@ def purge(
         make=yes,
     )
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
     else:
         _say_purge(report)
 
 
 def _retain(face: Face, days: float | None, down_to: int | None, *, yes: bool) -> None:
-    import msgspec
-
     from .screen import say, say_json, size
 
     report = face.ask(lambda facade: facade.retain(days=days, down_to_bytes=down_to, dry_run=not yes), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     for one in report.sessions:
         say(_purged(one, dry_run=report.dry_run))

@@ -46,13 +46,11 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
 
 
 def _say(face: Face, one: Watched) -> None:
-    import msgspec
-
     from ..models.text import counted
     from .screen import say, say_json
 
     if face.as_json:
-        say_json(msgspec.to_builtins(one))
+        say_json(one)
         return
     say(f"{one.host} {one.handle}: {counted(one.new_items, 'new item')} of {one.session_id}")
     for each in one.compactions:
