@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -47,6 +48,17 @@ def test_the_picture_of_the_house_is_what_its_script_writes() -> None:
         encoding="utf-8",
     )
     assert page.read_text("utf-8") == done.stdout, "run: python docs/make_house.py"
+
+
+def test_every_room_says_what_is_in_it_and_names_only_what_is_there() -> None:
+    source = CHECKOUT / "src" / "palimpsest_mcp"
+    for first in source.rglob("*/__init__.py"):
+        said = ast.get_docstring(ast.parse(first.read_text("utf-8"))) or ""
+        named = re.findall(r"`([a-z_]+)(?:\.py|\.[A-Za-z_]+|/)?`", said)
+        is_room = first.parent.parent == source
+        assert len(named) > 1 or not is_room, f"{first}: what does a stranger begin with?"
+        there = {path.stem for folder in (source, first.parent) for path in folder.iterdir()}
+        assert [one for one in named if one not in there] == [], first
 
 
 def test_every_place_that_a_contributor_is_sent_to_exists() -> None:

@@ -1,4 +1,4 @@
-"""What the command line prints goes through here: by the store's key once one was open, before by none that lasts."""
+"""What a command knows of its caller: the store, the form of the answer, names to complete, what masks."""
 
 from __future__ import annotations
 
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..core.surface import Surface
     from ..models.http import HttpOptions
-    from ..ports.text import Redactor
-
-if TYPE_CHECKING:
-    from ..core.palimpsest import Palimpsest
     from ..models.reports import ItemView
-
+    from ..ports.text import Redactor
 
 _opened: Surface | None = None
 
