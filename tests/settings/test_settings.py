@@ -319,7 +319,7 @@ def test_every_default_may_be_set_in_so_many_words(name: str) -> None:
 
     usual = getattr(Values(), name)
     given: object = usual.get_secret_value() if isinstance(usual, Secret) else usual
-    assert str(checked({name: given}, {})[name]) == str(usual)
+    assert str(checked(Values, {name: given}, {})[name]) == str(usual)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -25,7 +26,6 @@ from pydantic import (
 from ..errors import InvalidSettings
 from ..text.specifics.registry import CLASSES
 from .secret import Secret
-from .settings import NAMES, Values
 
 
 def _json_or_split(separator: str) -> BeforeValidator:
@@ -121,24 +121,25 @@ NARROWER: dict[str, Any] = {
 
 
 @cache
-def _model() -> type[BaseModel]:
+def _model(settings: type[Struct]) -> type[BaseModel]:
     """The settings with what each must be; a default is never asked for, since only what is given is looked at."""
-    types = get_type_hints(Values, localns={"SpecificClass": SpecificClass})
-    fields: dict[str, Any] = {name: (NARROWER.get(name, types[name]), None) for name in NAMES}
+    types = get_type_hints(settings, localns={"SpecificClass": SpecificClass})
+    fields: dict[str, Any] = {name: (NARROWER.get(name, types[name]), None) for name in settings.__struct_fields__}
     return create_model("SettingValues", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
-def checked(values: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
+def checked(settings: type[Struct], values: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
     """These values as they are used.
 
     Args:
+        settings: every setting with its type.
         origins: key -> where its value came from, for the error.
 
     Raises:
         InvalidSettings: one is wrong; it names key and source.
     """
     try:
-        found = _model()(**values)
+        found = _model(settings)(**values)
     except ValidationError as error:
         raise _invalid(error, origins) from error
     good = {name: _bare(getattr(found, name)) for name in values}
