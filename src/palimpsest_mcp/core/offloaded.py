@@ -25,9 +25,9 @@ from ..models.reports import BatchView, Hit, Restored, Saved
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
+from .batch import beside, original_text
 from .copies import Copies
 from .dependencies import Dependencies
-from .made import beside, original_text
 from .sessions import Sessions
 from .surface import named_by_mark
 

@@ -17,8 +17,8 @@ from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import BatchView
 from ..models.text import plain_line, shown
 from . import sessions as policies
+from .batch import original_text
 from .dependencies import Dependencies
-from .made import original_text
 from .measure import Measurement, measured
 from .notices import preview
 from .offloaded import Offloaded

@@ -15,7 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from ..context.fold import Fold, FoldSums, Parts
-from ..context.opened import OpenedFold
+from ..context.opened_fold import OpenedFold
 from ..context.strategies import STRATEGIES
 from ..context.view import View, view
 from ..errors import InvalidArgument, InvalidPolicy, RevConflict, SessionUnknown, StoreUnusable

@@ -19,7 +19,7 @@ from .ports import LIVE_LOG, SkillPlace, WordingFailed
 from .promotion import Decision, Standing, decide
 from .rule_writer import accepted, drafts_of
 from .side_file import KEPT_SNAPSHOTS, LARGE_BYTES, ROTATE_BYTES, ReadPart, Side, Snapshot, encode
-from .standing import crosses_a_limit, patterns_of, standing_of
+from .standing_rules import crosses_a_limit, patterns_of, standing_of
 from .views import ExperienceViews, next_snapshot, waiting_of
 from .votes import Cluster
 

@@ -20,8 +20,8 @@ from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Plan, Slot
 from ...models.records import ArchivedItem, DigestSource, OffloadRecord
 from ...ports.text import Redacted
+from ..batch import Above, Made, Numbers, beside, has_binary
 from ..dependencies import Dependencies
-from ..made import Above, Made, Numbers, beside, has_binary
 from ..measure import Measurement
 from ..sessions import Sessions
 from .digests import BatchDigests

@@ -24,8 +24,8 @@ from ...models.reports import AskedFor
 from ...ports.text import Digester, Redacted, Redactor, Registry
 from ...text.languages import word_lists
 from ...text.specifics.delimited import fields_apart
+from ..batch import Above, Made, archived_item, digest_hash, has_binary, original_text
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Above, Made, archived_item, digest_hash, has_binary, original_text
 from .prose import ProseAbove
 
 # What the digests of a pass are asked for: its instructions, the newest request, open todos, and what was typed after

@@ -25,8 +25,8 @@ from ...models.records import (
     Verification,
 )
 from ...ports.text import Redacted
+from ..batch import Made, archived_item
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, archived_item
 from .digests import Sources
 
 DIGESTER = "pointer/1"

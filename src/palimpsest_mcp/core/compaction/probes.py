@@ -25,8 +25,8 @@ from ...models.plans import ContextItem, Policy
 from ...models.records import OffloadRecord
 from ...models.reports import JudgedProbes, ProbeReport
 from ...ports.text import Judge, Redactor
+from ..batch import original_text
 from ..dependencies import Dependencies
-from ..made import original_text
 from ..sessions import Sessions
 from ..summary import KeptSummaries
 from .pointers import DIGESTER

@@ -17,8 +17,8 @@ from ...models.llm import Spent
 from ...models.plans import ContextItem, Plan
 from ...models.records import OffloadRecord
 from ...models.reports import AskedFor, ProbeReport
+from ..batch import Made, beside
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, beside
 from ..measure import Measurement
 from ..sessions import Sessions
 from ..spans import noted
