@@ -268,7 +268,7 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
             )
         short = flaws.misses_events(info) or bool(page.damage)
         findings += _lost(info, fold)
-        findings += await _checkpoint(deps, info, key)
+        findings += await _checkpoint_damage(deps, info, key)
         findings += await _summary(deps, info, key)
         seen: set[str] = set()
         async for record in deps.store.archive.records(key):
@@ -292,7 +292,7 @@ async def verify(deps: Dependencies, sessions: Sessions, only: SessionInfo | Non
     )
 
 
-async def _checkpoint(deps: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
+async def _checkpoint_damage(deps: Dependencies, info: SessionInfo, key: SessionKey) -> list[Finding]:
     """Whether a session that is opened at its checkpoint adds up to what all its events do."""
     ledger = deps.store.ledger
     checkpoint = await ledger.checkpoint(key)
@@ -308,9 +308,8 @@ async def _checkpoint(deps: Dependencies, info: SessionInfo, key: SessionKey) ->
         return []  # a segment that the disk does not give back is told with the ledger's damage
     names = () if whole is None else [*whole.states][:: max(1, len(whole.states) // CHECKED_ITEMS)]
     states = [opened.state(name) for name in names]  # before the sums: asking for one may have everything read
-    is_wrong = whole is None or opened.is_whole
-    said = opened.sums()  # may have everything counted anew: then it says nothing of the checkpoint
-    if is_wrong or whole is None:
+    said = opened.sums()  # may have everything counted anew, as many looks do: then it says nothing of the checkpoint
+    if opened.is_wrong or whole is None:
         what = "its checkpoint names lines that are not there"
     elif not opened.is_whole and (said.comparable() if said else None) != (
         right.comparable() if (right := whole.sums()) else None
