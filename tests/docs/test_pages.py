@@ -61,6 +61,22 @@ def test_every_room_says_what_is_in_it_and_names_only_what_is_there() -> None:
         assert [one for one in named if one not in there] == [], first
 
 
+def test_what_a_docstring_names_elsewhere_is_there() -> None:
+    source = CHECKOUT / "src" / "palimpsest_mcp"
+    rooms = "|".join(sorted(path.parent.name for path in source.glob("*/__init__.py")))
+    looked, missing = 0, list[str]()
+    for path in source.rglob("*.py"):
+        text = path.read_text("utf-8")
+        for place in re.findall(rf"`((?:{rooms})(?:/\w+)+\.py)`", text):
+            looked, missing = looked + 1, missing + ([] if (source / place).exists() else [f"{path}: {place}"])
+        for module, name in re.findall(rf"`((?:{rooms})(?:\.[a-z_]+)+)\.([A-Za-z_]+)`", text):
+            file = source / f"{module.replace('.', '/')}.py"
+            there = file.exists() and re.search(rf"\b{name}\b", file.read_text("utf-8"))
+            looked, missing = looked + 1, missing + ([] if there else [f"{path}: {module}.{name}"])
+    assert looked > 30
+    assert missing == []
+
+
 def test_every_place_that_a_contributor_is_sent_to_exists() -> None:
     text = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
     way = text.partition("The way of one result:")[2].partition("A change is one commit")[0]

@@ -35,7 +35,7 @@ _IGNORED = b"# Events are for this machine, the rules in experience.md for all.\
 
 
 class DiskLog:
-    """See `ports.experience.ExperienceLog`."""
+    """See `experience.ports.ExperienceLog`."""
 
     def __init__(self, folders: SkillFolders) -> None:
         self._folders = folders
@@ -196,7 +196,7 @@ _POLL_S = 0.02
 
 
 class DiskExperience:
-    """See `ports.experience.Experience`. Making one touches nothing.
+    """See `experience.ports.Experience`. Making one touches nothing.
 
     Args:
         home: the store's root; ours are `experience/` and `skills/` in it.
@@ -247,7 +247,7 @@ class DiskExperience:
 
 
 class DiskFiles:
-    """See `ports.experience.ExperienceFiles`."""
+    """See `experience.ports.ExperienceFiles`."""
 
     def __init__(self, folders: SkillFolders, random_hex: Callable[[int], str]) -> None:
         self._folders = folders

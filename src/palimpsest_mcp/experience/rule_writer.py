@@ -45,7 +45,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class AnthropicRuleWriter:
-    """See `ports.experience.RuleWriter`.
+    """See `experience.ports.RuleWriter`.
 
     Args:
         base_url: of the Messages API; None: the SDK's own.

@@ -83,7 +83,7 @@ _OTHERS_WRITE = 0o022
 
 
 class HandoffFiles:
-    """Step by step what `ports.handoffs.Handoffs` promises.
+    """Step by step what `ports.store.Handoffs` promises.
 
     Args:
         temp: gives the folder for temporary files; forks stand in a folder of ours in it.
@@ -297,7 +297,7 @@ class HandoffFiles:
 
 
 class DiskHandoffs:
-    """See `ports.handoffs.Handoffs`. Each call is one hop to a thread."""
+    """See `ports.store.Handoffs`. Each call is one hop to a thread."""
 
     def __init__(self, files: HandoffFiles) -> None:
         self._files = files

@@ -72,7 +72,7 @@ LOCK_NAME = "summary.lock"
 
 
 class SummaryFiles:
-    """Step by step what `ports.summaries.Summaries` promises.
+    """Step by step what `ports.store.Summaries` promises.
 
     Args:
         ledger: knows which sessions there are.
@@ -169,7 +169,7 @@ class SummaryFiles:
 
 
 class DiskSummaries:
-    """See `ports.summaries.Summaries`. Each call is one hop to a thread."""
+    """See `ports.store.Summaries`. Each call is one hop to a thread."""
 
     def __init__(self, files: SummaryFiles) -> None:
         self._files = files
