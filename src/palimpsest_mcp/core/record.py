@@ -180,7 +180,7 @@ class _Drafts:
             raise _refused(index, "content", f"is at most {MAX_TEXT:,} characters long: no model's window holds more")
         found = cast("Content", content)
         if self._deps.redact_archive and isinstance(found, str):
-            return self._deps.redactor.redact(found).text
+            return self._deps.masked(found)
         return found
 
     def _kind(self, role: str, tool: str) -> str:

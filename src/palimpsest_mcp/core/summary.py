@@ -73,7 +73,7 @@ def _messages(deps: Dependencies, items: Sequence[Item]) -> tuple[str, ...]:
     room = MOST_CHARS
     found: list[str] = []
     for item, _ in reversed(said):
-        text = f"{item.role}: {deps.redactor.redact(content_text(item.content)).text}"
+        text = f"{item.role}: {deps.masked(content_text(item.content))}"
         room -= len(text)
         if room < 0:
             break
@@ -249,7 +249,7 @@ class KeptSummaries:
     def _harvested(self, info: SessionInfo, items: Sequence[Item], gone: frozenset[str]) -> AnchoredSummary:
         found = harvest(
             items,
-            lambda text: self._deps.redactor.redact(text).text,
+            self._deps.masked,
             session=info.handle,
             project=info.project,
             gone=gone,
@@ -266,7 +266,7 @@ class KeptSummaries:
 
     def _masked(self, summary: AnchoredSummary) -> AnchoredSummary:
         """Every text of a summary with its secrets masked."""
-        masked = _each_text(msgspec.to_builtins(summary), lambda text: self._deps.redactor.redact(text).text)
+        masked = _each_text(msgspec.to_builtins(summary), self._deps.masked)
         return msgspec.convert(masked, AnchoredSummary)
 
     def _size_notes(self, summary: AnchoredSummary) -> tuple[str, ...]:

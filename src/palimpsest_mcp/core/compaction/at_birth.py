@@ -150,7 +150,7 @@ class _Birth:
         answer = self._answer
         content = self._content
         if self._deps.redact_archive and isinstance(content, str):
-            content = self._deps.redactor.redact(content).text
+            content = self._deps.masked(content)
         ids = ItemIds(answer.agent)
         return Item(
             id=ids.result(answer.tool_use_id),

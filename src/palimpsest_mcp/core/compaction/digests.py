@@ -298,7 +298,7 @@ class BatchDigests:
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
-                text = self._deps.redactor.redact(content_text(one.item.content)).text
+                text = self._deps.masked(content_text(one.item.content))
                 self._hold(
                     (Specific(s.cls, s.text, s.key) for s in self._deps.registry.spans(fields_apart(text))),
                     one.item.id,
