@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from ..errors import InvalidArgument
-from ..models.reports import Usage
 from ..models.text import plain, plain_line
 from .face import Face, masked
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..core.palimpsest import Palimpsest
+    from ..models.reports import Usage
     from ..store.out_file import OutFile
 
 # Tables that fit the terminal: ids, codes and numbers stand whole, the rest yields in a written order.

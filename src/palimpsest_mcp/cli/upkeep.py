@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidArgument
+from ..models.advice import step
+from ..models.text import counted
 from .face import Face, SessionName, pass_face, patience, shared_options
+from .screen import say, say_json, size
 
 if TYPE_CHECKING:
     from ..models.events import SessionInfo
@@ -22,10 +25,6 @@ if TYPE_CHECKING:
 def backup(face: Face, folder: Path) -> None:
     """Copy the store into FOLDER, which must not exist, while others write. The copy is a store: --home FOLDER verifies
     it, restores from it, or goes on in it."""
-    from ..models.advice import step
-    from ..models.text import counted
-    from .screen import say, say_json, size
-
     report = face.ask(lambda facade: facade.backup(folder), make=False)
     if face.as_json:
         say_json(report)
@@ -40,9 +39,6 @@ def backup(face: Face, folder: Path) -> None:
 @pass_face
 def pack(face: Face, session: str | None) -> None:
     """Put the small files of SESSION, or of all, together: each process leaves some. Lines stay as they are."""
-    from ..models.text import counted
-    from .screen import say, say_json
-
     packed = face.ask(lambda facade: facade.pack(session), make=False)
     if face.as_json:
         say_json({"sessions": packed})
@@ -92,8 +88,6 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
 
 
 def _say_migration(face: Face, report: Migration, has: str) -> None:
-    from .screen import say, say_json
-
     if face.as_json:
         say_json(report)
         return
@@ -109,8 +103,6 @@ def _move(face: Face, source: str, target: str, yes: bool) -> None:
     import asyncio
 
     from ..core.move import move
-    from ..models.text import counted
-    from .screen import say, say_json
 
     def told(info: SessionInfo) -> None:
         if not face.as_json:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..models.text import counted
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import on_terminal, out_file, out_options
+from .screen import on_terminal, out_file, out_options, say, say_json
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -43,9 +44,6 @@ def view(face: Face, session: str | None, port: int, no_browser: bool, out: Path
 
 
 def _say_written(face: Face, out: Path | None, shown: int) -> None:
-    from ..models.text import counted
-    from .screen import say, say_json
-
     if face.as_json:
         say_json({"sessions": shown, "out": str(out)})
     else:
@@ -79,8 +77,6 @@ def say_address(face: Face, answer: dict[str, str], note: str) -> None:
         answer: with its `url`.
         note: for people, on standard error.
     """
-    from .screen import say, say_json
-
     if face.as_json:
         say_json(answer, exact=True)
     else:
