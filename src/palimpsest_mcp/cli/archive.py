@@ -13,7 +13,7 @@ import msgspec
 from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
-from ..models.reports import COMPACTED
+from ..models.reports import COMPACTED, counts_to_json
 from ..models.text import counted, plain
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
 from .screen import (
@@ -175,7 +175,6 @@ def _why(item: ItemView) -> str:
 @pass_face
 def list_batches(face: Face, session: str, full: bool, verbose: bool, no_pager: bool) -> None:
     """Batches that were offloaded from SESSION: when, why, what, how big."""
-    from ..models.reports import counts_to_json
     from .compact import say_meaning, say_saved
 
     if face.as_json and full:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, shell_complete
 
 from ..errors import InvalidArgument
 from ..models.advice import command_line, in_form, step
@@ -199,8 +199,6 @@ def complete(program: click.Command, face: Face, instruction: str) -> int:
     Returns:
         0, or 1 for an instruction that is none of click's.
     """
-    from click.shell_completion import shell_complete
-
     return shell_complete(program, {"obj": face}, "palimpsest-mcp", COMPLETE, instruction)
 
 

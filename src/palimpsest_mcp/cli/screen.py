@@ -280,8 +280,6 @@ def paged(*, wanted: bool) -> Generator[None]:
     if text.count("\n") < shutil.get_terminal_size().lines:
         sys.stdout.write(text)
         return
-    import click
-
     click.echo_via_pager(text)
 
 

@@ -7,8 +7,8 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -53,7 +53,7 @@ from ..models.handoffs import (
     WrittenHandoff,
 )
 from ..models.reports import Finding
-from ..models.text import counted, plain, plain_line, shown, verb
+from ..models.text import counted, each_text, plain, plain_line, shown, verb
 from ..ports.store import StoredHandoff
 from ..ports.text import Redactor
 from ..settings.places import home_folder, project_root
@@ -318,9 +318,9 @@ class KeptHandoffs:
         """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
         fields = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
-        _each_text(fields, lambda text: texts.append(text) or text)
+        each_text(fields, lambda text: texts.append(text) or text)
         masked = iter(self._deps.redactor.redact_all(texts))
-        whole = msgspec.convert(_each_text(fields, lambda _: next(masked).text), template.model)
+        whole = msgspec.convert(each_text(fields, lambda _: next(masked).text), template.model)
         return {name: getattr(whole, name) for name in stated}
 
     def _unknown(
@@ -394,17 +394,6 @@ def _notes(tokens: int, template: Template) -> list[str]:
         f"the handoff takes {tokens} tokens, more than {BUDGET_TOKENS}: what was stated is never cut; "
         f"shorter fields make a better {template.title.lower()}"
     ]
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with every string but the names of fields changed, in order."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _each_text(part, change) for name, part in cast("dict[str, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
-    return value
 
 
 # Cleaning up handoffs: old ones archived, very old ones deleted and named, several of one task merged.
