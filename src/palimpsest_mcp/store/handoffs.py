@@ -37,7 +37,8 @@ def checked_stem(stem: str) -> str:
     """
     if not _STEM.fullmatch(stem):
         raise InvalidArgument(
-            "A handoff's file name is made of lower-case letters, digits and -.", next="Make it by `handoff.naming`."
+            "A handoff's file name is made of lower-case letters, digits and -.",
+            next="Make it by `memory.handoff.files.stem_of`.",
         )
     return stem
 
