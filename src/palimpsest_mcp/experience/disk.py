@@ -15,7 +15,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import StoreUnusable
-from ..store.disk import Disk, Release, hop, read_from, read_span, reads, replace_whole, unreadable, write_all, writes
+from ..store.disk import (
+    Disk,
+    Release,
+    hop,
+    in_thread,
+    read_from,
+    read_span,
+    reads,
+    replace_whole,
+    unreadable,
+    write_all,
+    writes,
+)
 from ..store.home import Home
 from ..store.real_disk import RealDisk
 from ..store.rewrite import blanked
@@ -41,18 +53,6 @@ class DiskLog:
         self._folders = folders
         self._disk = folders.disk
 
-    async def append(self, place: SkillPlace, line: bytes) -> None:
-        await hop(self._append, place, line)
-
-    async def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
-        return await hop(self._parts, place)
-
-    async def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
-        return await hop(self._blank, place, mask)
-
-    async def rotate(self, place: SkillPlace, month: str) -> str:
-        return await hop(self._rotate, place, month)
-
     async def blocks(self, place: SkillPlace, part: LogPart, start: int = 0) -> AsyncIterator[bytes]:
         rest, at = b"", start
         while at < part.size:
@@ -69,7 +69,8 @@ class DiskLog:
         if rest:
             yield rest
 
-    def _append(self, place: SkillPlace, line: bytes) -> None:
+    @in_thread
+    def append(self, place: SkillPlace, line: bytes) -> None:
         with writes("the event"), self._folders.locked_log(place):
             self._folders.make_skill_folder(place, LIVE_LOG)
             path = self._folders.of_skill(place, LIVE_LOG)
@@ -106,7 +107,8 @@ class DiskLog:
             return None
         return found.size > 0 and read_from(self._disk, path, found.size - 1) != b"\n"
 
-    def _parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
+    @in_thread
+    def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
         with reads("the skill's log"):
             for _ in range(_LISTINGS):
                 if (parts := self._listed(place)) is not None:
@@ -155,7 +157,8 @@ class DiskLog:
         finally:
             self._disk.close(fd)
 
-    def _blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+    @in_thread
+    def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
         changed = False
         with writes("the skill's log"), self._folders.locked_log(place):
             for part in self._listed(place) or ():
@@ -167,7 +170,8 @@ class DiskLog:
                     changed = True
         return changed
 
-    def _rotate(self, place: SkillPlace, month: str) -> str:
+    @in_thread
+    def rotate(self, place: SkillPlace, month: str) -> str:
         with writes("the archive of the log"), self._folders.locked_log(place):
             live = self._folders.of_skill(place, LIVE_LOG)
             if self._disk.look(live) is None:
@@ -254,22 +258,11 @@ class DiskFiles:
         self._disk = folders.disk
         self._random_hex = random_hex
 
-    async def read(self, place: SkillPlace, file: SkillFile) -> bytes | None:
-        return await hop(self._read_file, place, file)
-
-    async def replace(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
-        await hop(self._replace_file, place, file, data)
-
-    async def snapshots(self, place: SkillPlace) -> tuple[str, ...]:
-        return await hop(self._snapshots, place)
-
     async def snapshot(self, place: SkillPlace, name: str) -> bytes | None:
         return await hop(self._read, self._snapshot_path(place, name))
 
-    async def keep_snapshot(self, place: SkillPlace, name: str, data: bytes | None) -> None:
-        await hop(self._keep, place, name, data)
-
-    def _read_file(self, place: SkillPlace, file: SkillFile) -> bytes | None:
+    @in_thread
+    def read(self, place: SkillPlace, file: SkillFile) -> bytes | None:
         if file == "side":
             return self._read(self._folders.own(place, "side.json"))
         found = self._read(self._folders.of_skill(place, DIGEST_NAME))
@@ -279,7 +272,8 @@ class DiskFiles:
         with reads("a file of the skill's experience"):
             return read_from(self._disk, path) if self._disk.look(path) is not None else None
 
-    def _replace_file(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
+    @in_thread
+    def replace(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
         own = file == "side"
         path = self._folders.own(place, "side.json") if own else self._folders.of_skill(place, DIGEST_NAME)
         with writes("a file of the skill's experience"):
@@ -314,7 +308,8 @@ class DiskFiles:
             self._disk.remove(path)
             self._disk.flush_folder(os.path.dirname(path))
 
-    def _snapshots(self, place: SkillPlace) -> tuple[str, ...]:
+    @in_thread
+    def snapshots(self, place: SkillPlace) -> tuple[str, ...]:
         with reads("the snapshots"):
             names = self._disk.scan(self._folders.own(place, "snapshots"))
         return tuple(name for name, found in names if found.kind == "file" and name.endswith(".json"))
@@ -322,7 +317,8 @@ class DiskFiles:
     def _snapshot_path(self, place: SkillPlace, name: str) -> str:
         return self._folders.own(place, "snapshots", os.path.basename(name))
 
-    def _keep(self, place: SkillPlace, name: str, data: bytes | None) -> None:
+    @in_thread
+    def keep_snapshot(self, place: SkillPlace, name: str, data: bytes | None) -> None:
         path = self._snapshot_path(place, name)
         with writes("a snapshot of the digest"):
             self._folders.home.make(os.path.dirname(path))

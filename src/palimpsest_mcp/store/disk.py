@@ -8,12 +8,14 @@ import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from ..errors import StoreUnusable, WriteFailed
 
 if TYPE_CHECKING:
     import asyncio
+    from types import CoroutineType
 
 
 Release: TypeAlias = Callable[[], None]
@@ -148,6 +150,7 @@ class Disk(Protocol):
 
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -164,6 +167,16 @@ async def hop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     except asyncio.CancelledError:
         running.add_done_callback(_take_outcome)
         raise
+
+
+def in_thread(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], CoroutineType[Any, Any, T]]:
+    """A method that blocks, to be awaited: each call is one hop to a thread."""
+
+    @wraps(work)
+    async def hopped(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await hop(work, self, *args, **kwargs)
+
+    return hopped
 
 
 def _take_outcome(done: asyncio.Future[Any]) -> None:

@@ -17,7 +17,7 @@ from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..models.maintenance import Forgotten
 from ..ports.store import StoredHandoff
-from .disk import error_name, hop, put_compared, read_from, reads, write_all, writes
+from .disk import error_name, in_thread, put_compared, read_from, reads, write_all, writes
 from .home import Home, key_hash
 from .rewrite import forget_in, traces
 
@@ -83,7 +83,7 @@ MAX_BYTES = 1024 * 1024
 _OTHERS_WRITE = 0o022
 
 
-class HandoffFiles:
+class DiskHandoffs:
     """Step by step what `ports.store.Handoffs` promises.
 
     Args:
@@ -101,7 +101,8 @@ class HandoffFiles:
         self._lock_timeout_s = lock_timeout_s
         self._changing = threading.Lock()
 
-    def add(self, place: Place, stem: str, text: str, principal: str) -> StoredHandoff:
+    @in_thread
+    def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
         data = encoded(text)
         self._home.check()
         with writes("the handoff"), self._locked(principal):
@@ -110,7 +111,8 @@ class HandoffFiles:
             taken |= self._taken("archive", principal) if place == "memory" else set()
             return self._put(place, free_name(stem, taken), data, principal)
 
-    def list(self, principal: str) -> tuple[StoredHandoff, ...]:
+    @in_thread
+    def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
         self._home.check()
         with reads("the handoffs"):
             return tuple(
@@ -120,7 +122,8 @@ class HandoffFiles:
                 if (found := self._read(place, name, principal)) is not None
             )
 
-    def archive(self, one: StoredHandoff, principal: str) -> StoredHandoff | None:
+    @in_thread
+    def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
         """By a copy that is flushed before the file goes: no crash finds neither of them."""
         with writes("the archived handoff"), self._locked(principal):
             if one.place != "memory" or (data := self._same(one, principal)) is None:
@@ -133,7 +136,8 @@ class HandoffFiles:
             self._remove(one, principal)
             return known
 
-    def remove(self, one: StoredHandoff, principal: str, note: str) -> bool:
+    @in_thread
+    def remove(self, one: StoredHandoff, principal: str = "", *, note: str = "") -> bool:
         with writes("the note of what was deleted"), self._locked(principal):
             if self._same(one, principal) is None:
                 return False
@@ -169,7 +173,8 @@ class HandoffFiles:
         with reads("the handoffs"):
             return traces(self._home, self._folder("temp", principal), holds)
 
-    def removed(self, principal: str) -> tuple[str, ...]:
+    @in_thread
+    def removed(self, principal: str = "") -> tuple[str, ...]:
         path = os.path.join(self._folder("archive", principal), REMOVED_NAME)
         with reads("the notes of what was deleted"):
             if not self._stands("archive", principal) or self._disk.look(path) is None:
@@ -295,25 +300,3 @@ class HandoffFiles:
             self._home.make(memory)
             with self._home.locked(os.path.join(memory, LOCK_NAME), self._lock_timeout_s, busy):
                 yield
-
-
-class DiskHandoffs:
-    """See `ports.store.Handoffs`. Each call is one hop to a thread."""
-
-    def __init__(self, files: HandoffFiles) -> None:
-        self._files = files
-
-    async def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
-        return await hop(self._files.add, place, stem, text, principal)
-
-    async def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
-        return await hop(self._files.list, principal)
-
-    async def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
-        return await hop(self._files.archive, one, principal)
-
-    async def remove(self, one: StoredHandoff, principal: str = "", *, note: str = "") -> bool:
-        return await hop(self._files.remove, one, principal, note)
-
-    async def removed(self, principal: str = "") -> tuple[str, ...]:
-        return await hop(self._files.removed, principal)
