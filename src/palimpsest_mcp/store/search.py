@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 from ..ports.store import Entry, Match
 from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
-from .disk import hop, writes
+from .disk import in_thread, writes
 from .home import Home
 from .search_text import cjk, parts, words
 
@@ -440,10 +440,12 @@ class IndexSearch:
         self._monotonic = monotonic
         self._down_until = float("-inf")
 
-    async def add(self, entries: Sequence[Entry]) -> None:
-        await hop(self._either, lambda: self._index.add(entries), lambda: self._spare.add(entries))
+    @in_thread
+    def add(self, entries: Sequence[Entry]) -> None:
+        self._either(lambda: self._index.add(entries), lambda: self._spare.add(entries))
 
-    async def find(
+    @in_thread
+    def find(
         self,
         query: str,
         *,
@@ -458,22 +460,19 @@ class IndexSearch:
         def second() -> tuple[Match, ...]:
             return self._spare.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
 
-        return await hop(self._either, first, second)
+        return self._either(first, second)
 
-    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
-        return await hop(
-            self._either,
-            lambda: self._index.indexed(principal, session_id),
-            lambda: self._spare.indexed(principal, session_id),
+    @in_thread
+    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        return self._either(
+            lambda: self._index.indexed(principal, session_id), lambda: self._spare.indexed(principal, session_id)
         )
-
-    async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
-        await hop(self._forget, principal, session_id, batch_ids)
 
     def close(self) -> None:
         self._index.close()
 
-    def _forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+    @in_thread
+    def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         """What cannot be taken out of the index goes with it: it is made anew from the archive."""
         self._spare.forget(principal, session_id, batch_ids)
         try:
