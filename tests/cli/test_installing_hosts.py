@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.core.install_hosts import PLUGINS
+from palimpsest_mcp.core.install import PLUGINS
 
 from .conftest import Program
 

@@ -24,7 +24,7 @@ def take(fold: Fold, items: Sequence[Item]) -> Alignment:
     """Align and write, as an import does."""
     found = align(fold, items, parts=fold.decided.parts)
     count = fold.generation
-    events = found.observations(found.seen, agent="", ts="")
+    events = found.observations(found.seen, ts="")
     fold.add(msgspec.structs.replace(e, w="w", n=count + i, clock=count + i) for i, e in enumerate(events, 1))
     return found
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.context.fold import Fold, FoldSums, batch_id, batch_number
-from palimpsest_mcp.context.opened import OpenedFold, keys_of
+from palimpsest_mcp.context.opened_fold import OpenedFold, keys_of
 from palimpsest_mcp.context.tally import RowSet
 from palimpsest_mcp.context.view import View, settle_holders, standing_holders, view
 from palimpsest_mcp.models.events import (

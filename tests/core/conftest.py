@@ -46,3 +46,13 @@ def make_session(results: int = 16, *, lines: int = 30, seed: int = 0) -> Messag
         messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": body}]})
     messages.append({"role": "user", "content": "What did you find?"})
     return messages
+
+
+def results(messages: Messages) -> dict[str, str]:
+    """Call id -> text of its result."""
+    found: dict[str, str] = {}
+    for message in messages:
+        content: str | list[dict[str, Any]] = message["content"]
+        if not isinstance(content, str):
+            found |= {block["tool_use_id"]: block["content"] for block in content if block["type"] == "tool_result"}
+    return found

@@ -11,6 +11,8 @@ import pytest
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.digest.notation import expanded
 
+from .conftest import results
+
 pytestmark = pytest.mark.anyio
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
@@ -48,15 +50,6 @@ def turns(first: int, count: int) -> Messages:
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": "\n".join(lines)}]}
         )
     return messages
-
-
-def results(messages: Messages) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for message in messages:
-        content: str | list[dict[str, Any]] = message["content"]
-        if not isinstance(content, str):
-            found |= {block["tool_use_id"]: block["content"] for block in content if block["type"] == "tool_result"}
-    return found
 
 
 async def test_many_rounds_stay_under_the_target_lose_nothing_and_invent_nothing(p: Palimpsest) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.context.fold import Fold
-from palimpsest_mcp.context.opened import OpenedFold
+from palimpsest_mcp.context.opened_fold import OpenedFold
 from palimpsest_mcp.core import sessions
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import (

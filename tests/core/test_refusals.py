@@ -20,6 +20,8 @@ from palimpsest_mcp.errors import (
     WindowUnknown,
 )
 
+from .conftest import results
+
 pytestmark = pytest.mark.anyio
 MakeSession = Callable[..., list[dict[str, Any]]]
 
@@ -89,7 +91,7 @@ async def test_what_changes_while_a_pass_works_is_not_replaced(p: Palimpsest, se
     done = await p.compact_messages(messages, session_id="s", target=0.4, force=True, progress=meanwhile)
     assert done.report.status == "partial" and "changed meanwhile" in done.report.reason
     assert done.report.batches and not any("toolu_00_0001" in batch.item_ids for batch in done.report.batches)
-    assert _results(done.messages)["toolu_00_0001"] == _results(messages)["toolu_00_0001"]
+    assert results(done.messages)["toolu_00_0001"] == results(messages)["toolu_00_0001"]
     assert await p.expand_messages(done.messages, session_id="s") == messages
 
 
@@ -146,15 +148,6 @@ async def test_half_surrogates_come_back_as_they_went(p: Palimpsest, session: Ma
     assert await p.restore_all(name) == messages
     batch = done.report.batches[0]
     for one in await p.restore_batch(name, batch.batch_id):
-        assert one.text == _results(messages)[one.item_id]
+        assert one.text == results(messages)[one.item_id]
     assert await p.search_offloaded("imported \ud800", session_id=name)
     assert (await p.verify()).ok
-
-
-def _results(messages: list[dict[str, Any]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for message in messages:
-        content: str | list[dict[str, Any]] = message["content"]
-        if not isinstance(content, str):
-            found |= {block["tool_use_id"]: block["content"] for block in content if block["type"] == "tool_result"}
-    return found

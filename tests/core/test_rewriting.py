@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,12 +80,6 @@ def results_of(rows: list[dict[str, Any]]) -> dict[str, str]:
             if block["type"] == "tool_result":
                 found[block["tool_use_id"]] = block["content"]
     return found
-
-
-@pytest.fixture
-async def p(tmp_path: Path) -> AsyncGenerator[Palimpsest]:
-    async with Palimpsest.open(tmp_path / "home") as opened:
-        yield opened
 
 
 async def test_the_new_session_has_digests_in_the_place_of_older_results(p: Palimpsest, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from palimpsest_mcp.context.fold import Fold
-from palimpsest_mcp.context.opened import MOST_LOOKS
+from palimpsest_mcp.context.opened_fold import MOST_LOOKS
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument, OutputRefused, StoreNewer, StoreUnusable, WriteFailed
 from palimpsest_mcp.models.events import Applied, Fetched, SessionInfo, SessionKey

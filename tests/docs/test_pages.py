@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -47,6 +48,33 @@ def test_the_picture_of_the_house_is_what_its_script_writes() -> None:
         encoding="utf-8",
     )
     assert page.read_text("utf-8") == done.stdout, "run: python docs/make_house.py"
+
+
+def test_every_room_says_what_is_in_it_and_names_only_what_is_there() -> None:
+    source = CHECKOUT / "src" / "palimpsest_mcp"
+    for first in source.rglob("*/__init__.py"):
+        said = ast.get_docstring(ast.parse(first.read_text("utf-8"))) or ""
+        named = re.findall(r"`([a-z_]+)(?:\.py|\.[A-Za-z_]+|/)?`", said)
+        is_room = first.parent.parent == source
+        assert len(named) > 1 or not is_room, f"{first}: what does a stranger begin with?"
+        there = {path.stem for folder in (source, first.parent) for path in folder.iterdir()}
+        assert [one for one in named if one not in there] == [], first
+
+
+def test_what_a_docstring_names_elsewhere_is_there() -> None:
+    source = CHECKOUT / "src" / "palimpsest_mcp"
+    rooms = "|".join(sorted(path.parent.name for path in source.glob("*/__init__.py")))
+    looked, missing = 0, list[str]()
+    for path in source.rglob("*.py"):
+        text = path.read_text("utf-8")
+        for place in re.findall(rf"`((?:{rooms})(?:/\w+)+\.py)`", text):
+            looked, missing = looked + 1, missing + ([] if (source / place).exists() else [f"{path}: {place}"])
+        for module, name in re.findall(rf"`((?:{rooms})(?:\.[a-z_]+)+)\.([A-Za-z_]+)`", text):
+            file = source / f"{module.replace('.', '/')}.py"
+            there = file.exists() and re.search(rf"\b{name}\b", file.read_text("utf-8"))
+            looked, missing = looked + 1, missing + ([] if there else [f"{path}: {module}.{name}"])
+    assert looked > 30
+    assert missing == []
 
 
 def test_every_place_that_a_contributor_is_sent_to_exists() -> None:

@@ -21,7 +21,7 @@ from palimpsest_mcp.experience.document import (
 )
 from palimpsest_mcp.experience.forms import safe_line
 from palimpsest_mcp.experience.models import Rule, RuleKind, Section
-from palimpsest_mcp.experience.standing import standing_of
+from palimpsest_mcp.experience.standing_rules import standing_of
 
 DAY = date(2026, 4, 22)
 LAST = last_compacted_line(DAY, 37, 3, "")

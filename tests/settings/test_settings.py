@@ -13,6 +13,7 @@ import pytest
 from palimpsest_mcp.errors import InvalidPolicy, InvalidSettings
 from palimpsest_mcp.models.plans import ARCHIVE_PATH
 from palimpsest_mcp.settings.places import default_home, home_folder, is_automatic, settings_file
+from palimpsest_mcp.settings.secret import Secret
 from palimpsest_mcp.settings.settings import NAMES, Settings, Values
 
 
@@ -306,14 +307,19 @@ def test_a_home_that_is_empty_is_not_the_working_folder(monkeypatch: pytest.Monk
         Settings.load()
 
 
-def test_what_is_checked_are_the_settings_with_the_same_defaults() -> None:
-    from palimpsest_mcp.settings.checked import SettingValues
+def test_what_is_asked_of_a_setting_beyond_its_type_is_asked_of_one_that_is_there() -> None:
+    from palimpsest_mcp.settings.checked import NARROWER
 
-    usual = {name: field.default for name, field in SettingValues.model_fields.items() if name != "home"}
-    assert ["home", *usual] == list(NAMES)
-    assert {name: str(value) for name, value in usual.items()} == {
-        name: str(getattr(Values(), name)) for name in NAMES if name != "home"
-    }
+    assert set(NARROWER) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_default_may_be_set_in_so_many_words(name: str) -> None:
+    from palimpsest_mcp.settings.checked import checked
+
+    usual = getattr(Values(), name)
+    given: object = usual.get_secret_value() if isinstance(usual, Secret) else usual
+    assert str(checked(Values, {name: given}, {})[name]) == str(usual)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.context.fold import Fold, FoldSums
-from palimpsest_mcp.context.opened import OpenedFold, keys_of
+from palimpsest_mcp.context.opened_fold import OpenedFold, keys_of
 from palimpsest_mcp.errors import StoreUnusable
 from palimpsest_mcp.models.events import Event
 from palimpsest_mcp.models.maintenance import Forgotten

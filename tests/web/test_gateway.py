@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import uvicorn
 
-from palimpsest_mcp.cli.view import bound
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument
 from palimpsest_mcp.hosts.validity import check_messages
 from palimpsest_mcp.web.gateway import checked_upstream, gateway_app
+from palimpsest_mcp.web.loopback import bound, local_server
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-not-a-real-key-000000000000"
@@ -93,7 +92,7 @@ async def behind(home: Path, provider: Provider, **options: Any) -> AsyncGenerat
     address = f"http://127.0.0.1:{upstream.sockets[0].getsockname()[1]}"
     async with Palimpsest.open(home) as facade, upstream:
         app = gateway_app(facade.gateway(**options), address, log.append)
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False, date_header=False))
+        server = local_server(app)
         with bound(0) as listening:
             task = asyncio.create_task(server.serve(sockets=[listening]))
             yield Program(listening.getsockname()[1], log)
@@ -318,7 +317,7 @@ async def test_a_provider_that_is_not_there_is_told_apart_from_its_own_errors(tm
         await server.wait_closed()
         async with Palimpsest.open(tmp_path) as p:
             app = gateway_app(p.gateway(), f"http://127.0.0.1:{port}", program.log.append)
-            other = uvicorn.Server(uvicorn.Config(app, log_config=None))
+            other = local_server(app)
             with bound(0) as listening:
                 task = asyncio.create_task(other.serve(sockets=[listening]))
                 head, body = await Program(listening.getsockname()[1], []).ask("/v1/messages", anthropic(1))

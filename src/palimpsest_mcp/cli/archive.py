@@ -8,14 +8,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from ..context.gates import UNSURE
 from ..errors import InvalidArgument
 from ..models.advice import Advice, step
-from ..models.reports import COMPACTED
-from ..models.text import counted
+from ..models.reports import COMPACTED, counts_to_json
+from ..models.text import counted, plain
 from .face import PAGER, VERBOSE, BatchName, Face, ItemName, SessionName, masked, pass_face, shared_options
-from .screen import Column, free_name, json_bytes, out_file, out_options
+from .screen import (
+    Column,
+    fill,
+    free_name,
+    json_bytes,
+    out_file,
+    out_options,
+    paged,
+    say,
+    say_bar,
+    say_bytes,
+    say_fields,
+    say_json,
+    say_table,
+    sources,
+)
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -77,9 +93,6 @@ def show(
     States: kept (whole in the context), offloaded (a digest stands for it), gone (the host dropped it); of those kept,
     protected (a rule holds it), free (it may leave) and pinned.
     """
-    import msgspec
-
-    from .screen import paged, say, say_json
     from .window_map import say_tree
 
     if view is not None:
@@ -97,7 +110,7 @@ def show(
     if top is not None:
         items = sorted(items, key=lambda item: -item.tokens)[:top]
     if face.as_json:
-        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": msgspec.to_builtins(items)})
+        say_json({**msgspec.to_builtins(found, enc_hook=str), "items": items})
         return
     with paged(wanted=not no_pager):
         _say_window(found, face, verbose=verbose)
@@ -113,7 +126,6 @@ LARGEST = 10
 
 def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
     from .compact import say_meaning
-    from .screen import fill, say, say_bar, say_fields, sources
     from .window_map import say_map
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
@@ -124,8 +136,6 @@ def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
 
 
 def _say_items(view: ContextView, items: Sequence[ItemView], face: Face, *, short: bool) -> None:
-    from .screen import say, say_table
-
     states = [item.batch_id or ("kept" if item.state == "live" else item.state) for item in items]
     if short:
         rows = [
@@ -165,15 +175,11 @@ def _why(item: ItemView) -> str:
 @pass_face
 def list_batches(face: Face, session: str, full: bool, verbose: bool, no_pager: bool) -> None:
     """Batches that were offloaded from SESSION: when, why, what, how big."""
-    import msgspec
-
-    from ..models.reports import counts_to_json
     from .compact import say_meaning, say_saved
-    from .screen import paged, say_json
 
     if face.as_json and full:
         records = face.ask(lambda facade: _records(facade, session), make=False)
-        say_json({"batches": msgspec.to_builtins(records)}, exact=True)
+        say_json({"batches": records}, exact=True)
         return
     batches, usage, saved = face.ask(lambda facade: _listed(facade, session), make=False)
     if face.as_json:
@@ -201,7 +207,6 @@ async def _records(facade: Palimpsest, session: str) -> list[OffloadRecord]:
 
 def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> None:
     from .compact import say_overhead
-    from .screen import say, say_table
 
     if not batches:
         say("nothing was offloaded from this session")
@@ -243,13 +248,9 @@ def _say_batches(batches: Sequence[BatchView], *, full: bool, verbose: bool) -> 
 @pass_face
 def search(face: Face, query: str, session: str | None, limit: int) -> None:
     """Find the words of QUERY in what was offloaded; quotes inside it make a phrase."""
-    import msgspec
-
-    from .screen import say, say_json
-
     hits = face.ask(lambda facade: facade.search_offloaded(query, session_id=session, limit=limit), make=False)
     if face.as_json:
-        say_json({"hits": msgspec.to_builtins(hits)})
+        say_json({"hits": hits})
         return
     for hit in hits:
         given = {"session_id": hit.handle, "batch_id": hit.batch_id, "item_id": hit.item_id}
@@ -292,8 +293,6 @@ def restore(
         raise InvalidArgument("--raw and --json exclude each other.", next="Use one of them.")
     restored = face.ask(lambda facade: _restored(facade, session, batch, item, raw=raw), make=False)
     if raw:
-        from .screen import say_bytes
-
         say_bytes(restored[0].data)
     elif face.as_json:
         _say_blocks(restored)
@@ -314,16 +313,12 @@ async def _restored(
 
 
 def _lines(one: Restored) -> tuple[str, str]:
-    from ..models.text import plain
-
     return plain(f"--- {masked(one.item_id)}, {counted(len(one.text), 'character')}, sha256 {one.sha256}"), plain(
         one.text
     )
 
 
 def _say_blocks(restored: Sequence[Restored]) -> None:
-    from .screen import say_json
-
     first = restored[0]
     items: list[dict[str, Any]] = [
         {"item_id": masked(one.item_id), "sha256": one.sha256, "content": one.content} for one in restored
@@ -333,9 +328,6 @@ def _say_blocks(restored: Sequence[Restored]) -> None:
 
 
 def _say_texts(restored: Sequence[Restored]) -> None:
-    from ..models.text import plain
-    from .screen import say
-
     for one in restored:
         say(*_lines(one), exact=True)
     if any(plain(one.text) != one.text for one in restored):
@@ -344,7 +336,6 @@ def _say_texts(restored: Sequence[Restored]) -> None:
 
 def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool, alone: bool) -> None:
     from ..hosts.pieces import messages_of
-    from .screen import say, say_json
 
     if not alone or out is None:
         raise InvalidArgument(
@@ -374,13 +365,9 @@ def undo(face: Face, session: str, number: int | None) -> None:
 
     Digests and originals stay in the archive; for some answers a later pass leaves these items alone.
     """
-    import msgspec
-
-    from .screen import say, say_json
-
     done = face.ask(lambda facade: facade.undo(session, number), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(done, enc_hook=str))
+        say_json(done)
         return
     say(
         f"pass {done.number} of {done.handle} is taken back: {counted(len(done.batch_ids), 'batch')} of "
@@ -397,8 +384,6 @@ def undo(face: Face, session: str, number: int | None) -> None:
 @pass_face
 def pin(face: Face, session: str, item: str, off: bool) -> None:
     """Keep ITEM of SESSION whole in every later pass."""
-    from .screen import say, say_json
-
     pins, unpins = ((), (item,)) if off else ((item,), ())
     view = face.ask(lambda facade: facade.show_context(session, pin=pins, unpin=unpins), make=False)
     if face.as_json:

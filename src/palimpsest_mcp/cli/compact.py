@@ -17,6 +17,7 @@ from ..models.text import counted, shown
 from .face import VERBOSE, Face, SessionName, pass_face, shared_options
 from .screen import (
     Column,
+    console,
     fill,
     free_name,
     json_bytes,
@@ -25,6 +26,7 @@ from .screen import (
     say,
     say_bar,
     say_fields,
+    say_json,
     say_table,
     sources,
     tokens,
@@ -342,9 +344,6 @@ async def _file_of(facade: Palimpsest, name: Path, session: str | None) -> tuple
 
 
 def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bool, verbose: bool) -> None:
-    from ..models.text import counted
-    from .screen import say, say_json
-
     if face.as_json:
         say_json(result.report.to_json())
         return
@@ -366,8 +365,6 @@ async def _progress(*, quiet: bool) -> AsyncGenerator[Progress | None]:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from .screen import console
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
@@ -437,8 +434,6 @@ async def _transcript(facade: Palimpsest, session: str) -> Path:
 
 
 def _say_rewrite(face: Face, result: RewrittenSession, *, verbose: bool) -> None:
-    from .screen import say, say_json
-
     if face.as_json:
         told = {
             "new_session_id": result.session_id or None,

@@ -19,6 +19,7 @@ import msgspec
 from ..models.advice import command_line, step
 from ..models.text import counted
 from .face import VERBOSE, Face, pass_face, shared_options
+from .screen import fill, free_name, say, say_bar, say_fields, say_json
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -62,8 +63,6 @@ def demo(face: Face, verbose: bool) -> int:
 
     Uses a temporary store, which is removed afterwards, unless --home names one.
     """
-    from .screen import say, say_json
-
     start = time.perf_counter()
     with nullcontext(face.home) if face.home else tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as home:
         kept, face.home = face.home, str(home)
@@ -90,7 +89,6 @@ def _play(face: Face, scene: Scene, *, kept: bool, verbose: bool) -> Seen:
 
 def _say_scene(face: Face, seen: Seen, messages: int, *, kept: bool, verbose: bool) -> None:
     from .compact import say_report
-    from .screen import fill, say, say_bar, say_fields
 
     report, hit = seen.report, seen.hit
     say(f"{seen.scene.title}: {counted(messages, 'message')}")
@@ -131,15 +129,13 @@ def _as_json(seen: Seen) -> dict[str, Any]:
     return {
         "scene": seen.scene.name,
         "report": seen.report.to_json(),
-        "hit": msgspec.to_builtins(seen.hit),
+        "hit": seen.hit,
         "restored_bytes": seen.size,
         "exact": seen.exact,
     }
 
 
 def _say_next(seen: list[Seen], kept: str | None) -> None:
-    from .screen import free_name, say
-
     session = str(files("palimpsest_mcp.demo") / f"{SCENES[0].name}.json")
     say("next, with this session or a file of your own:")
     say("  what would leave, and what stays:", f"      {command_line(['compact', session, '--force', '--dry-run'])}")

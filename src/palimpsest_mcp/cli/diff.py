@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..models.advice import Advice, step
+from ..models.text import counted, plain, shown
 from .face import PAGER, BatchName, Face, ItemName, SessionName, pass_face, shared_options
-from .screen import cell_count, cut, on_terminal, paged, terminal_width
+from .screen import cell_count, cut, on_terminal, paged, say, say_coloured, say_json, terminal_width
 
 if TYPE_CHECKING:
     from ..models.looks import Beside
@@ -34,12 +36,7 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
     A line of the digest stands beside the line of the original that it has its words from; a run of lines that were
     left out is counted.
     """
-    import msgspec
-
     from ..errors import ItemUnknown
-    from ..models.advice import Advice, step
-    from ..models.text import shown
-    from .screen import say_json
 
     found = face.ask(lambda facade: facade.beside_batch(session, batch), make=False)
     chosen = [one for one in found if item is None or one.item_id == item]
@@ -49,7 +46,7 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
             next=Advice("See its items: {}", step("list_offloaded", session_id=session)),
         )
     if face.as_json:
-        say_json({"items": msgspec.to_builtins(chosen)})
+        say_json({"items": chosen})
         return
     with paged(wanted=not no_pager):
         for one in chosen:
@@ -57,9 +54,6 @@ def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no
 
 
 def _say_both(one: Beside, *, every: bool) -> None:
-    from ..models.text import counted
-    from .screen import say, say_coloured
-
     about = " ".join(filter(None, (one.tool_name, one.title)))
     say(
         f"--- {one.item_id} {about}",
@@ -107,8 +101,6 @@ def side_by_side(one: Beside, *, every: bool) -> Iterator[tuple[str, str, bool]]
 
 
 def _left_out(original: Sequence[str], hidden: Sequence[int], *, every: bool) -> Iterator[tuple[str, str, bool]]:
-    from ..models.text import counted
-
     if every or len(hidden) <= FEW:
         yield from ((f"{number + 1:>5} {original[number]}", "", False) for number in hidden)
     else:
@@ -117,8 +109,6 @@ def _left_out(original: Sequence[str], hidden: Sequence[int], *, every: bool) ->
 
 def _row(left: str, right: str, width: int) -> tuple[str, str]:
     """Both sides in half of the width each."""
-    from ..models.text import plain
-
     room = (width - len(GAP)) // 2
     left, right = (cut(plain(side.expandtabs(4)), room) for side in (left, right))
     return f"{left}{' ' * (room - cell_count(left))}", right

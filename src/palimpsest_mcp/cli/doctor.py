@@ -32,9 +32,10 @@ from ..hosts.claude_code.settings import (
     read_object,
 )
 from ..models.advice import in_form
+from ..models.text import counted
 from ..text.tokens.windows import host_trigger
 from .face import Face, pass_face, shared_options
-from .screen import Check
+from .screen import Check, out_file, say, say_coloured, say_json, size
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -70,8 +71,6 @@ def doctor(face: Face, bundle: Path | None) -> int:
 
     Ends with the exit status of the first failure.
     """
-    from .screen import out_file, say, say_coloured, say_json
-
     target = out_file(face, bundle, overwrite=False)
     checks = list(_checks(face))
     if target is not None:
@@ -141,7 +140,6 @@ def _closed(face: Face, root: Path) -> Check:
 
 def _store(face: Face) -> Iterator[Check]:
     from ..settings.places import home_folder
-    from .screen import size
 
     root = home_folder(face.home)
     yield _attempt("store", lambda: _opened(face, root))
@@ -159,7 +157,6 @@ def _store(face: Face) -> Iterator[Check]:
 
 
 def _opened(face: Face, root: Path) -> Check:
-    from ..models.text import counted
     from ..store.home import FORMAT_VERSION
 
     if not root.exists():

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+import msgspec
 
 from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.text import counted, verb
 from .face import Face, pass_face, shared_options
-from .screen import Column
+from .screen import Column, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -51,14 +52,10 @@ def record(face: Face, skill: str, event: str | None, file: Path | None) -> None
 
     Several events may come as one object a line. Secrets and raw queries are taken out first.
     """
-    import msgspec
-
-    from .screen import say_json
-
     events = _events(_event_text(event, file))
     recorded = face.ask(lambda facade: _recorded(facade, skill, events))
     if face.as_json:
-        say_json(msgspec.to_builtins(recorded[-1]))
+        say_json(recorded[-1])
     else:
         _say_recorded(recorded, face)
 
@@ -99,8 +96,6 @@ def _json_line(line: str, number: int) -> Any:
 
 
 def _say_recorded(recorded: Sequence[EventRecorded], face: Face) -> None:
-    from .screen import say
-
     last = recorded[-1]
     for one in recorded:
         masked = ", ".join(f"{number} {kind}" for kind, number in one.redacted.items())
@@ -135,15 +130,10 @@ def compact(face: Face, skill: str | None, due: bool, session: str, dry_run: boo
 
 
 def _say_compactions(done: Sequence[Compaction], failed: Sequence[Any], face: Face, *, many: bool = False) -> int:
-    import msgspec
-
-    from .screen import say, say_json
-
     status = failed[0][1].exit_status if failed else 0
     if face.as_json:
-        rows = [msgspec.to_builtins(one) for one in done]
         errors = [{"skill": name, **error.to_json()} for name, error in failed]
-        say_json({"skills": rows, "failed": errors} if many else rows[0])
+        say_json({"skills": done, "failed": errors} if many else done[0])
         return status
     for one in done:
         _say_compaction(one)
@@ -155,8 +145,6 @@ def _say_compactions(done: Sequence[Compaction], failed: Sequence[Any], face: Fa
 
 
 def _say_compaction(done: Compaction) -> None:
-    from .screen import say, say_fields
-
     say_fields(
         [
             (done.skill, f"{done.status}: {done.reason}"),
@@ -186,20 +174,14 @@ def _waiting_rows(found: Compaction | ExperienceView) -> list[str]:
 @pass_face
 def status(face: Face) -> None:
     """Every skill with experience: events, triggers met, rules, what is pending, what was rotated."""
-    import msgspec
-
-    from .screen import say_json
-
     found = face.ask(lambda facade: facade.experience_status(), make=False)
     if face.as_json:
-        say_json({"skills": msgspec.to_builtins(found)})
+        say_json({"skills": found})
     else:
         _say_status(found)
 
 
 def _say_status(found: Sequence[SkillStatus]) -> None:
-    from .screen import say, say_table
-
     head = (
         Column("skill"),
         Column("new", "number"),
@@ -238,14 +220,10 @@ def _say_status(found: Sequence[SkillStatus]) -> None:
 @pass_face
 def show(face: Face, skill: str) -> None:
     """What earlier uses of SKILL taught, what waits to become a rule and why, and what is due."""
-    import msgspec
-
-    from .screen import say, say_json
-
     view = face.ask(lambda facade: facade.experience_show(skill), make=False)
     if face.as_json:
         text = view.text.encode("utf-8", "replace").decode()
-        say_json({**msgspec.to_builtins(msgspec.structs.replace(view, text=text))})
+        say_json(msgspec.structs.replace(view, text=text))
         return
     say(*(view.advice.split("\n") if view.advice else [f"{view.status.skill}: no rules yet"]))
     pending = [rule for rule in view.rules if rule.section == "pending"]
@@ -273,22 +251,16 @@ def _why_pending(rule: Rule) -> str:
 @pass_face
 def explain(face: Face, rule: str, skill: str | None) -> None:
     """The events behind RULE, whose id stands last on its line; SKILL where several skills have that id."""
-    import msgspec
-
-    from .screen import say_json
-
     if skill is not None and not _RULE_ID.fullmatch(rule) and _RULE_ID.fullmatch(skill):
         rule, skill = skill, rule
     found = face.ask(lambda facade: facade.experience_explain(rule, skill or ""), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(found))
+        say_json(found)
     else:
         _say_explanation(found)
 
 
 def _say_explanation(found: Explanation) -> None:
-    from .screen import say, say_fields, say_table
-
     rule = found.rule
     votes = f"{rule.seen} votes, {rule.success} for it, {rule.failed} against; lower bound {rule.lower_bound:.3f}"
     say_fields(
@@ -319,20 +291,14 @@ def _say_explanation(found: Explanation) -> None:
 @pass_face
 def rollback(face: Face, skill: str) -> None:
     """Put experience.md of SKILL back as it was before its last compaction; again: one more back."""
-    import msgspec
-
-    from .screen import say_json
-
     done = face.ask(lambda facade: facade.experience_rollback(skill))
     if face.as_json:
-        say_json(msgspec.to_builtins(done))
+        say_json(done)
     else:
         _say_rolled_back(done)
 
 
 def _say_rolled_back(done: RolledBack) -> None:
-    from .screen import say
-
     if done.status == "nothing_to_do":
         say(f"{done.skill}: there is no compaction to take back")
         return

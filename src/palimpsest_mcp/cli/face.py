@@ -1,4 +1,4 @@
-"""What the command line prints goes through here: by the store's key once one was open, before by none that lasts."""
+"""What a command knows of its caller: the store, the form of the answer, names to complete, what masks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, shell_complete
 
 from ..errors import InvalidArgument
 from ..models.advice import command_line, in_form, step
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
     from ..core.surface import Surface
     from ..models.http import HttpOptions
-    from ..ports.text import Redactor
-
-if TYPE_CHECKING:
-    from ..core.palimpsest import Palimpsest
     from ..models.reports import ItemView
-
+    from ..ports.text import Redactor
 
 _opened: Surface | None = None
 
@@ -203,8 +199,6 @@ def complete(program: click.Command, face: Face, instruction: str) -> int:
     Returns:
         0, or 1 for an instruction that is none of click's.
     """
-    from click.shell_completion import shell_complete
-
     return shell_complete(program, {"obj": face}, "palimpsest-mcp", COMPLETE, instruction)
 
 

@@ -13,7 +13,7 @@ from ..errors import FileMissing, FileNotJson, InvalidArgument
 from ..models.advice import Advice, step
 from ..models.text import counted
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import Column
+from .screen import Column, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..models.handoffs import Cleanup, KeptHandoff, LoadedHandoff, WrittenHandoff
@@ -75,12 +75,8 @@ def _fields(text: str | None, file: Path | None) -> dict[str, Any]:
 
 
 def _say_written(written: WrittenHandoff, face: Face) -> None:
-    from .screen import say, say_fields, say_json
-
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(written))
+        say_json(written)
         return
     masked = ", ".join(f"{number} {kind}" for kind, number in written.redacted.items())
     say(written.text.rstrip("\n"), "")
@@ -108,12 +104,8 @@ def load(face: Face, task: str, project: str, section: str) -> None:
 
 
 def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
-    from .screen import say, say_json
-
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(loaded))
+        say_json(loaded)
         return
     say(loaded.text)
     if loaded.others:
@@ -128,8 +120,6 @@ def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
 @pass_face
 def list_handoffs(face: Face, project: str) -> None:
     """Handoffs of this project, newest first."""
-    from .screen import say, say_json, say_table
-
     found = face.ask(lambda facade: facade.handoffs(project=project), make=False)
     if face.as_json:
         say_json({"handoffs": [_row(one) for one in found]})
@@ -180,12 +170,8 @@ def clean(face: Face, dry_run: bool, yes: bool) -> None:
 
 
 def _say_cleanup(done: Cleanup, face: Face) -> None:
-    from .screen import say, say_json
-
     if face.as_json:
-        import msgspec
-
-        say_json(msgspec.to_builtins(done))
+        say_json(done)
         return
     words = {"archive": "archive", "delete": "delete ", "merge": "merge  "}
     for one in done.steps:

@@ -13,6 +13,7 @@ import click
 
 from ..models.host_table import HOSTS
 from .face import Face, pass_face, shared_options
+from .screen import say, say_json
 
 if TYPE_CHECKING:
     from ..core.install_files import Change, Launch
@@ -75,8 +76,6 @@ def _launch(face: Face) -> Launch:
 
 
 def _say(face: Face, host: str, changes: list[Change], copies: list[Path], *, remove: bool, dry_run: bool) -> None:
-    from .screen import say, say_json
-
     open_ones = [change for change in changes if not change.is_none]
     if face.as_json:
         rows = [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from ..errors import InvalidArgument, PalimpsestError, SessionUnknown
-from .face import COMPLETE, Face, Serve, mask_by, masked, shared_options
+from .face import COMPLETE, Face, Serve, complete, mask_by, masked, shared_options
 
 INTERNAL_ERROR = 1
 INTERRUPTED = 130
@@ -117,8 +117,6 @@ def run(arguments: Sequence[str], *, serve: Serve) -> int:
     """
     face = Face(serve=serve, as_json="--json" in arguments, arguments=tuple(arguments))
     if instruction := os.environ.get(COMPLETE, ""):
-        from .face import complete
-
         return complete(program, face, instruction)
     mask_by(None)
     _log_to_stderr(os.environ.get(LOG_LEVEL, "").upper())

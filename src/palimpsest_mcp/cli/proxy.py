@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .face import Face, pass_face, shared_options
+from .view import say_address, until_interrupted
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -40,11 +41,7 @@ def proxy(face: Face, upstream: str, port: int, window: int | None, thinking: st
     from ..web.gateway import checked_upstream
 
     url = checked_upstream(upstream)
-    try:
-        face.ask(lambda facade: _serve(face, facade, url, port, window, thinking), waits=False)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-    return 0
+    return until_interrupted(face, lambda facade: _serve(face, facade, url, port, window, thinking), make=True)
 
 
 def _log(text: str) -> None:
@@ -52,27 +49,11 @@ def _log(text: str) -> None:
 
 
 async def _serve(face: Face, facade: Palimpsest, upstream: str, port: int, window: int | None, thinking: str) -> None:
-    import uvicorn
-
     from ..web.gateway import gateway_app
-    from .screen import say, say_json
-    from .view import bound
+    from ..web.loopback import address_of, bound, local_server
 
     gateway = facade.gateway(window_tokens=window, thinking=thinking)
-    config = uvicorn.Config(
-        gateway_app(gateway, upstream, _log),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
     with bound(port) as listening:
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        if face.as_json:
-            say_json({"url": address, "to": upstream}, exact=True)
-        else:
-            say(address, exact=True)
-            sys.stderr.write(f"goes on to {upstream}; set it as your program's base URL; Ctrl-C ends it\n")
-        sys.stdout.flush()
-        await uvicorn.Server(config).serve(sockets=[listening])
+        note = f"goes on to {upstream}; set it as your program's base URL; Ctrl-C ends it"
+        say_address(face, {"url": address_of(listening), "to": upstream}, note)
+        await local_server(gateway_app(gateway, upstream, _log)).serve(sockets=[listening])

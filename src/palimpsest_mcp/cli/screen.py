@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from ..errors import InvalidArgument
-from ..models.reports import Usage
 from ..models.text import plain, plain_line
 from .face import Face, masked
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..core.palimpsest import Palimpsest
+    from ..models.reports import Usage
     from ..store.out_file import OutFile
 
 # Tables that fit the terminal: ids, codes and numbers stand whole, the rest yields in a written order.
@@ -237,8 +237,15 @@ def say_coloured(*parts: str | tuple[str, Colour]) -> None:
 
 
 def say_json(value: Any, *, exact: bool = False) -> None:
-    """One line of JSON in ASCII, secrets masked; `exact`: every string as it is, half surrogate pairs included."""
-    sys.stdout.write(json.dumps(value if exact else masked(value), separators=(",", ":")) + "\n")
+    """One line of JSON in ASCII, secrets masked; `exact`: every string as it is, half surrogate pairs included.
+
+    Args:
+        value: models may stand in it.
+    """
+    import msgspec
+
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    sys.stdout.write(json.dumps(plain if exact else masked(plain), separators=(",", ":")) + "\n")
 
 
 def say_bytes(data: bytes) -> None:
@@ -273,8 +280,6 @@ def paged(*, wanted: bool) -> Generator[None]:
     if text.count("\n") < shutil.get_terminal_size().lines:
         sys.stdout.write(text)
         return
-    import click
-
     click.echo_via_pager(text)
 
 

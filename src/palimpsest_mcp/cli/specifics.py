@@ -10,7 +10,7 @@ import click
 from ..errors import FileEmpty, FileMissing
 from ..text.specifics.delimited import fields_apart
 from .face import Face, pass_face, shared_options
-from .screen import Column
+from .screen import Column, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -32,8 +32,6 @@ def specifics(face: Face, file: Path) -> None:
     for span in spans:
         by_class.setdefault(span.cls, []).append(span.text)
     if face.as_json:
-        from .screen import say_json
-
         classes = {name: {"count": len(found), "texts": _distinct(found)} for name, found in by_class.items()}
         say_json({"registry": version, "specifics": classes, "masked": masked.counts})
     else:
@@ -48,8 +46,6 @@ async def _found(facade: Palimpsest, text: str) -> tuple[Redacted, list[Span], s
 
 
 def _say(masked: Redacted, by_class: dict[str, list[str]], version: str) -> None:
-    from .screen import say, say_fields, say_table
-
     rows = [
         (name, str(len(found)), str(len(_distinct(found))), ", ".join(_distinct(found)[:EXAMPLES]))
         for name, found in sorted(by_class.items(), key=lambda pair: -len(pair[1]))

@@ -8,11 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from ..errors import InvalidArgument, RecordDamaged
 from ..models.advice import Advice, step
+from ..models.text import counted
 from .face import PAGER, Face, SessionName, pass_face, shared_options
-from .screen import Column, out_file, out_options
+from .screen import (
+    Column,
+    age,
+    out_file,
+    out_options,
+    paged,
+    percent,
+    say,
+    say_fields,
+    say_json,
+    say_table,
+    size,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,21 +58,14 @@ SESSIONS = (
 @pass_face
 def status(face: Face) -> None:
     """What the store holds, what it takes on disk, and what it saved net of restores and of our own tools."""
-    import msgspec
-
-    from .screen import say_json
-
     found = face.ask(lambda facade: facade.status(), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(found))
+        say_json(found)
     else:
         _say_status(found, face)
 
 
 def _say_status(found: StoreStatus, face: Face) -> None:
-    from ..models.text import counted
-    from .screen import say, say_fields, say_table, size, tokens
-
     parts = (("ledger", found.ledger_bytes), ("archive", found.archive_bytes), ("index", found.index_bytes))
     parts += (("beside", found.beside_bytes),)
     say_fields(
@@ -89,15 +97,11 @@ def _say_status(found: StoreStatus, face: Face) -> None:
 
 
 def _share_restored(found: StoreStatus) -> str:
-    from ..models.text import counted
-
     of = f"{found.results_restored:,} of {counted(found.results_offloaded, 'result')}"
     return of if found.restores_per_hundred is None else f"{of} ({found.restores_per_hundred:g} per hundred)"
 
 
 def _read_again(found: StoreStatus) -> str:
-    from ..models.text import counted
-
     unknown = counted(found.read_again_unknown, "session")
     rest = f"; not known of {unknown} of an older version" if found.read_again_unknown else ""
     return f"{found.tokens_read_again:,} tokens of results that had left{rest}"
@@ -109,10 +113,6 @@ def _read_again(found: StoreStatus) -> str:
 @pass_face
 def sessions(face: Face, no_pager: bool) -> None:
     """Every session, newest first: how full it is, what it saved, its host, its first request, its age."""
-    import msgspec
-
-    from .screen import paged, say_json
-
     found = face.ask(lambda facade: facade.session_rows(), make=False)
     if face.as_json:
         say_json({"sessions": [{**msgspec.to_builtins(one, enc_hook=str), "share": _share(one)} for one in found]})
@@ -127,9 +127,6 @@ def _share(row: SessionRow) -> float | None:
 
 def _say_sessions(found: Sequence[SessionRow]) -> None:
     from datetime import datetime
-
-    from ..models.text import counted
-    from .screen import age, percent, say, say_table, tokens
 
     now = datetime.now().astimezone()
     rows = [
@@ -155,10 +152,6 @@ def _say_sessions(found: Sequence[SessionRow]) -> None:
 def verify(face: Face, session: str | None) -> int:
     """Check every checksum, hash and count of SESSION, or of the whole store with its handoffs. Exit status 33 where
     one is wrong."""
-    import msgspec
-
-    from .screen import say_json
-
     report = face.ask(lambda facade: facade.verify(session), make=False)
     if face.as_json:
         said = msgspec.to_builtins(report, enc_hook=str)
@@ -171,9 +164,6 @@ def verify(face: Face, session: str | None) -> int:
 
 
 def _say_verified(report: VerifyReport, face: Face) -> None:
-    from ..models.text import counted
-    from .screen import say
-
     for finding in report.findings:
         say(f"{finding.severity}: {finding.where}: {finding.what}")
         if finding.next:
@@ -198,10 +188,7 @@ def config(context: click.Context) -> None:
 @pass_face
 def config_show(face: Face) -> None:
     """Every setting, its value, and where the value comes from."""
-    import msgspec
-
     from ..settings.settings import Settings
-    from .screen import say, say_json, say_table
 
     settings = Settings.load(home=face.home)
     rows = [
@@ -258,13 +245,8 @@ def import_file(face: Face, file: Path, dry_run: bool) -> None:
 
 
 def _say(face: Face, report: ExchangeReport, last: str) -> None:
-    import msgspec
-
-    from ..models.text import counted
-    from .screen import say, say_json
-
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     for one in report.sessions:
         what = f"{counted(one.events, 'event')}, {counted(one.records, 'record')}"
@@ -307,10 +289,6 @@ def purge(
 
     Shows what would go; --yes does it. Nothing brings it back: restore then answers `purged`.
     """
-    import msgspec
-
-    from .screen import say_json
-
     if older_than is not None or down_to is not None:
         if session or matching or regex or everywhere:
             raise InvalidArgument(
@@ -331,19 +309,15 @@ def purge(
         make=yes,
     )
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
     else:
         _say_purge(report)
 
 
 def _retain(face: Face, days: float | None, down_to: int | None, *, yes: bool) -> None:
-    import msgspec
-
-    from .screen import say, say_json, size
-
     report = face.ask(lambda facade: facade.retain(days=days, down_to_bytes=down_to, dry_run=not yes), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     for one in report.sessions:
         say(_purged(one, dry_run=report.dry_run))
@@ -366,9 +340,6 @@ def _bytes_of(text: str) -> int:
 
 
 def _say_purge(report: PurgeReport) -> None:
-    from ..models.text import counted
-    from .screen import say
-
     for one in report.sessions:
         say(_purged(one, dry_run=report.dry_run))
         if one.items and not one.whole:
@@ -388,9 +359,6 @@ def _say_purge(report: PurgeReport) -> None:
 
 
 def _purged(one: PurgedSession, *, dry_run: bool) -> str:
-    from ..models.text import counted
-    from .screen import size
-
     what = f"{counted(len(one.items), 'item')} ({size(one.size_bytes)}), {counted(len(one.batches), 'batch')}"
     whole = "the whole session, " if one.whole else ""
     return f"{one.handle} ({one.session_id}): {'would remove' if dry_run else 'removed'} {whole}{what}"
@@ -408,10 +376,6 @@ def repair(face: Face, session: str | None, accept_losses: bool, yes: bool) -> i
     Shows what can be mended; --yes does it. Deletes nothing: damaged files are kept beside the new ones. Exit status 33
     where something is beyond repair and was not given up by --accept-losses.
     """
-    import msgspec
-
-    from .screen import say_json
-
     report = face.ask(lambda facade: facade.repair(session, dry_run=not yes, accept_losses=accept_losses), make=yes)
     if face.as_json:
         rows = [{**msgspec.to_builtins(one), "possible": one.possible} for one in report.repairs]
@@ -422,9 +386,6 @@ def repair(face: Face, session: str | None, accept_losses: bool, yes: bool) -> i
 
 
 def _say_repair(report: RepairReport) -> None:
-    from ..models.text import counted
-    from .screen import say
-
     for one in report.repairs:
         if one.possible:
             say(f"{'can be mended' if report.dry_run else 'mended'}: {one.where}: {one.what}, from {one.source}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from ..models.text import plain_line
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import Column
+from .screen import Column, say, say_fields, say_json, say_table
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 def summary(face: Face, session: str, full: bool) -> None:
     """The anchored summary of SESSION (id or handle): intent, files, decisions, state, blockers, errors, next steps."""
     from ..memory.summary.sections import full_command, to_markdown
-    from .screen import say, say_json
 
     session_id, found = face.ask(lambda facade: _summary(facade, session, full=full), make=False)
     if face.as_json:
@@ -48,10 +49,6 @@ async def _summary(facade: Palimpsest, session: str, *, full: bool) -> tuple[str
 @pass_face
 def probe(face: Face, session: str) -> None:
     """Ask SESSION (id or handle) for its files, decisions, errors, steps: do digests, summary and kept items answer?"""
-    import msgspec
-
-    from .screen import say_json
-
     info, found = face.ask(lambda facade: _probed(facade, session), make=False)
     if face.as_json:
         data = {"session_id": info.session_id, "handle": info.handle, "score": found.score}
@@ -65,9 +62,6 @@ async def _probed(facade: Palimpsest, session: str) -> tuple[SessionInfo, ProbeR
 
 
 def _say(face: Face, info: SessionInfo, found: ProbeReport) -> None:
-    from ..models.text import plain_line
-    from .screen import say, say_fields, say_table
-
     share = "" if found.score is None else f" ({found.score:.1%})"
     distractors = f"{found.distractors - found.distractors_taken} of {found.distractors} answered no"
     say_fields(

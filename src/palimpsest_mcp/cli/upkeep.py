@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InvalidArgument
+from ..models.advice import step
+from ..models.text import counted
 from .face import Face, SessionName, pass_face, patience, shared_options
+from .screen import say, say_json, size
 
 if TYPE_CHECKING:
     from ..models.events import SessionInfo
@@ -22,15 +25,9 @@ if TYPE_CHECKING:
 def backup(face: Face, folder: Path) -> None:
     """Copy the store into FOLDER, which must not exist, while others write. The copy is a store: --home FOLDER verifies
     it, restores from it, or goes on in it."""
-    import msgspec
-
-    from ..models.advice import step
-    from ..models.text import counted
-    from .screen import say, say_json, size
-
     report = face.ask(lambda facade: facade.backup(folder), make=False)
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     say(f"written: {report.path}, {counted(report.files, 'file')}, {size(report.size_bytes)}")
     say(f"whether it is whole: {step('verify').command(report.path)}")
@@ -42,14 +39,9 @@ def backup(face: Face, folder: Path) -> None:
 @pass_face
 def pack(face: Face, session: str | None) -> None:
     """Put the small files of SESSION, or of all, together: each process leaves some. Lines stay as they are."""
-    import msgspec
-
-    from ..models.text import counted
-    from .screen import say, say_json
-
     packed = face.ask(lambda facade: facade.pack(session), make=False)
     if face.as_json:
-        say_json({"sessions": msgspec.to_builtins(packed)})
+        say_json({"sessions": packed})
         return
     for one in packed:
         say(f"{one.handle}: {one.after:,} of {counted(one.before, 'file')} left")
@@ -96,12 +88,8 @@ def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: s
 
 
 def _say_migration(face: Face, report: Migration, has: str) -> None:
-    import msgspec
-
-    from .screen import say, say_json
-
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     for change in report.changes:
         say(change)
@@ -114,11 +102,7 @@ def _say_migration(face: Face, report: Migration, has: str) -> None:
 def _move(face: Face, source: str, target: str, yes: bool) -> None:
     import asyncio
 
-    import msgspec
-
     from ..core.move import move
-    from ..models.text import counted
-    from .screen import say, say_json
 
     def told(info: SessionInfo) -> None:
         if not face.as_json:
@@ -126,7 +110,7 @@ def _move(face: Face, source: str, target: str, yes: bool) -> None:
 
     report = asyncio.run(move(source, target, dry_run=not yes, told=told))
     if face.as_json:
-        say_json(msgspec.to_builtins(report))
+        say_json(report)
         return
     there = f", {counted(report.already_there, 'session')} there already" if report.already_there else ""
     held = f"{counted(report.events, 'event')} and {counted(report.records, 'record')}"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..models.text import counted
 from .face import Face, SessionName, pass_face, shared_options
-from .screen import on_terminal, out_file, out_options
+from .screen import on_terminal, out_file, out_options, say, say_json
 
 if TYPE_CHECKING:
-    import socket
-
     from ..core.palimpsest import Palimpsest
     from ..web.answers import Answers
 
@@ -38,17 +38,12 @@ def view(face: Face, session: str | None, port: int, no_browser: bool, out: Path
         target.write(html.encode("utf-8", "backslashreplace"))
         _say_written(face, out, shown)
         return None
-    try:
-        face.ask(lambda facade: _serve(face, facade, session, port, browser=not no_browser), make=False, waits=False)
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped\n")
-    return 0
+    return until_interrupted(
+        face, lambda facade: _serve(face, facade, session, port, browser=not no_browser), make=False
+    )
 
 
 def _say_written(face: Face, out: Path | None, shown: int) -> None:
-    from ..models.text import counted
-    from .screen import say, say_json
-
     if face.as_json:
         say_json({"sessions": shown, "out": str(out)})
     else:
@@ -58,53 +53,45 @@ def _say_written(face: Face, out: Path | None, shown: int) -> None:
 async def _serve(face: Face, facade: Palimpsest, session: str | None, port: int, *, browser: bool) -> None:
     import secrets
 
-    import uvicorn
-
     from ..web.answers import Answers
     from ..web.app import app
-    from .screen import say, say_json
+    from ..web.loopback import address_of, bound, local_server
 
     token = secrets.token_urlsafe(24)
     place = f"#/s/{(await facade.session(session)).handle}" if session else ""
-    config = uvicorn.Config(
-        app(Answers(facade), token, home=face.home or ""),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
+    page = app(Answers(facade), token, home=face.home or "")
     with bound(port) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/{token}/{place}"
-        if face.as_json:
-            say_json({"url": url}, exact=True)
-        else:
-            say(url, exact=True)
-            sys.stderr.write("open it in a browser on this machine; Ctrl-C ends it\n")
-        sys.stdout.flush()
+        url = f"{address_of(listening)}/{token}/{place}"
+        say_address(face, {"url": url}, "open it in a browser on this machine; Ctrl-C ends it")
         if browser and on_terminal() and not face.as_json:
             import webbrowser
 
             webbrowser.open(url)
-        await uvicorn.Server(config).serve(sockets=[listening])
+        await local_server(page).serve(sockets=[listening])
 
 
-def bound(port: int) -> socket.socket:
-    """A socket at a port of 127.0.0.1; 0 takes any that is free.
+def say_address(face: Face, answer: dict[str, str], note: str) -> None:
+    """Print where a server listens before it does: the URL alone, or all of the answer as JSON.
 
-    Raises:
-        InvalidArgument: it is taken.
+    Args:
+        answer: with its `url`.
+        note: for people, on standard error.
     """
-    import socket
+    if face.as_json:
+        say_json(answer, exact=True)
+    else:
+        say(answer["url"], exact=True)
+        sys.stderr.write(note + "\n")
+    sys.stdout.flush()
 
-    from ..errors import InvalidArgument
 
+def until_interrupted(face: Face, served: Callable[[Palimpsest], Coroutine[Any, Any, None]], *, make: bool) -> int:
+    """Serve from a store; Ctrl-C is how it ends."""
     try:
-        return socket.create_server(("127.0.0.1", port))
-    except OSError as error:
-        raise InvalidArgument(
-            f"Port {port} of 127.0.0.1 cannot be used: {error.strerror}.", next="Leave --port out, or name another one."
-        ) from None
+        face.ask(served, make=make, waits=False)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+    return 0
 
 
 async def _stored(facade: Palimpsest, session: str | None) -> tuple[str, int]:

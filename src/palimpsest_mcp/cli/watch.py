@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..models.text import counted
 from .face import Face, pass_face, shared_options
+from .screen import say, say_json
 
 if TYPE_CHECKING:
     from ..core.palimpsest import Palimpsest
@@ -28,8 +30,6 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
     """
     import asyncio
 
-    from .screen import say
-
     async def look(facade: Palimpsest) -> None:
         while True:
             for one in await facade.watch(days=days, hosts=hosts):
@@ -46,13 +46,8 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
 
 
 def _say(face: Face, one: Watched) -> None:
-    import msgspec
-
-    from ..models.text import counted
-    from .screen import say, say_json
-
     if face.as_json:
-        say_json(msgspec.to_builtins(one))
+        say_json(one)
         return
     say(f"{one.host} {one.handle}: {counted(one.new_items, 'new item')} of {one.session_id}")
     for each in one.compactions:

@@ -27,16 +27,16 @@ class Alignment(msgspec.Struct, frozen=True, kw_only=True):
     ids: Mapping[str, str]
     """Id in the host's list -> id in the ledger, for every item of the list."""
 
-    def observations(self, items: Sequence[Item], *, agent: str, ts: str) -> list[Observation]:
+    def observations(self, items: Sequence[Item], *, ts: str) -> list[Observation]:
         """The events to append.
 
         Args:
             items: `seen`, with tokens counted.
         """
-        events: list[Observation] = [Seen(item=item, agent=agent, ts=ts) for item in items]
-        events += [msgspec.structs.replace(event, agent=agent, ts=ts) for event in self.applied]
+        events: list[Observation] = [Seen(item=item, ts=ts) for item in items]
+        events += [msgspec.structs.replace(event, ts=ts) for event in self.applied]
         if self.gone:
-            events.append(Gone(item_ids=self.gone, why=self.gone_why, agent=agent, ts=ts))
+            events.append(Gone(item_ids=self.gone, why=self.gone_why, ts=ts))
         return events
 
 
@@ -58,12 +58,11 @@ def align(
     *,
     parts: Parts,
     inherited: Parts | None = None,
-    agent: str = "",
     gone_why: str = "",
     tail_only: bool = False,
     awaited: Collection[str] = (),
 ) -> Alignment:
-    """Match a host's list with the ledger.
+    """Match a host's list, which is the main agent's, with the ledger.
 
     Args:
         items: the host's whole list, in its order; or the newest part of it.
@@ -73,7 +72,7 @@ def align(
         tail_only: it is the newest part: what is not in it is not gone.
         awaited: known items that the host has, but did not write into its list yet: they are not gone either.
     """
-    walk = _Walk(fold, parts, inherited or {}, agent, tail_only=tail_only)
+    walk = _Walk(fold, parts, inherited or {}, tail_only=tail_only)
     bounds = walk.next_known(items)
     for item, bound in zip(items, bounds, strict=True):
         walk.take(item, bound)
@@ -85,7 +84,7 @@ def align(
         and state.present[1]
         and item_id not in walk.matched
         and item_id not in awaited
-        and state.current.agent == agent
+        and not state.current.agent
     ]
     missing.sort(key=lambda item: (item.position, item.id))
     tail = bool(missing) and missing[0].position > walk.last_known
@@ -101,19 +100,10 @@ def align(
 class _Walk:
     """One pass over a host's list."""
 
-    def __init__(
-        self,
-        fold: Fold,
-        parts: Parts,
-        inherited: Parts,
-        agent: str,
-        *,
-        tail_only: bool,
-    ) -> None:
+    def __init__(self, fold: Fold, parts: Parts, inherited: Parts, *, tail_only: bool) -> None:
         self._fold = fold
         self._parts = parts
         self._inherited = inherited
-        self._agent = agent
         self._tail_only = tail_only
         self.seen: list[Item] = []
         self.applied: list[Applied] = []
@@ -158,7 +148,7 @@ class _Walk:
         is_part = self._inherited and item.kind != "tool_call" and part_hash(item) in self._inherited
         kind = "digest_part" if is_part else item.kind
         self.last = self._place(item.position, bound)
-        self.seen.append(msgspec.structs.replace(item, position=self.last, kind=kind, agent=self._agent))
+        self.seen.append(msgspec.structs.replace(item, position=self.last, kind=kind))
 
     def _known(self, item: Item, ledger_id: str, state: ItemState) -> None:
         current = state.current
@@ -178,7 +168,7 @@ class _Walk:
         elif is_placeholder(item.content) and not is_placeholder(current.content):
             fresh = current  # L4: a cleared result is still the same item; its fuller bytes stay the truth
         else:
-            fresh, hidden = msgspec.structs.replace(item, id=ledger_id, agent=self._agent), True
+            fresh, hidden = msgspec.structs.replace(item, id=ledger_id), True
         if moved or (hidden and part is None):
             self.seen.append(msgspec.structs.replace(fresh, position=position))
 
@@ -217,7 +207,7 @@ class _Walk:
         """The position that a list's first item comes after: its newest part begins behind items that it does not
         show."""
         here = (state.current for state in self._fold.states.values() if state.versions and state.present[1])
-        found = (item.position for item in here if item.agent == self._agent and item.position < bound)
+        found = (item.position for item in here if not item.agent and item.position < bound)
         return max(found, default=_START) if self._tail_only else _START
 
     def _place(self, wanted: Position, bound: Position | None) -> Position:

@@ -91,7 +91,6 @@ def measure(
     host_compacts: bool | None = None,
     host_compaction_point: str = "",
     signals: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
 ) -> Usage:
     """Combine numbers into a usage under a policy.
 
@@ -116,7 +115,6 @@ def measure(
         host_compacts=host_compacts,
         host_compaction_point=host_compaction_point,
         signals=signals if ratio is None else (),
-        notes=notes,
     )
 
 

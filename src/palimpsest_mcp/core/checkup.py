@@ -23,9 +23,9 @@ from ..models.reports import Finding, Saved, StoreStatus, VerifyReport
 from ..models.text import counted, verb
 from ..ports.store import DiskUse, Flaw
 from ..store.home import SECRET, VERSION, folder_name
+from .batch import original_text
 from .copies import Copies
 from .dependencies import Dependencies
-from .made import original_text
 from .offloaded import saved_by
 from .sessions import Sessions, opened_fold
 

@@ -13,8 +13,8 @@ from ..context.fold import Batch, Fold
 from ..models.events import Seen, SessionInfo
 from ..models.items import Content, content_sha256
 from ..models.records import ArchivedItem, OffloadRecord
+from .batch import described
 from .dependencies import Dependencies
-from .made import described
 from .sessions import Sessions
 
 # What a damaged line of the archive still says: its pieces, each read on its own, to be checked by their hashes.

@@ -101,6 +101,10 @@ class Dependencies:
                 next="Ask the store's owner: it takes a store opened without principal and without only_session.",
             )
 
+    def masked(self, text: str) -> str:
+        """A text as it may be shown or stored apart from its original."""
+        return self.redactor.redact(text).text
+
     def now(self) -> str:
         """ISO-8601 with offset, to the millisecond."""
         return self.clock().isoformat(timespec="milliseconds")

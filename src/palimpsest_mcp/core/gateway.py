@@ -162,7 +162,7 @@ class Gateway:
         context = importer.with_system(msgspec.structs.replace(context, host=HOST), beside)
         info = await self._sessions.ensure(name, host=HOST, source=HOST)
         asked = PassOptions(host=HOST, model=model, window_tokens=window, thinking=self._thinking)
-        passed = await self._messages.passed(info, context, asked, requested=False)
+        passed = await self._messages.compact(info, context, asked, requested=False)
         if passed.request_options:  # it would need members that the client did not send
             return Passed(body=body, why="its model binds thinking to what stood before it", session=info.handle)
         after = passed.messages

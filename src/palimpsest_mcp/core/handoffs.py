@@ -7,8 +7,8 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -53,7 +53,7 @@ from ..models.handoffs import (
     WrittenHandoff,
 )
 from ..models.reports import Finding
-from ..models.text import counted, plain, plain_line, shown, verb
+from ..models.text import counted, each_text, plain, plain_line, shown, verb
 from ..ports.store import StoredHandoff
 from ..ports.text import Redactor
 from ..settings.places import home_folder, project_root
@@ -134,7 +134,7 @@ class KeptHandoffs:
         """
         info = await self._session_or_new(session_id)
         template = TEMPLATES[_phase(phase)]
-        words = plain(self._masked(task)).strip()
+        words = plain(self._deps.masked(task)).strip()
         if not words or len(words) > MAX_TEXT:
             raise InvalidArgument(
                 f"A handoff needs a task of 1 to {MAX_TEXT} characters.",
@@ -143,15 +143,15 @@ class KeptHandoffs:
         stated = self._masked_fields(template, stated_fields(template, fields or {}))
         summary = await self._summaries.current(info, full=True)
         items = items_of(await self._sessions.fold(info))
-        facts = await asyncio.to_thread(facts_of, items, self._masked)
+        facts = await asyncio.to_thread(facts_of, items, self._deps.masked)
         header = {
             "task": words,
             "title": title_of(words),
             "date": self._deps.clock().date().isoformat(),
             "written": self._deps.now(),
-            "project": self._masked(project_root(info.project)),
+            "project": self._deps.masked(project_root(info.project)),
             "session": info.handle,
-            POINTERS: tuple(self._masked(one) for one in await self._pointers(info, template)),
+            POINTERS: tuple(self._deps.masked(one) for one in await self._pointers(info, template)),
         }
         handoff = await asyncio.to_thread(fitted, template, header, summary, facts, stated, self._count)
         return await self._keep(info, template, handoff)
@@ -173,7 +173,7 @@ class KeptHandoffs:
         stored = await self._stored()
         found = [(one, candidate) for one in stored if (candidate := candidate_of(one))]
         candidates = [candidate for _, candidate in found]
-        here = project or self._deps.redactor.redact(project_root("")).text
+        here = project or self._deps.masked(project_root(""))
         named = of_task(candidates, task) if task else []
         local = of_project(candidates, here)
         wanted = of_task(local, task)
@@ -186,7 +186,7 @@ class KeptHandoffs:
         first = wanted[0]
         of = next(one for one, candidate in found if candidate is first)
         text = continuation(first.handoff, first.name, section)
-        masked = self._deps.redactor.redact(text).text
+        masked = self._deps.masked(text)
         consumed = first.phase in FORKS and await self._deps.store.handoffs.remove(of, self._deps.principal)
         return LoadedHandoff(
             name=first.name,
@@ -210,14 +210,14 @@ class KeptHandoffs:
         found = next((one for one in newest_first(candidates) if one.name == name), None)
         if found is None:
             raise self._unknown(name, "*", candidates, candidates, sum(one.text is None for one in stored))
-        return self._deps.redactor.redact(continuation(found.handoff, found.name, "all")).text
+        return self._deps.masked(continuation(found.handoff, found.name, "all"))
 
     async def handoffs(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
         """Handoffs of this project, or of another (`*` for all), newest first; forks that wait, too."""
         stored = await self._stored()
         found = {(one.place, one.name): one for one in stored}
         candidates = [candidate for one in stored if (candidate := candidate_of(one))]
-        here = project or self._deps.redactor.redact(project_root("")).text
+        here = project or self._deps.masked(project_root(""))
         return tuple(
             KeptHandoff(
                 name=one.name,
@@ -314,16 +314,13 @@ class KeptHandoffs:
             )
         return rows
 
-    def _masked(self, text: str) -> str:
-        return self._deps.redactor.redact(text).text
-
     def _masked_fields(self, template: Template, stated: dict[str, Any]) -> dict[str, Any]:
         """Every text masked whole, before anything is cut; also a secret that runs from one into the next."""
         fields = msgspec.to_builtins(template.model(**stated))
         texts: list[str] = []
-        _each_text(fields, lambda text: texts.append(text) or text)
+        each_text(fields, lambda text: texts.append(text) or text)
         masked = iter(self._deps.redactor.redact_all(texts))
-        whole = msgspec.convert(_each_text(fields, lambda _: next(masked).text), template.model)
+        whole = msgspec.convert(each_text(fields, lambda _: next(masked).text), template.model)
         return {name: getattr(whole, name) for name in stated}
 
     def _unknown(
@@ -397,17 +394,6 @@ def _notes(tokens: int, template: Template) -> list[str]:
         f"the handoff takes {tokens} tokens, more than {BUDGET_TOKENS}: what was stated is never cut; "
         f"shorter fields make a better {template.title.lower()}"
     ]
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """The value with every string but the names of fields changed, in order."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _each_text(part, change) for name, part in cast("dict[str, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_each_text(part, change) for part in cast("Sequence[Any]", value)]
-    return value
 
 
 # Cleaning up handoffs: old ones archived, very old ones deleted and named, several of one task merged.

@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def _claude_code_quick() -> QuickAnswers:
-    from .claude_code.quick import ClaudeCodeQuick
+    from .claude_code.answers import ClaudeCodeQuick
 
     return ClaudeCodeQuick()
 

@@ -76,7 +76,7 @@ async def import_context(
         awaited=awaited,
     )
     counted = await asyncio.to_thread(_count, found.seen, counter)
-    events = found.observations(counted, agent="", ts=deps.now())
+    events = found.observations(counted, ts=deps.now())
     events += _usage(fold, context)
     # The rows hold the host's words around the items; a store that keeps masked text only cannot keep them.
     around = None if deps.redact_archive else await asyncio.to_thread(_envelope, fold, context, found.ids, wrapper)
@@ -110,7 +110,7 @@ async def tail_events(
     found = align(fold, items, parts=fold.decided.parts, inherited=inherited, tail_only=True)
     counter = deps.counter_for(_model(deps, fold, context))
     counted = await asyncio.to_thread(_count, found.seen, counter)
-    return [*found.observations(counted, agent="", ts=deps.now()), *_usage(fold, context)]
+    return [*found.observations(counted, ts=deps.now()), *_usage(fold, context)]
 
 
 def _model(deps: Dependencies, fold: Fold, context: HostContext) -> str:

@@ -1,24 +1,43 @@
-"""Enters Palimpsest in a host's own files and takes it out again: what would change, file by file."""
+"""Enters Palimpsest in a host's own files and takes it out again: what would change, host by host.
+
+A file of our own where the host loads one, else entries in its settings.
+"""
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..errors import InvalidArgument
+from ..errors import FileNotJson, InvalidArgument
 from ..hosts.claude_code.places import config_folder, global_file
 from ..hosts.claude_code.settings import NAME, Object, has_plugin, hooks, with_hooks, without_hooks
-from . import install_hosts
 from .install_files import Change, Launch, bytes_of, json_change, parsed, server_entry
+
+PLUGINS = Path(__file__).resolve().parents[1] / "host_plugins"
+_WRITTEN = "// Written by `palimpsest-mcp install {host}`; `--remove` takes it out. Changes here are lost.\n"
+_BEGIN, _END = "# palimpsest-mcp: begin (written by `install codex`)", "# palimpsest-mcp: end"
+_BREAK = " with the line break before it"
+_GEMINI_MS = 30_000
+_EVENTS = {
+    "gemini-cli": ("SessionStart", "AfterTool", "PreCompress", "SessionEnd"),
+    "codex": ("SessionStart", "PreCompact", "PostCompact", "Stop"),
+}
 
 
 def desktop_file(environ: Mapping[str, str], home: Path, platform: str) -> Path:
     """Claude Desktop's configuration."""
+    return _settings_folder(environ, home, platform) / "Claude" / "claude_desktop_config.json"
+
+
+def _settings_folder(environ: Mapping[str, str], home: Path, platform: str) -> Path:
+    """Where the platform's programs keep their settings."""
     if platform == "darwin":
-        return home / "Library" / "Application Support" / "Claude" / "claude_desktop_config.json"
+        return home / "Library" / "Application Support"
     if platform == "win32":
-        return Path(environ.get("APPDATA", home / "AppData" / "Roaming")) / "Claude" / "claude_desktop_config.json"
-    return Path(environ.get("XDG_CONFIG_HOME", home / ".config")) / "Claude" / "claude_desktop_config.json"
+        return Path(environ.get("APPDATA", home / "AppData" / "Roaming"))
+    return Path(environ.get("XDG_CONFIG_HOME", "") or home / ".config")
 
 
 def planned(
@@ -67,12 +86,114 @@ def _claude_code(launch: Launch, environ: Mapping[str, str], home: Path, _: str,
     ]
 
 
+def _opencode(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
+    """A plugin file, which enters the server for the model's tools by itself."""
+    folder = Path(environ.get("XDG_CONFIG_HOME", "") or home / ".config") / "opencode" / "plugin"
+    return [_plugin_file(folder / "palimpsest.js", "opencode", launch, remove)]
+
+
+def _pi(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
+    """An extension file."""
+    folder = Path(environ.get("PI_CODING_AGENT_DIR", "") or home / ".pi" / "agent") / "extensions"
+    return [_plugin_file(folder / "palimpsest.js", "pi", launch, remove)]
+
+
+def _plugin_file(path: Path, host: str, launch: Launch, remove: bool) -> Change:
+    before, head = bytes_of(path), _WRITTEN.format(host=host)
+    if before is not None and not before.startswith(head.encode()):
+        raise InvalidArgument(
+            f"{path} is there, and is none of ours; nothing was changed.", next="Rename it, then run this again."
+        )
+    home = launch.environment.get("PALIMPSEST_HOME", "")
+    command = [launch.command, *launch.arguments, *(["--home", home] if home else [])]
+    source = json.dumps((PLUGINS / f"{host}.js").as_uri())
+    text = f"{head}import {{ made }} from {source}\n\nexport default made({json.dumps(command)})\n"
+    return Change(path=path, before=before, after=None if remove else text.encode(), what="plugin")
+
+
+def _gemini_cli(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
+    """Server and hooks."""
+    path = Path(environ.get("GEMINI_CLI_HOME", "") or home) / ".gemini" / "settings.json"
+
+    def edit(config: Object) -> Object:
+        config = server_entry(path, config, launch, (), remove=remove)
+        return _with_hooks(config, "gemini-cli", launch, remove)
+
+    return [json_change(path, "server and hooks", edit, remove)]
+
+
+def _codex(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
+    """Server in `config.toml`, hooks in a file beside it."""
+    folder = Path(environ.get("CODEX_HOME", "") or home / ".codex")
+    return [
+        _toml_change(folder / "config.toml", launch, remove),
+        json_change(
+            folder / "hooks.json", "hooks", lambda config: _with_hooks(config, "codex", launch, remove), remove
+        ),
+    ]
+
+
+def _vscode(launch: Launch, environ: Mapping[str, str], home: Path, platform: str, remove: bool) -> list[Change]:
+    """The server alone: what its hooks are given does not name a file whose form is known."""
+    path = _settings_folder(environ, home, platform) / "Code" / "User" / "mcp.json"
+
+    def edit(config: Object) -> Object:
+        return server_entry(path, config, launch, (), remove=remove, key="servers")
+
+    return [json_change(path, "server", edit, remove)]
+
+
+def _with_hooks(config: Object, host: str, launch: Launch, remove: bool) -> Object:
+    if remove:
+        return without_hooks(config)
+    wanted: dict[str, list[Object]] = {}
+    for event in _EVENTS[host]:
+        command = f"{launch.shell} hook {event} --host {host} {launch.options}".rstrip()
+        timeout = _GEMINI_MS if host == "gemini-cli" else _GEMINI_MS // 1_000
+        wanted[event] = [{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]
+    return with_hooks(config, wanted)
+
+
+def _toml_change(path: Path, launch: Launch, remove: bool) -> Change:
+    """Our table at the end of the file, between two comments; every other byte stays."""
+    before = bytes_of(path)
+    try:
+        text = (before or b"").decode("utf-8")
+        left = _without_table(text)
+        others = tomllib.loads(left)
+    except ValueError:
+        raise FileNotJson(f"{path} is not TOML; nothing was changed.", next="Correct it, then run it again.") from None
+    if not remove and NAME in others.get("mcp_servers", {}):
+        raise InvalidArgument(
+            f"{path} has a server `{NAME}` of its own.", next=f"Take [mcp_servers.{NAME}] out, then run it again."
+        )
+    after = left
+    if not remove:
+        words = [f"command = {json.dumps(launch.command)}", f"args = {json.dumps([*launch.arguments, 'serve'])}"]
+        if launch.environment:
+            pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in launch.environment.items())
+            words.append(f"env = {{ {pairs} }}")
+        begin = _BEGIN if not left or left.endswith("\n") else f"\n{_BEGIN}{_BREAK}"
+        after = "\n".join([f"{left}{begin}", f"[mcp_servers.{NAME}]", *words, _END, ""])
+    data = None if remove and not after and before is not None else after.encode()
+    return Change(path=path, before=before, after=data, what="server")
+
+
+def _without_table(text: str) -> str:
+    begin, end = text.find(_BEGIN), text.find(_END)
+    if begin < 0 or end < begin:
+        return text
+    if text.startswith(_BREAK, begin + len(_BEGIN)):
+        begin -= 1
+    return text[:begin] + text[end + len(_END) :].removeprefix("\n")
+
+
 _PLANS: Mapping[str, Callable[[Launch, Mapping[str, str], Path, str, bool], list[Change]]] = {
     "claude-code": _claude_code,
     "claude-desktop": _desktop,
-    "opencode": install_hosts.opencode,
-    "pi": install_hosts.pi,
-    "gemini-cli": install_hosts.gemini_cli,
-    "codex": install_hosts.codex,
-    "vscode": install_hosts.vscode,
+    "opencode": _opencode,
+    "pi": _pi,
+    "gemini-cli": _gemini_cli,
+    "codex": _codex,
+    "vscode": _vscode,
 }

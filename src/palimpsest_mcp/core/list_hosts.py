@@ -116,7 +116,7 @@ class ListHostEvents:
             return {"why": "how large the window of this model is, is not known"}
         info = await self._session(call)
         await self._compare(info, self._host.summary(rows))
-        passed = await self._messages.passed(info, parsed, asked, requested=False)
+        passed = await self._messages.compact(info, parsed, asked, requested=False)
         edits = self._edits(parsed.items, passed.contents)
         claude = "claude" in model.lower() and binds_thinking(model) is not False
         return {

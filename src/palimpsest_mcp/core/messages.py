@@ -54,17 +54,8 @@ class CompactedMessages:
     handle: str
     request_options: dict[str, Any] = field(default_factory=dict[str, Any])
     """Fields that the request with this list needs, and every later one of the conversation; empty: it needs none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Passed:
-    """A message list after a pass, and what changed in it."""
-
-    messages: list[Any]
-    report: Report
-    request_options: dict[str, Any]
-    contents: dict[str, Content]
-    """Host item id -> what stands for it now."""
+    contents: dict[str, Content] = field(default_factory=dict[str, Content])
+    """Id of an item in the list that came in -> what stands for it now."""
 
 
 class Messages:
@@ -95,30 +86,6 @@ class Messages:
         Raises:
             WindowUnknown: no window is given, configured, reported or in the model table, and the pass is not forced.
             PassInProgress, WriteFailed, PlanStale: what a pass raises.
-        """
-        passed = await self.passed(info, context, asked, wrapper=wrapper, requested=requested, off=off)
-        return CompactedMessages(
-            messages=passed.messages,
-            report=passed.report,
-            session_id=info.session_id,
-            handle=info.handle,
-            request_options=passed.request_options,
-        )
-
-    async def passed(
-        self,
-        info: SessionInfo,
-        context: HostContext,
-        asked: PassOptions,
-        *,
-        wrapper: str = "",
-        requested: bool = True,
-        off: bool = False,
-    ) -> Passed:
-        """The same, with what took which item's place.
-
-        Raises:
-            WindowUnknown, PassInProgress, WriteFailed, PlanStale: see `compact`.
         """
         policy = await policy_of(self._deps, self._sessions, info, asked.policy)
         request = PassRequest(policy=policy, options=asked, requested=requested, off=off)
@@ -157,9 +124,11 @@ class Messages:
         )
         notes = tuple(filter(None, [*answer.notes, sent.thinking.said]))
         answer = msgspec.structs.replace(answer, thinking=sent.thinking, notes=notes)
-        return Passed(
+        return CompactedMessages(
             messages=sent.messages,
             report=answer,
+            session_id=info.session_id,
+            handle=info.handle,
             request_options=sent.request_options,
             contents=contents if emitted else {},
         )

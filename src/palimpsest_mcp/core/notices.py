@@ -121,16 +121,16 @@ def _told(deps: Dependencies, one: ContextItem, digests: Mapping[str, str]) -> s
     item = one.item
     if one.state == "gone" or item.kind in ("thinking", "system_prompt") or item.role == "system":
         return ""
-    name = deps.redactor.redact(item.tool_name).text
+    name = deps.masked(item.tool_name)
     if item.kind == "tool_call":
         text = json.dumps(item.args, ensure_ascii=False) if item.args else content_text(item.content or "")
-        return f"[call {name}] {deps.redactor.redact(text).text}"
+        return f"[call {name}] {deps.masked(text)}"
     who = f"result of {name}" if name and item.role == "tool" else "result" if item.role == "tool" else item.role
     if (digest := digests.get(item.id)) is not None:
         return f"[{who}]\n{digest}"
     if item.content is None:
         return f"[{who}: {preview(deps, one)} · {one.tokens:,} tokens that were never recorded]"
-    return f"[{who}]\n{deps.redactor.redact(content_text(item.content)).text}"
+    return f"[{who}]\n{deps.masked(content_text(item.content))}"
 
 
 def parts(measurement: Measurement, policy: Policy) -> tuple[Part, ...]:
@@ -174,14 +174,14 @@ def _item_row(deps: Dependencies, one: ContextItem, verdict: Verdict | None) -> 
         pinned=one.pinned,
         preview=preview(deps, one),
         gate=gate.name if gate else "",
-        evidence=plain_line(deps.redactor.redact(gate.evidence).text, EVIDENCE_CHARACTERS) if gate else "",
+        evidence=plain_line(deps.masked(gate.evidence), EVIDENCE_CHARACTERS) if gate else "",
     )
 
 
 def preview(deps: Dependencies, one: ContextItem) -> str:
     """One redacted line of an item."""
     words = one.item.title or (one.item.action.target if one.item.action else "") or content_text(one.item.content)
-    return plain_line(deps.redactor.redact(words[:REDACTED_CHARACTERS]).text, PREVIEW_CHARACTERS)
+    return plain_line(deps.masked(words[:REDACTED_CHARACTERS]), PREVIEW_CHARACTERS)
 
 
 async def session_rows(deps: Dependencies, sessions: Sessions, infos: Iterable[SessionInfo]) -> tuple[SessionRow, ...]:

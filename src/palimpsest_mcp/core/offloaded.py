@@ -25,9 +25,9 @@ from ..models.reports import BatchView, Hit, Restored, Saved
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
+from .batch import beside, original_text
 from .copies import Copies
 from .dependencies import Dependencies
-from .made import beside, original_text
 from .sessions import Sessions
 from .surface import named_by_mark
 
@@ -328,7 +328,7 @@ class Offloaded:
                 handle=handles.get(match.session_id, ""),
                 batch_id=match.batch_id,
                 item_id=match.item_id,
-                snippet=self._deps.redactor.redact(match.snippet).text,
+                snippet=self._deps.masked(match.snippet),
                 score=match.score,
                 tool_name=match.tool_name,
                 title=match.title,
@@ -364,11 +364,11 @@ class Offloaded:
             Entry(
                 session_id=info.session_id,
                 batch_id=record.batch_id,
-                item_id=self._masked(item.id),
+                item_id=self._deps.masked(item.id),
                 text=text,
-                named=self._masked(_words_that_name(item)),
-                tool_name=self._masked(item.tool_name),
-                title=plain_line(self._masked(item.title or _target(item) or item.url), TITLE_CHARACTERS),
+                named=self._deps.masked(_words_that_name(item)),
+                tool_name=self._deps.masked(item.tool_name),
+                title=plain_line(self._deps.masked(item.title or _target(item) or item.url), TITLE_CHARACTERS),
                 ts=item.ts or record.ts,
                 lines_stand=text.count("\n") == original.count("\n"),
                 places_stand=text == original,
@@ -377,9 +377,6 @@ class Offloaded:
             )
             for item, original, text in zip(record.items, originals, texts, strict=True)
         ]
-
-    def _masked(self, text: str) -> str:
-        return self._deps.redactor.redact(text).text
 
 
 def _target(item: ArchivedItem) -> str:

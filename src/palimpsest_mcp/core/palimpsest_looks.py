@@ -17,8 +17,8 @@ from ..models.records import ArchivedItem, OffloadRecord
 from ..models.reports import BatchView
 from ..models.text import plain_line, shown
 from . import sessions as policies
+from .batch import original_text
 from .dependencies import Dependencies
-from .made import original_text
 from .measure import Measurement, measured
 from .notices import preview
 from .offloaded import Offloaded
@@ -120,7 +120,9 @@ class LookMethods:
         found: list[Beside] = []
         for item, (content, note) in zip(record.items, contents, strict=True):
             original = (
-                "" if content is None else self._masked(original_text(msgspec.structs.replace(item, result=content)))
+                ""
+                if content is None
+                else self._deps.masked(original_text(msgspec.structs.replace(item, result=content)))
             )
             digest = "" if item.purged else record.part(item)
             pairs = quotes(digest, original)
@@ -132,8 +134,8 @@ class LookMethods:
                     item_id=item.id,
                     kind=item.kind,
                     role=item.role,
-                    tool_name=self._masked(item.tool_name),
-                    title=plain_line(self._masked(title), 200),
+                    tool_name=self._deps.masked(item.tool_name),
+                    title=plain_line(self._deps.masked(title), 200),
                     ts=item.ts or record.ts,
                     state=row.state,
                     batch_id=record.batch_id,
@@ -155,14 +157,14 @@ class LookMethods:
 
     def _whole(self, info: SessionInfo, one: ContextItem) -> Beside:
         item = one.item
-        original = "" if item.content is None else self._masked(original_text(item))
+        original = "" if item.content is None else self._deps.masked(original_text(item))
         return Beside(
             session_id=info.session_id,
             handle=info.handle,
             item_id=item.id,
             kind=item.kind,
             role=item.role,
-            tool_name=self._masked(item.tool_name),
+            tool_name=self._deps.masked(item.tool_name),
             title=preview(self._deps, one),
             ts=item.ts,
             state=one.state,
@@ -174,6 +176,3 @@ class LookMethods:
             cut=len(original) > MOST_CHARACTERS,
             note="" if item.content is not None else "It was recorded by title and size only.",
         )
-
-    def _masked(self, text: str) -> str:
-        return self._deps.redactor.redact(text).text

@@ -80,7 +80,7 @@ class Recall:
     def _line(self, handle: str, hit: Match) -> str:
         at = f" offset {hit.offset}" if hit.offset else ""
         title = plain_line(f"{hit.tool_name} {hit.title}", 60)
-        snippet = plain_line(self._deps.redactor.redact(hit.snippet).text, _LINE_CHARACTERS)
+        snippet = plain_line(self._deps.masked(hit.snippet), _LINE_CHARACTERS)
         return f"restore_batch {handle} {hit.batch_id} {plain_line(hit.item_id, 80)}{at}: {title}: {snippet}"
 
 

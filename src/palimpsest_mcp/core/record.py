@@ -24,7 +24,8 @@ from ..ports.host import HostContext
 from ..text.tokens.windows import window_of
 from .dependencies import ContentCounter, Dependencies
 from .importer import dump
-from .sessions import Sessions, check_strategy, exactly, read_from, slips, unknown
+from .session_names import exactly, read_from, slips
+from .sessions import Sessions, check_strategy, unknown
 
 FIELDS = (
     "id", "kind", "role", "content", "args", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel",
@@ -180,7 +181,7 @@ class _Drafts:
             raise _refused(index, "content", f"is at most {MAX_TEXT:,} characters long: no model's window holds more")
         found = cast("Content", content)
         if self._deps.redact_archive and isinstance(found, str):
-            return self._deps.redactor.redact(found).text
+            return self._deps.masked(found)
         return found
 
     def _kind(self, role: str, tool: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from ..models.events import SessionInfo
 from ..models.items import Item, content_text
 from ..models.llm import Spent, SummaryRequest
 from ..models.summaries import AnchoredSummary
-from ..models.text import counted
+from ..models.text import counted, each_text
 from ..ports.text import SummaryAuthor
 from ..text.specifics.delimited import fields_apart
 from .dependencies import Dependencies
@@ -73,7 +73,7 @@ def _messages(deps: Dependencies, items: Sequence[Item]) -> tuple[str, ...]:
     room = MOST_CHARS
     found: list[str] = []
     for item, _ in reversed(said):
-        text = f"{item.role}: {deps.redactor.redact(content_text(item.content)).text}"
+        text = f"{item.role}: {deps.masked(content_text(item.content))}"
         room -= len(text)
         if room < 0:
             break
@@ -249,7 +249,7 @@ class KeptSummaries:
     def _harvested(self, info: SessionInfo, items: Sequence[Item], gone: frozenset[str]) -> AnchoredSummary:
         found = harvest(
             items,
-            lambda text: self._deps.redactor.redact(text).text,
+            self._deps.masked,
             session=info.handle,
             project=info.project,
             gone=gone,
@@ -266,7 +266,7 @@ class KeptSummaries:
 
     def _masked(self, summary: AnchoredSummary) -> AnchoredSummary:
         """Every text of a summary with its secrets masked."""
-        masked = _each_text(msgspec.to_builtins(summary), lambda text: self._deps.redactor.redact(text).text)
+        masked = each_text(msgspec.to_builtins(summary), self._deps.masked)
         return msgspec.convert(masked, AnchoredSummary)
 
     def _size_notes(self, summary: AnchoredSummary) -> tuple[str, ...]:
@@ -309,13 +309,3 @@ def _intent_note(new: AnchoredSummary, merged: AnchoredSummary) -> list[str]:
     if not new.session_intent or fold_text(new.session_intent) == fold_text(merged.session_intent):
         return []
     return ["the session intent stays as it was; give intent_changed: true where it really changed"]
-
-
-def _each_text(value: Any, mask: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return mask(value)
-    if isinstance(value, dict):
-        return {key: _each_text(part, mask) for key, part in cast("dict[str, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [_each_text(part, mask) for part in cast("Sequence[Any]", value)]
-    return value

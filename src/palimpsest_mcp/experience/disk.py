@@ -15,7 +15,19 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import StoreUnusable
-from ..store.disk import Disk, Release, hop, read_from, read_span, replace_whole, unreadable, write_all, write_failed
+from ..store.disk import (
+    Disk,
+    Release,
+    hop,
+    in_thread,
+    read_from,
+    read_span,
+    reads,
+    replace_whole,
+    unreadable,
+    write_all,
+    writes,
+)
 from ..store.home import Home
 from ..store.real_disk import RealDisk
 from ..store.rewrite import blanked
@@ -35,23 +47,11 @@ _IGNORED = b"# Events are for this machine, the rules in experience.md for all.\
 
 
 class DiskLog:
-    """See `ports.experience.ExperienceLog`."""
+    """See `experience.ports.ExperienceLog`."""
 
     def __init__(self, folders: SkillFolders) -> None:
         self._folders = folders
         self._disk = folders.disk
-
-    async def append(self, place: SkillPlace, line: bytes) -> None:
-        await hop(self._append, place, line)
-
-    async def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
-        return await hop(self._parts, place)
-
-    async def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
-        return await hop(self._blank, place, mask)
-
-    async def rotate(self, place: SkillPlace, month: str) -> str:
-        return await hop(self._rotate, place, month)
 
     async def blocks(self, place: SkillPlace, part: LogPart, start: int = 0) -> AsyncIterator[bytes]:
         rest, at = b"", start
@@ -69,25 +69,23 @@ class DiskLog:
         if rest:
             yield rest
 
-    def _append(self, place: SkillPlace, line: bytes) -> None:
-        try:
-            with self._folders.locked_log(place):
-                self._folders.make_skill_folder(place, LIVE_LOG)
-                path = self._folders.of_skill(place, LIVE_LOG)
-                torn = self._is_torn(path)
-                if torn is None:
-                    self._keep_from_git(place, os.path.dirname(path))
-                fd = self._disk.create(path) if torn is None else self._disk.extend(path)
-                try:
-                    write_all(self._disk, fd, b"\n" + line if torn else line)
-                    self._disk.flush(fd)
-                finally:
-                    self._disk.close(fd)
-                # Each time: whoever made this file may have died before its name was on disk.
-                self._disk.flush_folder(os.path.dirname(path))
-                self._folders.home.witnesses.put_again(path)
-        except OSError as error:
-            raise write_failed(error, "the event") from error
+    @in_thread
+    def append(self, place: SkillPlace, line: bytes) -> None:
+        with writes("the event"), self._folders.locked_log(place):
+            self._folders.make_skill_folder(place, LIVE_LOG)
+            path = self._folders.of_skill(place, LIVE_LOG)
+            torn = self._is_torn(path)
+            if torn is None:
+                self._keep_from_git(place, os.path.dirname(path))
+            fd = self._disk.create(path) if torn is None else self._disk.extend(path)
+            try:
+                write_all(self._disk, fd, b"\n" + line if torn else line)
+                self._disk.flush(fd)
+            finally:
+                self._disk.close(fd)
+            # Each time: whoever made this file may have died before its name was on disk.
+            self._disk.flush_folder(os.path.dirname(path))
+            self._folders.home.witnesses.put_again(path)
 
     def _keep_from_git(self, place: SkillPlace, folder: str) -> None:
         """The rules of a skill are for everybody who works on it; what people said while it was used is not. A file
@@ -109,16 +107,15 @@ class DiskLog:
             return None
         return found.size > 0 and read_from(self._disk, path, found.size - 1) != b"\n"
 
-    def _parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
-        try:
+    @in_thread
+    def parts(self, place: SkillPlace) -> tuple[LogPart, ...]:
+        with reads("the skill's log"):
             for _ in range(_LISTINGS):
                 if (parts := self._listed(place)) is not None:
                     return parts
             with self._folders.locked_log(place):
                 if (parts := self._listed(place)) is not None:
                     return parts
-        except OSError as error:
-            raise unreadable(error, "the skill's log") from error
         raise busy("A program that takes no lock renames this skill's log again and again.")
 
     def _listed(self, place: SkillPlace) -> tuple[LogPart, ...] | None:
@@ -160,39 +157,35 @@ class DiskLog:
         finally:
             self._disk.close(fd)
 
-    def _blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
+    @in_thread
+    def blank(self, place: SkillPlace, mask: Callable[[str], str]) -> bool:
         changed = False
-        try:
-            with self._folders.locked_log(place):
-                for part in self._listed(place) or ():
-                    path = self._folders.of_skill(place, part.name)
-                    data = read_from(self._disk, path)
-                    new = blanked(data, mask)
-                    if new != data:
-                        self._folders.home.replace(path, new)
-                        changed = True
-        except OSError as error:
-            raise write_failed(error, "the skill's log") from error
+        with writes("the skill's log"), self._folders.locked_log(place):
+            for part in self._listed(place) or ():
+                path = self._folders.of_skill(place, part.name)
+                data = read_from(self._disk, path)
+                new = blanked(data, mask)
+                if new != data:
+                    self._folders.home.replace(path, new)
+                    changed = True
         return changed
 
-    def _rotate(self, place: SkillPlace, month: str) -> str:
-        try:
-            with self._folders.locked_log(place):
-                live = self._folders.of_skill(place, LIVE_LOG)
-                if self._disk.look(live) is None:
-                    return ""
-                self._folders.make_skill_folder(place, f"{ARCHIVE_FOLDER}/x")
-                name = self._free_name(place, month)
-                path = self._folders.of_skill(place, name)
-                self._folders.home.witnesses.strike(live)
-                self._disk.replace(live, path)
-                self._disk.flush_folder(os.path.dirname(path))
-                self._folders.home.witnesses.put_again(path)
-                self._disk.close(self._disk.create(live))
-                self._disk.flush_folder(os.path.dirname(live))
-                return name
-        except OSError as error:
-            raise write_failed(error, "the archive of the log") from error
+    @in_thread
+    def rotate(self, place: SkillPlace, month: str) -> str:
+        with writes("the archive of the log"), self._folders.locked_log(place):
+            live = self._folders.of_skill(place, LIVE_LOG)
+            if self._disk.look(live) is None:
+                return ""
+            self._folders.make_skill_folder(place, f"{ARCHIVE_FOLDER}/x")
+            name = self._free_name(place, month)
+            path = self._folders.of_skill(place, name)
+            self._folders.home.witnesses.strike(live)
+            self._disk.replace(live, path)
+            self._disk.flush_folder(os.path.dirname(path))
+            self._folders.home.witnesses.put_again(path)
+            self._disk.close(self._disk.create(live))
+            self._disk.flush_folder(os.path.dirname(live))
+            return name
 
     def _free_name(self, place: SkillPlace, month: str) -> str:
         name, number = f"{ARCHIVE_FOLDER}/{month}.jsonl", 1
@@ -207,7 +200,7 @@ _POLL_S = 0.02
 
 
 class DiskExperience:
-    """See `ports.experience.Experience`. Making one touches nothing.
+    """See `experience.ports.Experience`. Making one touches nothing.
 
     Args:
         home: the store's root; ours are `experience/` and `skills/` in it.
@@ -253,51 +246,37 @@ class DiskExperience:
             release()
 
     def _taken(self, path: str) -> Release | None:
-        try:
+        with writes("the skill's lock"):
             return self._home.disk.lock(path, 0)
-        except OSError as error:
-            raise write_failed(error, "the skill's lock") from error
 
 
 class DiskFiles:
-    """See `ports.experience.ExperienceFiles`."""
+    """See `experience.ports.ExperienceFiles`."""
 
     def __init__(self, folders: SkillFolders, random_hex: Callable[[int], str]) -> None:
         self._folders = folders
         self._disk = folders.disk
         self._random_hex = random_hex
 
-    async def read(self, place: SkillPlace, file: SkillFile) -> bytes | None:
-        return await hop(self._read_file, place, file)
-
-    async def replace(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
-        await hop(self._replace_file, place, file, data)
-
-    async def snapshots(self, place: SkillPlace) -> tuple[str, ...]:
-        return await hop(self._snapshots, place)
-
     async def snapshot(self, place: SkillPlace, name: str) -> bytes | None:
         return await hop(self._read, self._snapshot_path(place, name))
 
-    async def keep_snapshot(self, place: SkillPlace, name: str, data: bytes | None) -> None:
-        await hop(self._keep, place, name, data)
-
-    def _read_file(self, place: SkillPlace, file: SkillFile) -> bytes | None:
+    @in_thread
+    def read(self, place: SkillPlace, file: SkillFile) -> bytes | None:
         if file == "side":
             return self._read(self._folders.own(place, "side.json"))
         found = self._read(self._folders.of_skill(place, DIGEST_NAME))
         return self._read(os.path.join(place.seed, DIGEST_NAME)) if found is None and place.seed else found
 
     def _read(self, path: str) -> bytes | None:
-        try:
+        with reads("a file of the skill's experience"):
             return read_from(self._disk, path) if self._disk.look(path) is not None else None
-        except OSError as error:
-            raise unreadable(error, "a file of the skill's experience") from error
 
-    def _replace_file(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
+    @in_thread
+    def replace(self, place: SkillPlace, file: SkillFile, data: bytes | None) -> None:
         own = file == "side"
         path = self._folders.own(place, "side.json") if own else self._folders.of_skill(place, DIGEST_NAME)
-        try:
+        with writes("a file of the skill's experience"):
             self._folders.home.make(self._folders.own(place))
             if data is None:
                 self._remove(path)
@@ -306,8 +285,6 @@ class DiskFiles:
             else:
                 self._folders.make_skill_folder(place, DIGEST_NAME)
                 self._replace_digest(place, path, data)
-        except OSError as error:
-            raise write_failed(error, "a file of the skill's experience") from error
 
     def _replace_digest(self, place: SkillPlace, path: str, data: bytes) -> None:
         """By way of a spare file in our own folder, so that a crash leaves nothing in the skill's."""
@@ -331,23 +308,21 @@ class DiskFiles:
             self._disk.remove(path)
             self._disk.flush_folder(os.path.dirname(path))
 
-    def _snapshots(self, place: SkillPlace) -> tuple[str, ...]:
-        try:
+    @in_thread
+    def snapshots(self, place: SkillPlace) -> tuple[str, ...]:
+        with reads("the snapshots"):
             names = self._disk.scan(self._folders.own(place, "snapshots"))
-        except OSError as error:
-            raise unreadable(error, "the snapshots") from error
         return tuple(name for name, found in names if found.kind == "file" and name.endswith(".json"))
 
     def _snapshot_path(self, place: SkillPlace, name: str) -> str:
         return self._folders.own(place, "snapshots", os.path.basename(name))
 
-    def _keep(self, place: SkillPlace, name: str, data: bytes | None) -> None:
+    @in_thread
+    def keep_snapshot(self, place: SkillPlace, name: str, data: bytes | None) -> None:
         path = self._snapshot_path(place, name)
-        try:
+        with writes("a snapshot of the digest"):
             self._folders.home.make(os.path.dirname(path))
             if data is None:
                 self._remove(path)
             else:
                 self._folders.home.replace(path, data)
-        except OSError as error:
-            raise write_failed(error, "a snapshot of the digest") from error

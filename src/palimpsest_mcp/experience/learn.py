@@ -19,7 +19,7 @@ from .ports import LIVE_LOG, SkillPlace, WordingFailed
 from .promotion import Decision, Standing, decide
 from .rule_writer import accepted, drafts_of
 from .side_file import KEPT_SNAPSHOTS, LARGE_BYTES, ROTATE_BYTES, ReadPart, Side, Snapshot, encode
-from .standing import crosses_a_limit, patterns_of, standing_of
+from .standing_rules import crosses_a_limit, patterns_of, standing_of
 from .views import ExperienceViews, next_snapshot, waiting_of
 from .votes import Cluster
 
@@ -67,7 +67,7 @@ class Learn(ExperienceViews):
                     return True
         return False
 
-    async def compact_experience(self, skill: str, *, dry_run: bool = False, ended_session: str = "") -> Compaction:
+    async def compact_experience(self, skill: str, *, dry_run: bool = False) -> Compaction:
         """Bring a skill's `experience.md` up to date with its log; where nothing is new and no rule crossed an age
         limit, write nothing.
 
@@ -77,7 +77,7 @@ class Learn(ExperienceViews):
         Raises:
             SkillUnknown, SkillAmbiguous, HandWrittenTooLong, WriteFailed, LockTimeout: the digest is as it was.
         """
-        return await self._compact(await self._means.experience.find(skill), ended_session, dry_run=dry_run)
+        return await self._compact(await self._means.experience.find(skill), dry_run=dry_run)
 
     async def compact_due_experience(
         self, *, ended_session: str = "", dry_run: bool = False
@@ -87,7 +87,7 @@ class Learn(ExperienceViews):
         failed: list[tuple[str, PalimpsestError]] = []
         for place, _ in await self._due(ended_session):
             try:
-                done.append(await self._compact(place, ended_session, dry_run=dry_run))
+                done.append(await self._compact(place, dry_run=dry_run))
             except PalimpsestError as error:
                 failed.append((place.name, error))
         return tuple(done), tuple(failed)
@@ -100,11 +100,11 @@ class Learn(ExperienceViews):
         """
         return tuple((place.name, triggers) for place, triggers in await self._due(ended_session))
 
-    async def _compact(self, place: SkillPlace, ended_session: str, *, dry_run: bool) -> Compaction:
+    async def _compact(self, place: SkillPlace, *, dry_run: bool) -> Compaction:
         if dry_run:
-            return await _Pass(self._means, await state_of(self._means, place), ended_session).run(dry_run=True)
+            return await _Pass(self._means, await state_of(self._means, place)).run(dry_run=True)
         async with self._means.experience.lock(place):
-            return await _Pass(self._means, await state_of(self._means, place), ended_session).run()
+            return await _Pass(self._means, await state_of(self._means, place)).run()
 
     async def _due(self, ended_session: str) -> list[tuple[SkillPlace, tuple[Trigger, ...]]]:
         found: list[tuple[SkillPlace, tuple[Trigger, ...]]] = []
@@ -129,13 +129,12 @@ class _Planned:
 class _Pass:
     """One compaction of one skill."""
 
-    def __init__(self, means: LearningMeans, state: SkillState, ended_session: str) -> None:
+    def __init__(self, means: LearningMeans, state: SkillState) -> None:
         self._means = means
         self._state = state
         self._place = state.place
         self._log = means.experience.log
         self._files = means.experience.files
-        self._ended_session = ended_session
         self._today = means.today()
 
     async def run(self, *, dry_run: bool = False) -> Compaction:

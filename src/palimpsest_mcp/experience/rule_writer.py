@@ -45,7 +45,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class AnthropicRuleWriter:
-    """See `ports.experience.RuleWriter`.
+    """See `experience.ports.RuleWriter`.
 
     Args:
         base_url: of the Messages API; None: the SDK's own.
@@ -56,17 +56,15 @@ class AnthropicRuleWriter:
         api_key: str,
         *,
         base_url: str | None = None,
-        model: str = STANDARD_MODEL,
         time_limit_s: float = TIME_LIMIT_S,
     ) -> None:
         self._api_key = api_key
         self._base_url = base_url
-        self._model = model
         self._time_limit_s = time_limit_s
 
     @property
     def name(self) -> str:
-        return self._model
+        return STANDARD_MODEL
 
     async def word(self, drafts: Sequence[RuleDraft]) -> tuple[WordedRule, ...]:
         try:
@@ -91,7 +89,7 @@ class AnthropicRuleWriter:
             api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._time_limit_s
         ) as client:
             answer: Any = await client.messages.create(
-                model=self._model,
+                model=STANDARD_MODEL,
                 max_tokens=MAX_TOKENS,
                 system=_TASK,
                 messages=[{"role": "user", "content": json.dumps({"drafts": rows}, ensure_ascii=False)}],

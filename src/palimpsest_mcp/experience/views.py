@@ -15,7 +15,7 @@ from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Sec
 from .ports import LIVE_LOG, SkillPlace
 from .promotion import Decision, Standing, decide, key_of_line
 from .side_file import KEPT_SNAPSHOTS, Side, Snapshot, Witnesses, decode_snapshot, encode
-from .standing import bare_text, patterns_of, standing_of
+from .standing_rules import bare_text, patterns_of, standing_of
 
 
 class ExperienceViews:

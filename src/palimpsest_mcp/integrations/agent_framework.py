@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Unpack
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
+from .conversation import Block, Part, arguments_of, call_block, plain, result_block, text_block, texts_in, whole_block
 from .window import AgentWindow, WindowOptions
 
 
@@ -146,12 +146,7 @@ def _with_result(content: Any, text: str) -> Any:
 
 
 def _arguments(arguments: Any) -> Any:
-    if not isinstance(arguments, str):
-        return plain(arguments or {})
-    try:
-        return json.loads(arguments or "{}")
-    except ValueError:
-        return arguments
+    return arguments_of(arguments) if isinstance(arguments, str) else plain(arguments or {})
 
 
 AGENT_FRAMEWORK = AgentFrameworkMessages()

@@ -165,6 +165,27 @@ def texts_in(content: Any) -> str:
     return "\n".join(str(cast("Block", one).get("text", "")) for one in blocks if isinstance(one, dict))
 
 
+def arguments_of(told: Any) -> Any:
+    """A call's arguments, where a framework may hold them as JSON text; what is no JSON stays as it is."""
+    if not isinstance(told, str):
+        return told
+    try:
+        return json.loads(told or "{}")
+    except ValueError:
+        return told
+
+
+def object_of(told: Any) -> dict[str, Any]:
+    """The same where only an object will do; empty for anything else."""
+    found = arguments_of(told)
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def first_text(args: Mapping[str, Any]) -> str:
+    """The first argument that is a text: of a call that starts a sub-agent, what it is asked."""
+    return next((value for value in args.values() if isinstance(value, str)), "")
+
+
 def plain(value: Any) -> Any:
     """A value as JSON holds it: models as their fields, bytes as base64, anything else by its own words."""
     if value is None or isinstance(value, (str, bool, int, float)):

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 
 from google.adk.plugins.base_plugin import BasePlugin
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
+from .conversation import Block, Part, call_block, first_text, plain, result_block, text_block, texts_in, whole_block
 from .window import Agent, AgentWindow, WindowOptions
 
 _ONE_TEXT = ("result", "output", "text")
@@ -63,7 +63,7 @@ class PalimpsestPlugin(BasePlugin):
         if found is None:
             return None
         text = given[found]
-        said = await self.window.ahanded_back(run, text, _first_text(tool_args)) if run is not None else text
+        said = await self.window.ahanded_back(run, text, first_text(tool_args)) if run is not None else text
         said = await self.window.ashrunk(agent, said, tool_context.function_call_id or "", tool.name, tool_args)
         return None if said is text else {**given, found: said}
 
@@ -82,10 +82,6 @@ def _by(context: Any) -> tuple[str, str]:
     """An agent, told from others: its session's id, and its branch of it."""
     inner: Any = getattr(context, "_invocation_context", None)
     return str(getattr(getattr(inner, "session", None), "id", "")), getattr(inner, "branch", None) or ""
-
-
-def _first_text(args: Mapping[str, Any]) -> str:
-    return next((value for value in args.values() if isinstance(value, str)), "")
 
 
 def _text_key(response: Any) -> str | None:

@@ -12,13 +12,12 @@ through the filter, so nothing there gets shorter; `compaction` items of the pro
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from .conversation import plain
+from .conversation import object_of, plain
 from .window import Agent, AgentWindow, WindowOptions
 
 
@@ -61,7 +60,7 @@ class PalimpsestFilter:
             caller = self._agent()
             with self.window.tool_run(caller, call_id) as run:
                 result = await invoke(context, arguments)
-            args = _object(arguments)
+            args = object_of(arguments)
             if isinstance(result, str):
                 result = await self.window.ahanded_back(run, result, str(args.get("input", "")))
             return await self.window.ashrunk(caller, result, call_id, tool.name, args)
@@ -74,11 +73,3 @@ class PalimpsestFilter:
 
     def _agent(self) -> Agent:
         return self.window.agent(self.session_id)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found: Any = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -23,7 +23,7 @@ from openhands.sdk.llm import TextContent
 from openhands.sdk.tool.schema import Observation
 from pydantic import Field
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
+from .conversation import Block, Part, arguments_of, call_block, plain, result_block, text_block, texts_in, whole_block
 from .window import Agent, AgentWindow, ToolRun
 
 
@@ -110,7 +110,9 @@ class OpenHandsEvents:
                 if thought.text:
                     yield Part("assistant", ("thought", at), text_block(thought.text))
             call = message.tool_call
-            yield Part("assistant", "call", call_block(message.tool_call_id, message.tool_name, _args(call.arguments)))
+            yield Part(
+                "assistant", "call", call_block(message.tool_call_id, message.tool_name, arguments_of(call.arguments))
+            )
         elif kind == "ObservationEvent":
             failed = bool(getattr(message.observation, "is_error", False))
             yield Part("user", "result", result_block(message.tool_call_id, _told(message), is_error=failed))
@@ -146,13 +148,6 @@ def _told(message: Any) -> str | list[Any]:
     if all(getattr(one, "text", None) is not None for one in content):
         return "\n".join(one.text for one in content)
     return [plain(one) for one in content]
-
-
-def _args(arguments: str) -> Any:
-    try:
-        return json.loads(arguments or "{}")
-    except ValueError:
-        return arguments
 
 
 OPENHANDS = OpenHandsEvents()

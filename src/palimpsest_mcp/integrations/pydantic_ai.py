@@ -17,7 +17,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from typing import Any, Unpack
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
+from .conversation import (
+    Block,
+    Part,
+    call_block,
+    first_text,
+    object_of,
+    plain,
+    result_block,
+    text_block,
+    texts_in,
+    whole_block,
+)
 from .window import Agent, AgentWindow, WindowOptions
 
 try:
@@ -76,22 +87,9 @@ class PalimpsestCapability(AbstractCapability):
         with self.window.tool_run(caller, call.tool_call_id) as run:
             result = await handler(args)
         if isinstance(result, str):
-            result = await self.window.ahanded_back(run, result, _first_text(args))
-            return await self.window.ashrunk(caller, result, call.tool_call_id, call.tool_name, _object(args))
+            result = await self.window.ahanded_back(run, result, first_text(object_of(args)))
+            return await self.window.ashrunk(caller, result, call.tool_call_id, call.tool_name, object_of(args))
         return result
-
-
-def _first_text(args: Any) -> str:
-    return next((value for value in _object(args).values() if isinstance(value, str)), "")
-
-
-def _object(args: Any) -> dict[str, Any]:
-    if isinstance(args, str):
-        try:
-            args = json.loads(args or "{}")
-        except ValueError:
-            return {}
-    return args if isinstance(args, dict) else {}
 
 
 class PydanticAIMessages:

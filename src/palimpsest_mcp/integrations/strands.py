@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from strands.agent.conversation_manager import ConversationManager
 from strands.hooks import AfterToolCallEvent, BeforeModelCallEvent, BeforeToolCallEvent
 
-from .conversation import Block, Part, call_block, plain, result_block, text_block, texts_in, whole_block
+from .conversation import Block, Part, call_block, first_text, plain, result_block, text_block, texts_in, whole_block
 from .window import Agent, AgentWindow, WindowOptions
 
 
@@ -80,7 +80,7 @@ class PalimpsestConversationManager(ConversationManager):
             return
         texts = [block["text"] for block in blocks]
         if run is not None and texts:
-            texts[-1] = await self.window.ahanded_back(run, texts[-1], _first_text(_input(use)))
+            texts[-1] = await self.window.ahanded_back(run, texts[-1], first_text(_input(use)))
         content = [text_block(text) for text in texts]
         shorter = await self.window.ashrunk(caller, content, call_id, use["name"], _input(use))
         if [block["text"] for block in shorter] != [block["text"] for block in blocks]:
@@ -106,10 +106,6 @@ def _system(agent: Any) -> str:
 
 def _input(use: Mapping[str, Any]) -> dict[str, Any]:
     return use["input"] if isinstance(use.get("input"), dict) else {}
-
-
-def _first_text(fields: Mapping[str, Any]) -> str:
-    return next((value for value in fields.values() if isinstance(value, str)), "")
 
 
 class StrandsMessages:

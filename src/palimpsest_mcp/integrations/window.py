@@ -9,9 +9,10 @@ from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
 from ..core.palimpsest import Palimpsest
 from ..errors import PalimpsestError
@@ -23,6 +24,7 @@ from .conversation import Form, listed, unlisted
 
 M = TypeVar("M")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 log = logging.getLogger("palimpsest_mcp.integrations")
 
@@ -81,6 +83,18 @@ class _Known:
     calls: frozenset[str] = frozenset()
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One pass at a time: retries and parallel requests of one session wait for each other."""
+
+
+def _synchronous(
+    asked: Callable[Concatenate[AgentWindow, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[AgentWindow, P], T]:
+    """The same method for synchronous code: the caller's thread waits for the store's."""
+
+    @wraps(asked)
+    def wait(self: AgentWindow, *args: P.args, **keywords: P.kwargs) -> T:
+        return asyncio.run_coroutine_threadsafe(asked(self, *args, **keywords), self.loop()).result()
+
+    return wait
 
 
 class AgentWindow:
@@ -168,18 +182,7 @@ class AgentWindow:
         work = self._shortened(agent, messages, form, model, system, force)
         return await self._quietly(work, list(messages), agent)
 
-    def shortened(
-        self,
-        agent: Agent,
-        messages: Sequence[M],
-        form: Form[M],
-        *,
-        model: str = "",
-        system: str = "",
-        force: bool = False,
-    ) -> list[M]:
-        """The same, for synchronous code."""
-        return self._blocking(self.ashortened(agent, messages, form, model=model, system=system, force=force))
+    shortened = _synchronous(ashortened)
 
     async def ashortened_list(
         self, agent: Agent, messages: list[Any], *, model: str = "", system: str = "", form: str = "auto"
@@ -197,9 +200,7 @@ class AgentWindow:
             return given
         return await self._quietly(self._shrunk(agent, given, call_id, tool_name, args), given, agent)
 
-    def shrunk(self, agent: Agent, result: Any, call_id: str, tool_name: str, args: Mapping[str, Any] | None) -> Any:
-        """The same, for synchronous code."""
-        return self._blocking(self.ashrunk(agent, result, call_id, tool_name, args))
+    shrunk = _synchronous(ashrunk)
 
     async def ahanded_back(self, run: ToolRun, result: str, task: str = "") -> str:
         """What a tool call brought: of a sub-agent, with where everything is that it read."""
@@ -207,18 +208,14 @@ class AgentWindow:
             return result
         return await self._quietly(self._handed_back(run.sub_agent, result, task), result, run.sub_agent)
 
-    def handed_back(self, run: ToolRun, result: str, task: str = "") -> str:
-        """The same, for synchronous code."""
-        return self._blocking(self.ahanded_back(run, result, task))
+    handed_back = _synchronous(ahanded_back)
 
     async def aask(self, question: Callable[[Palimpsest], Coroutine[Any, Any, T]]) -> T:
         """Anything else of the library, such as `window.aask(lambda p: p.search_offloaded("words"))`. Errors are
         raised."""
         return await self._there(self._asked_store(question))
 
-    def ask(self, question: Callable[[Palimpsest], Coroutine[Any, Any, T]]) -> T:
-        """The same, for synchronous code."""
-        return self._blocking(self.aask(question))
+    ask = _synchronous(aask)
 
     async def acompacted_rows(
         self, agent: Agent, rows: list[dict[str, Any]], host_session_id: str
@@ -321,13 +318,10 @@ class AgentWindow:
     # The thread that the store lives on.
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
-        loop = self._running()
+        loop = self.loop()
         if asyncio.get_running_loop() is loop:
             return await work
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
-
-    def _blocking(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._running()).result()
 
     async def _palimpsest(self) -> Palimpsest:
         """The store, opened by whoever asks first."""
@@ -339,7 +333,8 @@ class AgentWindow:
         settings = Settings.load(home=self._home, at_birth_tokens=self._above_tokens)
         return await self._opened.enter_async_context(Palimpsest.open(settings=settings))
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """What the store is asked on; started when it is first needed."""
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

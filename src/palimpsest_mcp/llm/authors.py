@@ -64,7 +64,7 @@ class _Sections(msgspec.Struct):
 
 
 class AnthropicSummaryAuthor(MarkedQuestions):
-    """Implements `ports.asking.SummaryAuthor`."""
+    """Implements `ports.text.SummaryAuthor`."""
 
     async def draft(self, request: SummaryRequest) -> SummaryDraft:
         """Ask once; a failure is a reason."""
@@ -115,7 +115,7 @@ class _Answers(msgspec.Struct):
 
 
 class AnthropicJudge(MarkedQuestions):
-    """Implements `ports.asking.Judge`."""
+    """Implements `ports.text.Judge`."""
 
     async def judge(self, questions: Sequence[JudgeQuestion]) -> Judged:
         """Ask once about all of them; a failure is a reason."""

@@ -1,6 +1,6 @@
 """Summaries of tool results by a model of the fast tier, over the Messages API.
 
-It writes words only. What it wrote is checked, and everything that must be exact is added, by `digest/handed.py`; any
+It writes words only. What it wrote is checked, and everything that must be exact is added, by `digest/prose.py`; any
 failure here is a reason in a note, and the extractive digest stands.
 """
 

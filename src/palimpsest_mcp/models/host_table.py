@@ -1,4 +1,7 @@
-"""What a user set about the host's own compaction."""
+"""The table of hosts: how each calls itself, where it compacts by itself, what makes a compaction real in it.
+
+Where a host compacts, in tokens, is worked out in `text/tokens/windows.py`; an adapter acts in the host itself.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,6 @@ class HostOverrides(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that an answer may have at most."""
     off: str = ""
     """Name of what keeps it from compacting by itself; empty: nothing does."""
-
-
-# The table of hosts: how each calls itself, where it compacts by itself, what makes a compaction real in it.
-#
-# Where a host compacts, in tokens, is worked out in `text/tokens/windows.py`; an adapter acts in the host itself.
 
 
 class HostNote(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -250,6 +250,17 @@ def _first(value: Any, except_in: str) -> str:
         value = [part for name, part in cast("dict[str, Any]", value).items() if name != except_in]
     parts = cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
     return next((found for part in parts if (found := _first(part, except_in))), "")
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it changed, in order; names of fields stay."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: each_text(part, change) for name, part in cast("dict[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [each_text(part, change) for part in cast("Sequence[Any]", value)]
+    return value
 
 
 # Counted nouns: `1 batch`, `2,400 batches`. Every number that is printed before its noun goes through here.

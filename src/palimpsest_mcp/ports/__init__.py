@@ -1,1 +1,5 @@
-"""Protocols between the rooms: stores, texts, hosts. Who implements one runs its contract (`testing`)."""
+"""Protocols between the rooms: stores, texts, hosts. Who implements one runs its contract (`testing`).
+
+`store` is what a store must do, `text` who counts, masks, digests and writes, `host` what a message list or a
+transcript is read into; `small_file` is the one way to read a file that a user names.
+"""

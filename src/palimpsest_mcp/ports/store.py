@@ -217,8 +217,8 @@ class Checkpoint(Protocol):
         ...
 
     def events_of(self, key: str) -> Sequence[Event] | None:
-        """The events before the cursor that have a key (`context.opened.keys_of`); None where they cannot be trusted:
-        read everything.
+        """The events before the cursor that have a key (`context.opened_fold.keys_of`); None where they cannot be
+        trusted: read everything.
         """
         ...
 

@@ -1,25 +1,26 @@
-"""What a setting from outside must be: types and ranges. Imported where a value needs a look: building this model takes
-longer than most commands run."""
+"""What a setting from outside must be: ranges and forms beside the types in `settings.Values`. Imported where a value
+needs a look: building this model takes longer than most commands run."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    PositiveInt,
     SecretStr,
     ValidationError,
+    create_model,
     field_validator,
-    model_validator,
 )
 
 from ..errors import InvalidSettings
@@ -47,7 +48,6 @@ def _words(error: Exception) -> str:
 
 
 Paths: TypeAlias = Annotated[tuple[Path, ...], _json_or_split(os.pathsep)]
-Names: TypeAlias = Annotated[tuple[str, ...], _json_or_split(",")]
 
 
 class SpecificClass(BaseModel):
@@ -91,75 +91,64 @@ def _each_once(classes: tuple[SpecificClass, ...]) -> tuple[SpecificClass, ...]:
     return classes
 
 
-class SettingValues(BaseModel):
-    """The fields of `Settings` that are given, checked."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    home: Path = Field(default=Path())
-    store: SecretStr = SecretStr("")
-    tenant: str = Field(default="default", pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")
-    store_bodies: str = Field(default="", pattern=r"^(s3://[^\s]+)?$")
-    store_connections: int = Field(default=4, ge=1, le=200)
-    policy: str = "research"
-    auto: bool = True
-    recall: bool = False
-    model: str = ""
-    window_tokens: PositiveInt | None = None
-    effective_window_tokens: PositiveInt | None = None
-    host: str = ""
-    at_birth: bool = True
-    at_birth_tokens: PositiveInt | None = None
-    redaction_rule_files: Paths = ()
-    redaction_allow: Names = ()
-    redaction_pii: bool = True
-    redact_archive: bool = False
-    specifics: Annotated[tuple[SpecificClass, ...], _json_or_split(","), AfterValidator(_each_once)] = ()
-    digester: Literal["extractive", "anthropic"] = "extractive"
-    probe_judge: Literal["none", "anthropic"] = "none"
-    anthropic_model: str = ""
-    anthropic_base_url: str = ""
-    anthropic_api_key: SecretStr = SecretStr("")
-    anthropic_time_limit_s: float = Field(default=20.0, gt=0, le=600)
-    anthropic_pass_limit_s: float = Field(default=45.0, gt=0, le=3_600)
-    anthropic_parallel: int = Field(default=4, ge=1, le=64)
-    kind_by_tool: dict[str, str] = {}
-    skills_roots: Paths = ()
-    min_wilson: float = Field(default=0.40, ge=0, le=1)
-    min_relevance: float = Field(default=0.5, ge=0, le=1)
-    rule_wording: Literal["auto", "off"] = "auto"
-    max_store_mb: int = Field(default=0, ge=0)
-    log_level: Literal["debug", "info", "warning", "error"] = "warning"
-
-    @field_validator("store")
-    @classmethod
-    def _is_a_database(cls, store: SecretStr) -> SecretStr:
-        if store.get_secret_value() and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise ValueError("it is no URL of a database (postgresql://…); a folder is named by home")
-        return store
-
-    @model_validator(mode="after")
-    def _effective_within_window(self) -> SettingValues:
-        whole, effective = self.window_tokens, self.effective_window_tokens
-        if whole is not None and effective is not None and effective > whole:
-            raise ValueError(f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})")
-        return self
+def _a_database(store: SecretStr) -> SecretStr:
+    if store.get_secret_value() and not store.get_secret_value().startswith(("postgresql://", "postgres://")):
+        raise ValueError("it is no URL of a database (postgresql://…); a folder is named by home")
+    return store
 
 
-def checked(values: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
+NARROWER: dict[str, Any] = {
+    "store": Annotated[SecretStr, AfterValidator(_a_database)],
+    "tenant": Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$")],
+    "store_bodies": Annotated[str, Field(pattern=r"^(s3://[^\s]+)?$")],
+    "store_connections": Annotated[int, Field(ge=1, le=200)],
+    "window_tokens": Annotated[int | None, Field(gt=0)],
+    "effective_window_tokens": Annotated[int | None, Field(gt=0)],
+    "at_birth_tokens": Annotated[int | None, Field(gt=0)],
+    "redaction_rule_files": Paths,
+    "redaction_allow": Annotated[tuple[str, ...], _json_or_split(",")],
+    "specifics": Annotated[tuple[SpecificClass, ...], _json_or_split(","), AfterValidator(_each_once)],
+    "anthropic_api_key": SecretStr,
+    "anthropic_time_limit_s": Annotated[float, Field(gt=0, le=600)],
+    "anthropic_pass_limit_s": Annotated[float, Field(gt=0, le=3_600)],
+    "anthropic_parallel": Annotated[int, Field(ge=1, le=64)],
+    "skills_roots": Paths,
+    "min_wilson": Annotated[float, Field(ge=0, le=1)],
+    "min_relevance": Annotated[float, Field(ge=0, le=1)],
+    "max_store_mb": Annotated[int, Field(ge=0)],
+}
+"""What a setting must be where its type in `settings.Values` does not say it all."""
+
+
+@cache
+def _model(settings: type[Struct]) -> type[BaseModel]:
+    """The settings with what each must be; a default is never asked for, since only what is given is looked at."""
+    types = get_type_hints(settings, localns={"SpecificClass": SpecificClass})
+    fields: dict[str, Any] = {name: (NARROWER.get(name, types[name]), None) for name in settings.__struct_fields__}
+    return create_model("SettingValues", __config__=ConfigDict(extra="forbid", frozen=True), **fields)
+
+
+def checked(settings: type[Struct], values: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, Any]:
     """These values as they are used.
 
     Args:
+        settings: every setting with its type.
         origins: key -> where its value came from, for the error.
 
     Raises:
         InvalidSettings: one is wrong; it names key and source.
     """
     try:
-        found = SettingValues(**values)
+        found = _model(settings)(**values)
     except ValidationError as error:
         raise _invalid(error, origins) from error
-    return {name: _bare(getattr(found, name)) for name in values}
+    good = {name: _bare(getattr(found, name)) for name in values}
+    whole, effective = good.get("window_tokens"), good.get("effective_window_tokens")
+    if whole is not None and effective is not None and effective > whole:
+        raise _refused(
+            "The settings", f"effective_window_tokens ({effective}) must not be above window_tokens ({whole})"
+        )
+    return good
 
 
 def _bare(value: Any) -> Any:
@@ -172,4 +161,8 @@ def _invalid(error: ValidationError, origins: Mapping[str, str]) -> InvalidSetti
     place = [str(part) for part in first["loc"]]
     subject = f"Setting {'.'.join(place)} ({origins.get(place[0], 'default')})" if place else "The settings"
     message = first["msg"].removeprefix("Value error, ")
-    return InvalidSettings(f"{subject}: {message}.", next="Correct the value, or remove it for the default.")
+    return _refused(subject, message)
+
+
+def _refused(subject: str, why: str) -> InvalidSettings:
+    return InvalidSettings(f"{subject}: {why}.", next="Correct the value, or remove it for the default.")

@@ -381,7 +381,7 @@ class Settings(Values, frozen=True, kw_only=True, eq=False):
         if any(_needs_a_look(name, value) for name, value in values.items()):
             from .checked import checked  # its model takes longer to build than most commands run
 
-            values = checked(values, found.origins)
+            values = checked(Values, values, found.origins)
         given = Values(**values)
         built = build_policies(
             found.table, given.policy, read_variables(os.environ), given.kind_by_tool, file=str(found.file)

@@ -1,4 +1,9 @@
-"""Stores: on disk, and in memory. Loads neither until it is asked for: a hook needs only a small file or two."""
+"""Stores: on disk, and in memory. Loads neither until it is asked for: a hook needs only a small file or two.
+
+In: events, records, documents. Out: the same, checked against what was written. `disk_store.DiskStore` is the store in
+a folder, `memory.MemoryStore` the same on a disk in memory, `postgres/` in a database; `ledger` and `archive` are its
+halves, `segments` and `appender` their files, `home` the folder, `disk` the one way to the operating system.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Appender, Shelf
 from .batch_index import BatchIndex, Copy
-from .disk import read_from, unreadable, write_failed
+from .disk import read_from, reads, writes
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
@@ -49,19 +49,15 @@ class SessionArchive:
         Raises:
             WriteFailed: any of it failed; what was written is cut off again.
         """
-        with self.writing:
+        with self.writing, writes("the archive"), self.appender.turn() as segment:
+            refuse_purged(records, self.tombstones.read())
+            data = encode_all(records)
+            start = self.appender.append(data, len(records))
             try:
-                with self.appender.turn() as segment:
-                    refuse_purged(records, self.tombstones.read())
-                    data = encode_all(records)
-                    start = self.appender.append(data, len(records))
-                    try:
-                        self._read_back(segment.name, start, data)
-                    except (OSError, WriteFailed):
-                        self.appender.abandon(start)
-                        raise
-            except OSError as error:
-                raise write_failed(error, "the archive") from error
+                self._read_back(segment.name, start, data)
+            except (OSError, WriteFailed):
+                self.appender.abandon(start)
+                raise
 
     def _read_back(self, segment: str, start: int, data: bytes) -> None:
         found = read_from(self._home.disk, os.path.join(self._path, segment), start)
@@ -126,10 +122,8 @@ class SessionArchive:
 
     def damage(self) -> tuple[Damage, ...]:
         """Everything in the archive, read anew."""
-        try:
+        with reads("the archive"):
             news = self._segments.news({}, skip_unreadable=True)
-        except OSError as error:
-            raise unreadable(error, "the archive") from error
         for segment, line in news.lines:
             if reason := self._line_flaw(line.raw):
                 news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=reason))
@@ -141,7 +135,7 @@ class SessionArchive:
         Raises:
             StoreUnusable: the folder cannot be read.
         """
-        try:
+        with reads("the archive"):
             news = self._segments.news({}, skip_unreadable=True)
             ends = [(name, place) for name, place in news.places.items() if 0 <= place.offset < place.size]
             tails = [
@@ -151,8 +145,6 @@ class SessionArchive:
                 )
                 for name, place in ends
             ]
-        except OSError as error:
-            raise unreadable(error, "the archive") from error
         lines = [
             Broken(where=self._segments.where(name, line.offset), raw=line.raw)
             for name, line in news.lines
@@ -197,12 +189,10 @@ class SessionArchive:
         return self._rewrite(change, tail=False, aside=False)
 
     def _rewrite(self, change: Change, *, tail: bool, aside: bool) -> int:
-        try:
+        with writes("the archive"):
             with self.writing:
                 self.appender.close()
             return rewrite(self._home, self._path, change, tail=tail, aside=aside)
-        except OSError as error:
-            raise write_failed(error, "the archive") from error
 
     def _line_flaw(self, raw: bytes) -> str:
         if not is_whole(raw):
@@ -220,16 +210,12 @@ class SessionArchive:
             return None
 
     def _is_damaged(self, batch_id: str) -> bool:
-        try:
+        with reads("the archive"):
             return self._index.is_damaged(batch_id)
-        except OSError as error:
-            raise unreadable(error, "the archive") from error
 
     def _refresh(self) -> None:
-        try:
+        with reads("the archive"):
             self._index.refresh()
-        except OSError as error:
-            raise unreadable(error, "the archive") from error
 
 
 class ArchiveFiles:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..context.opened import keys_of
+from ..context.opened_fold import keys_of
 from ..errors import PalimpsestError
 from ..models.events import EVENT_SCHEMA, Event
 from .disk import read_from, read_span

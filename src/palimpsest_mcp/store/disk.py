@@ -6,14 +6,16 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from ..errors import StoreUnusable, WriteFailed
 
 if TYPE_CHECKING:
     import asyncio
+    from types import CoroutineType
 
 
 Release: TypeAlias = Callable[[], None]
@@ -148,6 +150,7 @@ class Disk(Protocol):
 
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -164,6 +167,16 @@ async def hop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     except asyncio.CancelledError:
         running.add_done_callback(_take_outcome)
         raise
+
+
+def in_thread(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], CoroutineType[Any, Any, T]]:
+    """A method that blocks, to be awaited: each call is one hop to a thread."""
+
+    @wraps(work)
+    async def hopped(self: S, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await hop(work, self, *args, **kwargs)
+
+    return hopped
 
 
 def _take_outcome(done: asyncio.Future[Any]) -> None:
@@ -323,6 +336,32 @@ def unreadable(error: OSError, what: str) -> StoreUnusable:
         f"Reading {what} failed ({error_name(error)}).",
         next="Check the disk and the permissions of the store's folder, then try again.",
     )
+
+
+@contextmanager
+def writes(what: str) -> Generator[None]:
+    """Around what writes: a failure of the disk becomes `write_failed`.
+
+    Raises:
+        WriteFailed: `what` was not written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise write_failed(error, what) from error
+
+
+@contextmanager
+def reads(what: str) -> Generator[None]:
+    """Around what reads: a failure of the disk becomes `unreadable`.
+
+    Raises:
+        StoreUnusable: `what` cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(error, what) from error
 
 
 def error_name(error: OSError) -> str:

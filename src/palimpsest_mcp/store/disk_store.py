@@ -18,9 +18,9 @@ from ..ports.store import Broken, Checkpoint, Damage, DiskUse, Flaw, LedgerPage,
 from ..ports.text import Clock, RandomHex
 from .archive import ArchiveFiles
 from .backup import Backup
-from .disk import Disk, hop, unreadable, write_failed
+from .disk import Disk, hop, in_thread, reads, writes
 from .flaws import Comparison
-from .handoffs import DiskHandoffs, HandoffFiles
+from .handoffs import DiskHandoffs
 from .home import ARCHIVE, LEDGER, SESSIONS, Home, Secret, folder_name
 from .host_files import HostFiles, StatusFiles
 from .ledger import LedgerFiles
@@ -166,8 +166,7 @@ class DiskStore:
         self._summaries = SummaryFiles(self._home, self._ledger, random_hex, lock_timeout_s=lock_timeout_s)
         self.summaries = DiskSummaries(self._summaries)
         forks = _system_temp if temp is None else lambda: self._home.disk.real(str(temp))
-        self._handoffs = HandoffFiles(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s)
-        self.handoffs = DiskHandoffs(self._handoffs)
+        self.handoffs = DiskHandoffs(self._home, forks, random_hex, lock_timeout_s=lock_timeout_s)
         self.host_notes = HostFiles(self._home.root, self._home.disk)
 
     @property
@@ -203,99 +202,67 @@ class DiskStore:
     async def bury(self, key: SessionKey, keys: Collection[str] = (), *, under_way: bool, whole: bool = False) -> None:
         await hop(self._ledger.bury, key, keys, under_way=under_way, whole=whole)
 
-    async def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
-        return await hop(self._forget_beside, key, gone)
-
-    async def forget_notes(self, gone: Forgotten, principal: str = "") -> tuple[str, ...]:
-        return await hop(self._forget_notes, gone, principal)
-
-    async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
-        return await hop(self._traces, holds)
-
-    async def flaws(self) -> tuple[Flaw, ...]:
-        return await hop(self._flaws)
-
-    async def accept(self, key: SessionKey | None = None, *, losses: bool = False) -> int:
-        return await hop(self._accept, key, losses)
-
     async def pack(self, key: SessionKey) -> tuple[int, int]:
         return await hop(self._ledger.pack, key)
 
-    async def migrate(self, *, dry_run: bool) -> Migration:
-        return await hop(self._migrate, dry_run)
-
-    async def backup(self, target: str) -> BackupReport:
-        return await hop(self._backup, target)
-
-    async def disk_use(self) -> DiskUse:
-        return await hop(self._measure)
-
-    async def aclose(self) -> None:
-        await hop(self._close)
-
-    def _close(self) -> None:
+    @in_thread
+    def aclose(self) -> None:
         self._ledger.close()
         self._archive.close()
         self.search.close()
 
-    def _forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
+    @in_thread
+    def forget_beside(self, key: SessionKey, gone: Forgotten) -> tuple[str, ...]:
         folder = self._home.session_folder(key)
-        try:
+        with writes("the session's folder"):
             rest = forget_beside(self._home, folder, gone) if self._home.stands(folder) else []
-        except OSError as error:
-            raise write_failed(error, "the session's folder") from error
         return (*self._summaries.forget(key, gone), *rest)
 
-    def _forget_notes(self, gone: Forgotten, principal: str) -> tuple[str, ...]:
-        try:
+    @in_thread
+    def forget_notes(self, gone: Forgotten, principal: str = "") -> tuple[str, ...]:
+        with writes("the store's notes"):
             notes = forget_notes(self._home, gone)
-        except OSError as error:
-            raise write_failed(error, "the store's notes") from error
-        return (*self._handoffs.forget(gone, principal), *notes)
+        return (*self.handoffs.forget(gone, principal), *notes)
 
-    def _traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
-        try:
-            return (*traces(self._home, self._home.root, holds), *self._handoffs.holds(holds, ""))
-        except OSError as error:
-            raise unreadable(error, "the store") from error
+    @in_thread
+    def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
+        with reads("the store"):
+            return (*traces(self._home, self._home.root, holds), *self.handoffs.holds(holds, ""))
 
-    def _flaws(self) -> tuple[Flaw, ...]:
+    @in_thread
+    def flaws(self) -> tuple[Flaw, ...]:
         self._home.check()
-        try:
+        with reads("the store's folder"):
             found = Comparison(self._home).flaws()
             if self._secret.if_made() and (what := self._index.flaw()):
                 found.append(Flaw(where=INDEX_NAME, what=what, severity="note"))
-        except OSError as error:
-            raise unreadable(error, "the store's folder") from error
         return tuple(found)
 
-    def _backup(self, target: str) -> BackupReport:
-        try:
+    @in_thread
+    def backup(self, target: str) -> BackupReport:
+        with writes("the backup"):
             return Backup(self._home).write(os.path.abspath(target))
-        except OSError as error:
-            raise write_failed(error, "the backup") from error
 
-    def _migrate(self, dry_run: bool) -> Migration:
-        try:
+    @in_thread
+    def migrate(self, *, dry_run: bool) -> Migration:
+        with writes("the store's new form"):
             return migrate(self._home, dry_run=dry_run)
-        except OSError as error:
-            raise write_failed(error, "the store's new form") from error
 
-    def _accept(self, key: SessionKey | None, losses: bool) -> int:
+    @in_thread
+    def accept(self, key: SessionKey | None = None, *, losses: bool = False) -> int:
         self._home.check()
         under = "" if key is None else f"{SESSIONS}/{folder_name(key)}/"
-        try:
+        with writes("what is said of the store's files"):
             return Comparison(self._home).accept(under, losses=losses)
-        except OSError as error:
-            raise write_failed(error, "what is said of the store's files") from error
 
     def _store_id(self) -> str:
         return hashlib.sha256(b"index of " + self._secret.get()).hexdigest()[:32]
 
-    def _measure(self) -> DiskUse:
+    @in_thread
+    def disk_use(self) -> DiskUse:
         self._home.check()
         root = self._home.root
-        try:
+        with reads("the store's folder"):
             folders = [
                 os.path.join(root, SESSIONS, name) for name, _ in self._home.disk.scan(os.path.join(root, SESSIONS))
             ]
@@ -307,8 +274,6 @@ class DiskStore:
                 total=self._home.size_of(root),
                 folders={os.path.basename(folder): self._home.size_of(folder) for folder in folders},
             )
-        except OSError as error:
-            raise unreadable(error, "the store's folder") from error
 
 
 def _system_temp() -> str:

@@ -17,7 +17,7 @@ from ..models.events import SessionKey
 from ..models.handoffs import Place
 from ..models.maintenance import Forgotten
 from ..ports.store import StoredHandoff
-from .disk import error_name, hop, put_compared, read_from, unreadable, write_all, write_failed
+from .disk import error_name, in_thread, put_compared, read_from, reads, write_all, writes
 from .home import Home, key_hash
 from .rewrite import forget_in, traces
 
@@ -37,7 +37,8 @@ def checked_stem(stem: str) -> str:
     """
     if not _STEM.fullmatch(stem):
         raise InvalidArgument(
-            "A handoff's file name is made of lower-case letters, digits and -.", next="Make it by `handoff.naming`."
+            "A handoff's file name is made of lower-case letters, digits and -.",
+            next="Make it by `memory.handoff.files.stem_of`.",
         )
     return stem
 
@@ -82,8 +83,8 @@ MAX_BYTES = 1024 * 1024
 _OTHERS_WRITE = 0o022
 
 
-class HandoffFiles:
-    """Step by step what `ports.handoffs.Handoffs` promises.
+class DiskHandoffs:
+    """Step by step what `ports.store.Handoffs` promises.
 
     Args:
         temp: gives the folder for temporary files; forks stand in a folder of ours in it.
@@ -100,57 +101,50 @@ class HandoffFiles:
         self._lock_timeout_s = lock_timeout_s
         self._changing = threading.Lock()
 
-    def add(self, place: Place, stem: str, text: str, principal: str) -> StoredHandoff:
+    @in_thread
+    def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
         data = encoded(text)
         self._home.check()
-        try:
-            with self._locked(principal):
-                self._make(place, principal)
-                taken = self._taken(place, principal)
-                taken |= self._taken("archive", principal) if place == "memory" else set()
-                return self._put(place, free_name(stem, taken), data, principal)
-        except OSError as error:
-            raise write_failed(error, "the handoff") from error
+        with writes("the handoff"), self._locked(principal):
+            self._make(place, principal)
+            taken = self._taken(place, principal)
+            taken |= self._taken("archive", principal) if place == "memory" else set()
+            return self._put(place, free_name(stem, taken), data, principal)
 
-    def list(self, principal: str) -> tuple[StoredHandoff, ...]:
+    @in_thread
+    def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
         self._home.check()
-        try:
+        with reads("the handoffs"):
             return tuple(
                 found
                 for place in PLACES
                 for name in sorted(self._names(place, principal))
                 if (found := self._read(place, name, principal)) is not None
             )
-        except OSError as error:
-            raise unreadable(error, "the handoffs") from error
 
-    def archive(self, one: StoredHandoff, principal: str) -> StoredHandoff | None:
+    @in_thread
+    def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
         """By a copy that is flushed before the file goes: no crash finds neither of them."""
-        try:
-            with self._locked(principal):
-                if one.place != "memory" or (data := self._same(one, principal)) is None:
-                    return None
-                self._make("archive", principal)
-                known = self._read("archive", one.name, principal)
-                if known is None or known.sha256 != one.sha256:  # else: a crash came between copy and removal
-                    name = free_name(one.name, self._taken("archive", principal))
-                    known = self._put("archive", name, data, principal)
-                self._remove(one, principal)
-                return known
-        except OSError as error:
-            raise write_failed(error, "the archived handoff") from error
+        with writes("the archived handoff"), self._locked(principal):
+            if one.place != "memory" or (data := self._same(one, principal)) is None:
+                return None
+            self._make("archive", principal)
+            known = self._read("archive", one.name, principal)
+            if known is None or known.sha256 != one.sha256:  # else: a crash came between copy and removal
+                name = free_name(one.name, self._taken("archive", principal))
+                known = self._put("archive", name, data, principal)
+            self._remove(one, principal)
+            return known
 
-    def remove(self, one: StoredHandoff, principal: str, note: str) -> bool:
-        try:
-            with self._locked(principal):
-                if self._same(one, principal) is None:
-                    return False
-                if note:
-                    self._note(note, principal)
-                self._remove(one, principal)
-                return True
-        except OSError as error:
-            raise write_failed(error, "the note of what was deleted") from error
+    @in_thread
+    def remove(self, one: StoredHandoff, principal: str = "", *, note: str = "") -> bool:
+        with writes("the note of what was deleted"), self._locked(principal):
+            if self._same(one, principal) is None:
+                return False
+            if note:
+                self._note(note, principal)
+            self._remove(one, principal)
+            return True
 
     def forget(self, gone: Forgotten, principal: str) -> list[str]:
         """Take out what has to go of every handoff, wherever it is, and of the notes about deleted ones. Gives paths.
@@ -159,39 +153,33 @@ class HandoffFiles:
             WriteFailed, LockTimeout: some of it may still be there.
         """
         changed: list[str] = []
-        try:
-            with self._locked(principal):
-                for place in PLACES:
-                    folder = self._folder(place, principal)
-                    for name, found in self._disk.scan(folder) if self._stands(place, principal) else ():
-                        path = os.path.join(folder, name)
-                        if (
-                            found.kind == "file"
-                            and name.endswith((SUFFIX, ".jsonl", ".tmp"))
-                            and forget_in(self._home, path, gone)
-                        ):
-                            changed.append(path)
-                    if self._stands(place, principal):
-                        self._disk.flush_folder(folder)  # also what a purge that was killed put there
-        except OSError as error:
-            raise write_failed(error, "a handoff") from error
+        with writes("a handoff"), self._locked(principal):
+            for place in PLACES:
+                folder = self._folder(place, principal)
+                for name, found in self._disk.scan(folder) if self._stands(place, principal) else ():
+                    path = os.path.join(folder, name)
+                    if (
+                        found.kind == "file"
+                        and name.endswith((SUFFIX, ".jsonl", ".tmp"))
+                        and forget_in(self._home, path, gone)
+                    ):
+                        changed.append(path)
+                if self._stands(place, principal):
+                    self._disk.flush_folder(folder)  # also what a purge that was killed put there
         return changed
 
     def holds(self, holds: Callable[[str], bool], principal: str) -> list[str]:
         """Forks, which stand outside the store, that hold a text."""
-        try:
+        with reads("the handoffs"):
             return traces(self._home, self._folder("temp", principal), holds)
-        except OSError as error:
-            raise unreadable(error, "the handoffs") from error
 
-    def removed(self, principal: str) -> tuple[str, ...]:
+    @in_thread
+    def removed(self, principal: str = "") -> tuple[str, ...]:
         path = os.path.join(self._folder("archive", principal), REMOVED_NAME)
-        try:
+        with reads("the notes of what was deleted"):
             if not self._stands("archive", principal) or self._disk.look(path) is None:
                 return ()
             text = read_from(self._disk, path).decode("utf-8", "replace")
-        except OSError as error:
-            raise unreadable(error, "the notes of what was deleted") from error
         # A power cut may leave zeros, or half a line: then the file that it was to name still stands.
         return tuple(line for line in text.split("\n")[:-1] if line and "\0" not in line)
 
@@ -312,25 +300,3 @@ class HandoffFiles:
             self._home.make(memory)
             with self._home.locked(os.path.join(memory, LOCK_NAME), self._lock_timeout_s, busy):
                 yield
-
-
-class DiskHandoffs:
-    """See `ports.handoffs.Handoffs`. Each call is one hop to a thread."""
-
-    def __init__(self, files: HandoffFiles) -> None:
-        self._files = files
-
-    async def add(self, place: Place, stem: str, text: str, principal: str = "") -> StoredHandoff:
-        return await hop(self._files.add, place, stem, text, principal)
-
-    async def list(self, principal: str = "") -> tuple[StoredHandoff, ...]:
-        return await hop(self._files.list, principal)
-
-    async def archive(self, one: StoredHandoff, principal: str = "") -> StoredHandoff | None:
-        return await hop(self._files.archive, one, principal)
-
-    async def remove(self, one: StoredHandoff, principal: str = "", *, note: str = "") -> bool:
-        return await hop(self._files.remove, one, principal, note)
-
-    async def removed(self, principal: str = "") -> tuple[str, ...]:
-        return await hop(self._files.removed, principal)

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import InvalidArgument, LockTimeout, StoreNewer, StoreUnusable, WriteFailed
 from ..models.events import SessionKey
 from ..ports.text import RandomHex
-from .disk import Disk, Found, read_from, replace_whole, unreadable, write_failed
+from .disk import Disk, Found, read_from, reads, replace_whole, writes
 from .witness import WITNESSES, Witnesses
 
 FORMAT_VERSION = 1
@@ -72,14 +72,12 @@ class Home:
         """
         if self._checked:
             return
-        try:
+        with reads("the store's folder"):
             found = self.disk.look(self.root)
             if found is not None:
                 _refuse_unfit(found)
                 self._refuse_newer()
                 self._refuse_other_things()
-        except OSError as error:
-            raise unreadable(error, "the store's folder") from error
         self._checked = found is not None  # one that does not exist yet may be made by a newer program
 
     def stands(self, folder: str) -> bool:
@@ -88,10 +86,8 @@ class Home:
         Raises:
             StoreUnusable: something else stands there, or the disk does not say.
         """
-        try:
+        with reads("the session's folder"):
             found = self.disk.look(folder)
-        except OSError as error:
-            raise unreadable(error, "the session's folder") from error
         if found is not None and found.kind != "folder":
             raise _not_a_folder(folder)
         return found is not None
@@ -329,12 +325,10 @@ class Secret:
 
     def _read(self) -> bytes:
         """Its bytes; empty where there is no such file yet."""
-        try:
+        with reads("the store's secret"):
             if self._home.disk.look(self._path) is None:
                 return b""
             secret = read_from(self._home.disk, self._path)
-        except OSError as error:
-            raise unreadable(error, "the store's secret") from error
         if len(secret) != SECRET_BYTES:
             raise StoreUnusable(
                 "The store's file `secret` is damaged.",
@@ -344,7 +338,7 @@ class Secret:
 
     def _make(self, given: bytes = b"") -> bytes:
         busy = LockTimeout("Another process is making the store's secret.", next="Try again.")
-        try:
+        with writes("the store's secret"):
             self._home.make(self._home.root)
             with self._home.locked(self._path + ".lock", LOCK_TIMEOUT_S, busy):
                 if found := self._read():
@@ -353,8 +347,6 @@ class Secret:
                 lost = self._home.witnesses.stands(self._path)
                 self._home.replace(self._path, made, witness=not lost)  # `verify` goes on to miss the first one
                 return made
-        except OSError as error:
-            raise write_failed(error, "the store's secret") from error
 
 
 # Names on disk: session folders and segment files. An id becomes a path only where every file system takes it.

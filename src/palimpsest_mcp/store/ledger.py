@@ -17,7 +17,7 @@ from ..ports.store import Broken, LedgerPage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Shelf
 from .checkpoint import OpenedLedger
-from .disk import Release, unreadable, write_failed
+from .disk import Release, reads, unreadable, writes
 from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
@@ -94,10 +94,8 @@ class LedgerFiles:
         """Of everybody's sessions."""
         self._home.check()
         folder = os.path.join(self._home.root, SESSIONS)
-        try:
+        with reads("the list of sessions"):
             entries = self._home.disk.scan(folder)
-        except OSError as error:
-            raise unreadable(error, "the list of sessions") from error
         for name, found in entries:
             if found.kind == "folder" and (info := self._info_of(os.path.join(folder, name))) is not None:
                 yield info
@@ -134,10 +132,8 @@ class LedgerFiles:
             log.checkpoints.keep(places, sums, events)
 
     def drop_checkpoint(self, key: SessionKey) -> None:
-        try:
+        with writes("what a checkpoint's folder holds"):
             self._log(key).checkpoints.drop()
-        except OSError as error:
-            raise write_failed(error, "what a checkpoint's folder holds") from error
 
     def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         self._home.check()
@@ -211,10 +207,8 @@ class LedgerFiles:
     def prepare_lock(self, key: SessionKey) -> None:
         """Make the folder that locks stand in."""
         self._home.check()
-        try:
+        with writes("the session's folder"):
             self._home.make(self._log(key).folder)
-        except OSError as error:
-            raise write_failed(error, "the session's folder") from error
 
     def lock_pass(self, key: SessionKey) -> Release:
         """Take the pass lock or raise; never waits. The folder is there (`prepare_lock`)."""
@@ -251,10 +245,8 @@ class LedgerFiles:
         if not log.deciding.acquire(timeout=wait_s):
             raise _too_long()
         try:
-            try:
+            with writes("the session's folder"):
                 self._home.make(log.folder)
-            except OSError as error:
-                raise write_failed(error, "the session's folder") from error
             release = self._lock(os.path.join(log.folder, "commit.lock"), max(0.0, deadline - time.monotonic()))
             if release is None:
                 raise _too_long()
@@ -266,22 +258,16 @@ class LedgerFiles:
             log.deciding.release()
 
     def _lock(self, path: str, timeout_s: float) -> Release | None:
-        try:
+        with writes("the session's lock"):
             return self._home.disk.lock(path, timeout_s)
-        except OSError as error:
-            raise write_failed(error, "the session's lock") from error
 
     def _opened(self, log: SessionLog) -> SessionInfo | None:
-        try:
+        with reads("the ledger"):
             return self._sessions.cached(log.folder) or self._sessions.opened(log.folder)
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
 
     def _spare(self, folder: str, key: SessionKey | None) -> SessionInfo | None:
-        try:
+        with reads("the session"):
             return self._sessions.spare(folder, key)
-        except OSError as error:
-            raise unreadable(error, "the session") from error
 
     def _info_of(self, folder: str) -> SessionInfo | None:
         """The info of a folder; None for one that nothing was written to, or that the disk does not give back."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 from ..ports.store import Entry, Match
 from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
-from .disk import hop, write_failed
+from .disk import in_thread, writes
 from .home import Home
 from .search_text import cjk, parts, words
 
@@ -123,16 +123,14 @@ class FtsIndex:
         disk = self._home.disk
         with self._lock:
             self._drop()
-            try:
-                with self._locked(OSError(errno.EAGAIN, "another process is making it anew")):
-                    self._home.witnesses.strike(self._path)
-                    for path in (self._path, self._path + "-wal", self._path + "-shm"):
-                        if disk.look(path) is not None:
-                            disk.remove(path)
-                    if disk.look(self._home.root) is not None:
-                        disk.flush_folder(self._home.root)
-            except OSError as error:
-                raise write_failed(error, "the search index") from error
+            busy = OSError(errno.EAGAIN, "another process is making it anew")
+            with writes("the search index"), self._locked(busy):
+                self._home.witnesses.strike(self._path)
+                for path in (self._path, self._path + "-wal", self._path + "-shm"):
+                    if disk.look(path) is not None:
+                        disk.remove(path)
+                if disk.look(self._home.root) is not None:
+                    disk.flush_folder(self._home.root)
 
     def flaw(self) -> str:
         """What is wrong with the file, in words; empty where nothing is, or nobody can say now. Writes nothing."""
@@ -442,10 +440,12 @@ class IndexSearch:
         self._monotonic = monotonic
         self._down_until = float("-inf")
 
-    async def add(self, entries: Sequence[Entry]) -> None:
-        await hop(self._either, lambda: self._index.add(entries), lambda: self._spare.add(entries))
+    @in_thread
+    def add(self, entries: Sequence[Entry]) -> None:
+        self._either(lambda: self._index.add(entries), lambda: self._spare.add(entries))
 
-    async def find(
+    @in_thread
+    def find(
         self,
         query: str,
         *,
@@ -460,22 +460,19 @@ class IndexSearch:
         def second() -> tuple[Match, ...]:
             return self._spare.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
 
-        return await hop(self._either, first, second)
+        return self._either(first, second)
 
-    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
-        return await hop(
-            self._either,
-            lambda: self._index.indexed(principal, session_id),
-            lambda: self._spare.indexed(principal, session_id),
+    @in_thread
+    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        return self._either(
+            lambda: self._index.indexed(principal, session_id), lambda: self._spare.indexed(principal, session_id)
         )
-
-    async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
-        await hop(self._forget, principal, session_id, batch_ids)
 
     def close(self) -> None:
         self._index.close()
 
-    def _forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
+    @in_thread
+    def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         """What cannot be taken out of the index goes with it: it is made anew from the archive."""
         self._spare.forget(principal, session_id, batch_ids)
         try:

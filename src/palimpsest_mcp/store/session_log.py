@@ -21,7 +21,7 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import Appender
 from .checkpoint import Checkpoints, Known
-from .disk import read_from, unreadable, write_failed
+from .disk import read_from, reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
 from .pack import pack
 from .rewrite import Change, rewrite, spoilt
@@ -50,15 +50,13 @@ class TombstoneFile:
             StoreUnusable: it is there and cannot be read: then nobody knows what may be written.
         """
         with self._lock:
-            try:
+            with reads("the list of what was purged"):
                 found = self._home.disk.look(self._path)
                 mark = None if found is None else (found.identity, found.size)
                 if mark != self._known[0]:
                     self._known = (mark, self._read())
                 elif mark is None:
                     self._known = (None, Tombstones())
-            except OSError as error:
-                raise unreadable(error, "the list of what was purged") from error
             return self._known[1]
 
     def forgotten(self) -> Forgotten:
@@ -73,11 +71,9 @@ class TombstoneFile:
             WriteFailed: what it said before still stands.
         """
         said = Tombstones(keys=tuple(sorted({*self.read().keys, *keys})), under_way=under_way, whole=whole)
-        try:
+        with writes("the list of what was purged"):
             self._home.make(self._folder)
             self._home.replace(self._path, encode(said))
-        except OSError as error:
-            raise write_failed(error, "the list of what was purged") from error
 
     def _read(self) -> Tombstones:
         line = read_from(self._home.disk, self._path).rstrip(b"\n")
@@ -298,10 +294,8 @@ class SessionLog:
         Raises:
             StoreUnusable: the folder cannot be read.
         """
-        try:
+        with reads("the ledger"):
             return not self._segments.changed(places)
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
 
     def open_checkpoint(self) -> Known | None:
         """What is known without reading the ledger; None: read it."""
@@ -319,10 +313,8 @@ class SessionLog:
         Raises:
             StoreUnusable: the folder cannot be read.
         """
-        try:
+        with reads("the ledger"):
             news = self._segments.news(places, skip_unreadable=True)
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
         events: list[Event] = []
         texts: dict[str, str] = {}
         news.lines.reverse()
@@ -354,10 +346,8 @@ class SessionLog:
         """
         events, places, _ = self.read({})
         paths = [os.path.join(self._ledger, name) for name in known if name not in places]
-        try:
+        with reads("the ledger"):
             missed = [path for path in paths if self._home.disk.look(path) is not None]  # else it was written anew
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
         if missed:
             with self.writing:
                 self._places, self._read_once = {}, False
@@ -407,11 +397,9 @@ class SessionLog:
         Raises:
             WriteFailed: one cannot be flushed.
         """
-        try:
+        with writes("the ledger"):
             self._home.make(self._ledger)
             self._segments.secure({}, self._home.flushed)
-        except OSError as error:
-            raise write_failed(error, "the ledger") from error
 
     def secure_archive(self) -> None:
         """Flush what is in the archive, before a decision may speak of it: a pass may adopt a dead one's records (L10).
@@ -419,12 +407,10 @@ class SessionLog:
         Raises:
             WriteFailed: it cannot be flushed.
         """
-        try:
+        with writes("the archive"):
             if self._home.disk.look(self._archive_path) is not None:
                 self._home.make(self._archive_path)
                 self._archived = self._archive.secure(self._archived, self._home.flushed)
-        except OSError as error:
-            raise write_failed(error, "the archive") from error
 
     def adopt(self, events: Sequence[Event]) -> None:
         """Append another store's events as they are, in one step. The caller holds the commit lock.
@@ -437,11 +423,8 @@ class SessionLog:
         with self.writing:
             if self.read({})[0]:
                 raise not_empty(self._rev)
-            try:
-                with self.appender.turn():
-                    self.appender.append(lines, len(events))
-            except OSError as error:
-                raise write_failed(error, "the ledger") from error
+            with writes("the ledger"), self.appender.turn():
+                self.appender.append(lines, len(events))
             self._catch_up(skip_unreadable=True)
 
     def forget(self, gone: Forgotten) -> int:
@@ -466,10 +449,8 @@ class SessionLog:
 
     def broken(self) -> list[Broken]:
         """Lines that cannot be read, with their bytes."""
-        try:
+        with reads("the ledger"):
             news = self._segments.news({}, skip_unreadable=True)
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
         return [
             Broken(where=self._segments.where(name, line.offset), raw=line.raw)
             for name, line in news.lines
@@ -483,11 +464,9 @@ class SessionLog:
         Raises:
             WriteFailed: some may be as they were.
         """
-        try:
+        with writes("the segments"):
             self.checkpoints.drop()
             counts = [pack(self._home, folder) for folder in (self._ledger, self._archive_path)]
-        except OSError as error:
-            raise write_failed(error, "the segments") from error
         return sum(before for before, _ in counts), sum(after for _, after in counts)
 
     def mend(self, events: Mapping[bytes, Event | None]) -> int:
@@ -502,20 +481,16 @@ class SessionLog:
         return self._rewrite(change, tail=True, aside=True)
 
     def _rewrite(self, change: Change, *, tail: bool, aside: bool = False) -> int:
-        try:
+        with writes("the ledger"):
             self.checkpoints.drop()
             with self.writing:
                 self.appender.close()
             return rewrite(self._home, self._ledger, change, tail=tail, aside=aside)
-        except OSError as error:
-            raise write_failed(error, "the ledger") from error
 
     def _catch_up(self, *, skip_unreadable: bool) -> None:
         """Read the order of all events to every segment's end."""
-        try:
+        with reads("the ledger"):
             news = self._segments.news(self._places, skip_unreadable=skip_unreadable)
-        except OSError as error:
-            raise unreadable(error, "the ledger") from error
         for segment, line in news.lines:
             self._take_order(segment, line)
         self._places = news.places
@@ -553,14 +528,11 @@ class SessionLog:
     def _append(self, events: Sequence[Event], *, durable: bool, as_one: bool = False) -> None:
         if not events:
             return
-        try:
-            with self.appender.turn() as segment:
-                gone = self.tombstones.forgotten()
-                kept = [one for event in events if (one := event_without(event, gone)) is not None]
-                lines = encode_all(self._stamped(kept, segment.writer, segment.lines), as_one=as_one)
-                start = self.appender.append(lines, len(kept), durable=durable)
-        except OSError as error:
-            raise write_failed(error, "the ledger") from error
+        with writes("the ledger"), self.appender.turn() as segment:
+            gone = self.tombstones.forgotten()
+            kept = [one for event in events if (one := event_without(event, gone)) is not None]
+            lines = encode_all(self._stamped(kept, segment.writer, segment.lines), as_one=as_one)
+            start = self.appender.append(lines, len(kept), durable=durable)
         if self._places.get(segment.name, Place(0, 0)).offset == start:
             end = start + len(lines)
             self._places = {**self._places, segment.name: Place(end, end)}

@@ -14,7 +14,7 @@ from ..models.events import SessionKey
 from ..models.maintenance import Forgotten
 from ..models.summaries import AnchoredSummary
 from ..ports.store import StoredSummary
-from .disk import hop, put_compared, read_from, unreadable, write_failed
+from .disk import hop, put_compared, read_from, reads, writes
 from .home import Home
 from .ledger import LedgerFiles
 from .rewrite import forget_in
@@ -72,7 +72,7 @@ LOCK_NAME = "summary.lock"
 
 
 class SummaryFiles:
-    """Step by step what `ports.summaries.Summaries` promises.
+    """Step by step what `ports.store.Summaries` promises.
 
     Args:
         ledger: knows which sessions there are.
@@ -96,7 +96,7 @@ class SummaryFiles:
         data = encoded(summary)
         self._home.check()
         folder = self._home.session_folder(key)
-        try:
+        with writes("the session's summary"):
             self._home.make(folder)
             with self._locked(folder):
                 kept = self._read(folder)
@@ -107,8 +107,6 @@ class SummaryFiles:
                 if kept is not None and decoded(kept).note:
                     self._put(os.path.join(folder, f"summary-{after[:8]}.unreadable.md"), kept)
                 self._put(os.path.join(folder, SUMMARY_NAME), data)
-        except OSError as error:
-            raise write_failed(error, "the session's summary") from error
         return version_of(data)
 
     def forget(self, key: SessionKey, gone: Forgotten) -> list[str]:
@@ -120,16 +118,13 @@ class SummaryFiles:
         folder = self._home.session_folder(key)
         if not self._home.stands(folder):
             return []
-        try:
-            with self._locked(folder):
-                names = [
-                    name
-                    for name, found in self._home.disk.scan(folder)
-                    if found.kind == "file" and name.startswith("summary") and not name.endswith(".lock")
-                ]
-                return [name for name in names if forget_in(self._home, os.path.join(folder, name), gone)]
-        except OSError as error:
-            raise write_failed(error, "the session's summary") from error
+        with writes("the session's summary"), self._locked(folder):
+            names = [
+                name
+                for name, found in self._home.disk.scan(folder)
+                if found.kind == "file" and name.startswith("summary") and not name.endswith(".lock")
+            ]
+            return [name for name in names if forget_in(self._home, os.path.join(folder, name), gone)]
 
     def list(self, principal: str) -> tuple[str, ...]:
         keys = [SessionKey(info.session_id, principal) for info in self._ledger.sessions(principal)]
@@ -144,7 +139,7 @@ class SummaryFiles:
         if not self._home.stands(folder):
             return None
         path = os.path.join(folder, SUMMARY_NAME)
-        try:
+        with reads("the session's summary"):
             found = self._home.disk.look(path)
             if found is None:
                 return None
@@ -153,8 +148,6 @@ class SummaryFiles:
                     "Something that is no file stands in the place of summary.md.", next="Move it away, then try again."
                 )
             return read_from(self._home.disk, path)
-        except OSError as error:
-            raise unreadable(error, "the session's summary") from error
 
     def _put(self, path: str, data: bytes) -> None:
         put_compared(self._home.disk, path, data, self._random_hex, "the summary")
@@ -176,7 +169,7 @@ class SummaryFiles:
 
 
 class DiskSummaries:
-    """See `ports.summaries.Summaries`. Each call is one hop to a thread."""
+    """See `ports.store.Summaries`. Each call is one hop to a thread."""
 
     def __init__(self, files: SummaryFiles) -> None:
         self._files = files

@@ -47,7 +47,7 @@ class AfterCompaction:
     async def compared(self, info: SessionInfo, shown: View, summary: str, trigger: str) -> HostCompacted:
         """What a summary lost of what the context held before it, all of which is archived."""
         kept = await self._keeper.records(info, {entry.item.id for entry in shown.items})
-        masked = self._deps.redactor.redact(summary).text
+        masked = self._deps.masked(summary)
         held = await asyncio.to_thread(self._keeper.specifics_of, masked)
         found = await asyncio.to_thread(self._lost, kept, held, summary)
         probes = await self._probed(shown, masked)

@@ -262,9 +262,9 @@ class Conversations:
         context = await asyncio.to_thread(self._reader.parse, one.tail.window(news.start))
         return await tail_events(self._deps, self._sessions, one.info, _shifted(context, news.start))
 
-    async def follow(self, one: Conversation, also: Sequence[Observation] = ()) -> None:
-        """Bring the ledger up to the transcript, and add what the caller has."""
-        await self.write(one, [*await self.news(one), *also])
+    async def follow(self, one: Conversation) -> None:
+        """Bring the ledger up to the transcript."""
+        await self.write(one, await self.news(one))
 
     async def write(self, one: Conversation, events: Sequence[Observation]) -> None:
         """Append events to the conversation's ledger, flushed."""

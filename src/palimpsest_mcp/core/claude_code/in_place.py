@@ -21,13 +21,13 @@ from ...models.items import Item, call_key, content_bytes, content_sha256, conte
 from ...models.plans import ContextItem, PassOptions
 from ...models.reports import in_lines, in_request
 from ...models.text import counted
+from ..batch import has_binary
 from ..compaction.commit import Keeper, archive_and_commit, committed_batch
 from ..compaction.plan import PassRequest
 from ..compaction.report import total
 from ..compaction.run import PassResult, run_pass
 from ..dependencies import ContentCounter, Dependencies
 from ..importer import Imported, import_context
-from ..made import has_binary
 from ..measure import Measurement, measured
 from ..offloaded import Offloaded
 from ..sessions import Sessions, stored_policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...ports.host import HostContext
 from ...store.out_file import OutFile
 from .. import importer
 from ..dependencies import Dependencies
-from ..messages import CompactedMessages, Messages, Passed
+from ..messages import CompactedMessages, Messages
 from ..sessions import Sessions
 from .conversations import HOST
 
@@ -71,7 +71,7 @@ async def rewrite(
     new_id = str(uuid.UUID(hex=deps.random_hex(16), version=4))
     target = path.with_name(f"{new_id}.jsonl")
     out = await asyncio.to_thread(_beside, path, target, home)
-    passed = await messages.passed(info, context, asked)
+    passed = await messages.compact(info, context, asked)
     if asked.dry_run or passed.report.status == "failed" or not passed.contents:
         return RewrittenSession(report=passed.report)
     contents = _places(context, passed)
@@ -102,21 +102,15 @@ async def compact_rows(
     off: bool = False,
 ) -> CompactedMessages:
     """Run a pass over a transcript's rows, which come back as rows; as they came in where nothing was replaced."""
-    passed = await messages.passed(info, context, asked, requested=False, off=off)
+    passed = await messages.compact(info, context, asked, requested=False, off=off)
     shorter: list[Any] = rows
     if passed.contents and passed.report.status != "failed":
         drop = passed.report.thinking.dropped > 0
         shorter = rewritten(rows, _places(context, passed), host_session_id, drop_thinking=drop)
-    return CompactedMessages(
-        messages=shorter,
-        report=passed.report,
-        session_id=info.session_id,
-        handle=info.handle,
-        request_options=passed.request_options,
-    )
+    return replace(passed, messages=shorter)
 
 
-def _places(context: HostContext, passed: Passed) -> dict[tuple[int, int], Content]:
+def _places(context: HostContext, passed: CompactedMessages) -> dict[tuple[int, int], Content]:
     """Place of a row and of a block in it -> what stands there now."""
     places = {item.id: item.position for item in context.items}
     return {places[name]: part for name, part in passed.contents.items()}

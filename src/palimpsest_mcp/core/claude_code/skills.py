@@ -67,11 +67,7 @@ class SkillUses:
     async def record(self, one: Conversation, *, prompt: str = "", ended: bool = False) -> None:
         """Record the uses that are over. A skill that cannot be written to must not break the client."""
         items = items_of(await self._sessions.fold(one.info))
-
-        def mask(text: str) -> str:
-            return self._deps.redactor.redact(text).text
-
-        session_id = one.info.session_id
+        session_id, mask = one.info.session_id, self._deps.masked
         for use in await asyncio.to_thread(skill_uses, items, session_id, mask, prompt=prompt, ended=ended):
             for event in use.events:
                 try:

@@ -125,7 +125,7 @@ class ToolResults:
             return None
         content = await asyncio.to_thread(_content, tool, response, call.transcript_path)
         if self._deps.redact_archive and isinstance(content, str):
-            content = self._deps.redactor.redact(content).text
+            content = self._deps.masked(content)
         args = call.mapping("tool_input")
         if call_id not in one.tail.answered:
             one.awaited[name] = call_id

@@ -19,8 +19,8 @@ from ...models.plans import ContextItem, Slot
 from ...models.records import OffloadRecord
 from ...models.tools import own_tool
 from ...ports.host import ToolOutput
+from ..batch import Made, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, reserve_numbers
 from ..sessions import Sessions, stored_policy
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
@@ -150,7 +150,7 @@ class _Birth:
         answer = self._answer
         content = self._content
         if self._deps.redact_archive and isinstance(content, str):
-            content = self._deps.redactor.redact(content).text
+            content = self._deps.masked(content)
         ids = ItemIds(answer.agent)
         return Item(
             id=ids.result(answer.tool_use_id),

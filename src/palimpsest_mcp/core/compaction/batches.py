@@ -15,17 +15,14 @@ from ...context.forget import repeated
 from ...context.plan import Outcome, least_gain
 from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
-from ...models.events import SessionInfo
 from ...models.items import Specific, content_text
 from ...models.plans import ContextItem, Plan, Slot
 from ...models.records import ArchivedItem, DigestSource, OffloadRecord
 from ...ports.text import Redacted
+from ..batch import Above, Made, Numbers, beside, has_binary
 from ..dependencies import Dependencies
-from ..made import Above, Made, Numbers, beside, has_binary
-from ..measure import Measurement
-from ..sessions import Sessions
 from .digests import BatchDigests
-from .plan import PassRequest, Planner, in_our_tokens
+from .plan import Planner, in_our_tokens
 from .pointers import Pointers
 from .probes import Leaving, leaving_of, redacted_texts
 from .prose import ProseAbove
@@ -216,33 +213,21 @@ class Kept(NamedTuple):
 class Batches:
     """The batches of one pass, under its lock."""
 
-    def __init__(
-        self,
-        deps: Dependencies,
-        sessions: Sessions,
-        info: SessionInfo,
-        measurement: Measurement,
-        request: PassRequest,
-        planning: Planner,
-        pass_id: str,
-    ) -> None:
-        self._deps = deps
-        self._sessions = sessions
-        self._info = info
-        self._measurement = measurement
-        self._request = request
+    def __init__(self, planner: Planner, pass_id: str) -> None:
+        self._planner = planner
+        self._deps, self._info = planner.deps, planner.info
+        self._measurement, self._request = planner.measurement, planner.request
         self._id = pass_id
-        self._counter = measurement.counter
-        self._planner = planning
-        self._items = planning.items
-        self._digesting = planning.digesting
-        self._pointers = Pointers(deps, info, measurement.counter, planning.digesting.sources, planning.reason)
-        self.state = PassState(standing=dict(planning.standing))
+        self._counter = planner.measurement.counter
+        self._items = planner.items
+        self._digesting = planner.digesting
+        self._pointers = Pointers(planner.deps, planner.info, self._counter, planner.digesting.sources, planner.reason)
+        self.state = PassState(standing=dict(planner.standing))
         self.stuck: list[str] = []
         """Batches that could not go up a level."""
         self.refusal = ""
         """Why the whole pass is refused; empty when it is not."""
-        self._numbers = Numbers(deps, sessions, info, planning, pass_id)
+        self._numbers = Numbers(planner.deps, planner.sessions, planner.info, planner, pass_id)
 
     @property
     def made(self) -> list[Batch]:

@@ -14,8 +14,8 @@ from ...models.plans import ContextItem, Progress
 from ...models.records import KEPT, OffloadRecord, Reason
 from ...ports.store import Entry
 from ...text.specifics.delimited import fields_apart
+from ..batch import Made, original_text, reserve_numbers
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, original_text, reserve_numbers
 from ..offloaded import Offloaded, keep_status
 from ..sessions import Sessions
 from .digests import Sources

@@ -24,8 +24,8 @@ from ...models.reports import AskedFor
 from ...ports.text import Digester, Redacted, Redactor, Registry
 from ...text.languages import word_lists
 from ...text.specifics.delimited import fields_apart
+from ..batch import Above, Made, archived_item, digest_hash, has_binary, original_text
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Above, Made, archived_item, digest_hash, has_binary, original_text
 from .prose import ProseAbove
 
 # What the digests of a pass are asked for: its instructions, the newest request, open todos, and what was typed after
@@ -298,7 +298,7 @@ class BatchDigests:
         forever = {*NEVER_LEAVES, *self._policy.never_compact}
         for one in items:
             if one.item.kind in forever and one.item.content is not None:
-                text = self._deps.redactor.redact(content_text(one.item.content)).text
+                text = self._deps.masked(content_text(one.item.content))
                 self._hold(
                     (Specific(s.cls, s.text, s.key) for s in self._deps.registry.spans(fields_apart(text))),
                     one.item.id,

@@ -61,7 +61,7 @@ class PassRequest:
 
 
 def in_our_tokens(measurement: Measurement, request: PassRequest) -> dict[str, Any]:
-    """The numbers of a plan in the unit of our estimates, in which items are counted (`Situation.scale`)."""
+    """The numbers of a plan in the unit of our estimates, in which items are counted (`Measurement.scale`)."""
 
     def ours(tokens: int | None) -> int | None:
         return None if tokens is None else round(tokens / measurement.scale)
@@ -82,11 +82,11 @@ class Planner:
     def __init__(
         self, deps: Dependencies, sessions: Sessions, info: SessionInfo, measurement: Measurement, request: PassRequest
     ) -> None:
-        self._deps = deps
-        self._sessions = sessions
-        self._info = info
-        self._measurement = measurement
-        self._request = request
+        self.deps = deps
+        self.sessions = sessions
+        self.info = info
+        self.measurement = measurement
+        self.request = request
         self.reason: Reason = request.reason or ("forced" if request.options.force else "token_budget_exceeded")
         self.items = {one.item.id: one for one in measurement.view.items}
         self.digesting = BatchDigests(
@@ -104,14 +104,14 @@ class Planner:
     async def first(self) -> Plan:
         """The plan, and with it everything known that its digests may leave specifics to."""
         found = self._unless_thinking_stands(self._planned())
-        if found.status == "planned" and not (self._request.options.target is None and self._request.options.dry_run):
+        if found.status == "planned" and not (self.request.options.target is None and self.request.options.dry_run):
             await self._look_around()
         return found
 
     def _unless_thinking_stands(self, found: Plan) -> Plan:
         """Nothing to do where a caller would rather have no pass than thinking that a model refuses."""
-        model = self._measurement.usage.model
-        if self._request.options.thinking != REFUSE or not found.slots or binds_thinking(model) is False:
+        model = self.measurement.usage.model
+        if self.request.options.thinking != REFUSE or not found.slots or binds_thinking(model) is False:
             return found
         first = min(self.items[name].item.position for slot in found.slots for name in slot.item_ids)
         behind = [
@@ -131,7 +131,7 @@ class Planner:
         )
 
     def _planned(self) -> Plan:
-        request, measurement = self._request, self._measurement
+        request, measurement = self.request, self.measurement
         return plan(
             measurement.view.items,
             request.rules,
@@ -149,35 +149,35 @@ class Planner:
     def again(self, outcomes: Sequence[Outcome], **changes: Any) -> tuple[Slot, ...]:
         """The slots still to do after these outcomes."""
         arguments = {**self._numbers(), **changes}
-        return replan(self._measurement.view.items, self._request.rules, outcomes, **arguments).slots
+        return replan(self.measurement.view.items, self.request.rules, outcomes, **arguments).slots
 
     def _numbers(self) -> dict[str, Any]:
         return {
-            **in_our_tokens(self._measurement, self._request),
-            "result_overhead": self._measurement.counter.per_result_overhead,
-            "share_by": partial(_share, GROWTH * self._request.rules.budget_share),
+            **in_our_tokens(self.measurement, self.request),
+            "result_overhead": self.measurement.counter.per_result_overhead,
+            "share_by": partial(_share, GROWTH * self.request.rules.budget_share),
         }
 
     async def _look_around(self) -> None:
-        fold = self._measurement.fold
+        fold = self.measurement.fold
         records: list[OffloadRecord] = []
-        for owner in await self._sessions.family(self._info):
-            key = self._sessions.key(owner)
-            self.highest = max(self.highest, (await self._sessions.fold(owner)).decided.last_number)
-            async for record in self._deps.store.archive.records(key):
+        for owner in await self.sessions.family(self.info):
+            key = self.sessions.key(owner)
+            self.highest = max(self.highest, (await self.sessions.fold(owner)).decided.last_number)
+            async for record in self.deps.store.archive.records(key):
                 self.highest = max(self.highest, batch_number(record.batch_id))
-                if owner.session_id == self._info.session_id:
+                if owner.session_id == self.info.session_id:
                     records.append(record)
         committed = {
             name: batch.state == "replaced" and self._stands(name) for name, batch in fold.decided.batches.items()
         }
         self.records = records
         self.parts = standing_parts(fold, records)
-        await self.digesting.look_around(self._measurement.view.items, records, committed)
+        await self.digesting.look_around(self.measurement.view.items, records, committed)
 
     def standing_records(self) -> list[OffloadRecord]:
         """Those whose digests are in the context."""
-        batches = self._measurement.fold.decided.batches
+        batches = self.measurement.fold.decided.batches
         return [
             one
             for one in self.records
@@ -193,7 +193,7 @@ class Planner:
 
     def id_of(self, found: Plan) -> str:
         """Changes with the revision and with what would leave (I4)."""
-        text = f"{self._measurement.fold.rev} {[slot.item_ids for slot in found.slots]}"
+        text = f"{self.measurement.fold.rev} {[slot.item_ids for slot in found.slots]}"
         return f"plan-{content_sha256(text)[:12]}"
 
 

@@ -25,8 +25,8 @@ from ...models.records import (
     Verification,
 )
 from ...ports.text import Redacted
+from ..batch import Made, archived_item
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, archived_item
 from .digests import Sources
 
 DIGESTER = "pointer/1"
@@ -64,7 +64,7 @@ class Pointers:
         way_back = f"restore_batch {self._info.handle} {batch_id}"
         for one in items:
             strings = long_strings(one.item)
-            begins = {place: first_line(self._masked(text[:_READ])) for place, text in strings.items()}
+            begins = {place: first_line(self._deps.masked(text[:_READ])) for place, text in strings.items()}
             texts = notes(one.item, begins, way_back)
             block = with_arguments(one.item.content, texts) if isinstance(one.item.content, dict) else None
             if block is None or (size := self._counter.count_content(block)) >= one.item.tokens:
@@ -76,9 +76,6 @@ class Pointers:
         if not left:
             raise DigestRefused("No call would be shorter.", next="Leave these calls as they are.")
         return self._made(left, batch_id, shapes, tokens, stands)
-
-    def _masked(self, text: str) -> str:
-        return self._deps.redactor.redact(text).text
 
     async def repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
         """Results that a later one says again, or that are no longer true, each under a pointer that says so.

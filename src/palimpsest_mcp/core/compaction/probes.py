@@ -25,8 +25,8 @@ from ...models.plans import ContextItem, Policy
 from ...models.records import OffloadRecord
 from ...models.reports import JudgedProbes, ProbeReport
 from ...ports.text import Judge, Redactor
+from ..batch import original_text
 from ..dependencies import Dependencies
-from ..made import original_text
 from ..sessions import Sessions
 from ..summary import KeptSummaries
 from .pointers import DIGESTER
@@ -165,7 +165,7 @@ class Prober:
 
     def told(self, last: Round, *, retries: int = 0, kept_raw: int = 0) -> ProbeReport:
         """The report of the last round, with what it took to come there."""
-        found = report(last.graded, last.batch_of, lambda text: self._deps.redactor.redact(text).text)
+        found = report(last.graded, last.batch_of, self._deps.masked)
         notes = list(found.notes)
         if self.elapsed_s > WARN_S:
             grave = "red flag: " if self.elapsed_s > RED_S else ""

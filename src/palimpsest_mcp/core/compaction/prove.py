@@ -11,8 +11,8 @@ from ...context.strategies import Compressed, compression
 from ...memory.probes.grade import LEAST_ASKED
 from ...models.plans import ContextItem, Plan, Slot
 from ...models.reports import ProbeReport
+from ..batch import Made
 from ..dependencies import Dependencies
-from ..made import Made
 from .batches import Batches, Kept
 from .plan import PassRequest
 from .probes import Prober, Round

@@ -21,7 +21,7 @@ from ...models.records import ClassCount, RecordCount, SpecificCounts
 from ...models.reports import LAST_PASS, BatchReport, Measured, Part, Report, Status, Usage
 from ...models.text import counted, verb
 from ...text.tokens.windows import prices_of, rates_of
-from ..made import beside
+from ..batch import beside
 from ..measure import Measurement
 from .plan import PassRequest
 from .run import PassResult

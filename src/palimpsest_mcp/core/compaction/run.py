@@ -17,8 +17,8 @@ from ...models.llm import Spent
 from ...models.plans import ContextItem, Plan
 from ...models.records import OffloadRecord
 from ...models.reports import AskedFor, ProbeReport
+from ..batch import Made, beside
 from ..dependencies import ContentCounter, Dependencies
-from ..made import Made, beside
 from ..measure import Measurement
 from ..sessions import Sessions
 from ..spans import noted
@@ -85,20 +85,20 @@ async def run_pass(
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
     seen = measurement.view.items  # put together before anything is waited for: others may record meanwhile
-    planning = Planner(deps, sessions, info, measurement, request)
+    planner = Planner(deps, sessions, info, measurement, request)
     if request.options.dry_run:
-        first = await planning.first()
-        await asyncio.to_thread(planning.digesting.focus.look_around, seen)
+        first = await planner.first()
+        await asyncio.to_thread(planner.digesting.focus.look_around, seen)
         return PassResult(
             plan=first,
-            plan_id=planning.id_of(first),
+            plan_id=planner.id_of(first),
             view=measurement.view,
             fold=measurement.fold,
-            asked_for=planning.digesting.focus.asked_for,
+            asked_for=planner.digesting.focus.asked_for,
         )
     with noted("pass", session=info.handle) as counts:
         async with nullcontext() if held else deps.store.ledger.pass_lock(sessions.key(info)):
-            one = _Pass(deps, sessions, info, measurement, request, planning)
+            one = _Pass(planner)
             counts["pass"] = one.id
             result = await one.run()
         counts["status"] = "compacted" if result.made or result.copies else "nothing_to_do"
@@ -111,24 +111,13 @@ async def run_pass(
 class _Pass:
     """One pass, under the pass lock."""
 
-    def __init__(
-        self,
-        deps: Dependencies,
-        sessions: Sessions,
-        info: SessionInfo,
-        measurement: Measurement,
-        request: PassRequest,
-        planning: Planner,
-    ) -> None:
-        self._deps = deps
-        self._sessions = sessions
-        self._info = info
-        self._measurement = measurement
-        self._request = request
-        self._planner = planning
-        self.id = f"pass-{deps.random_hex(6)}"
-        self._counter: ContentCounter = measurement.counter
-        self._batches = Batches(deps, sessions, info, measurement, request, planning, self.id)
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._deps, self._sessions, self._info = planner.deps, planner.sessions, planner.info
+        self._measurement, self._request = planner.measurement, planner.request
+        self.id = f"pass-{planner.deps.random_hex(6)}"
+        self._counter: ContentCounter = planner.measurement.counter
+        self._batches = Batches(planner, self.id)
         self._probes = ProbeReport()
         self._notes: list[str] = []
 

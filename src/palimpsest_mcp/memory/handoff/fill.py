@@ -195,9 +195,8 @@ def fitted(
     facts: SessionFacts,
     stated: Mapping[str, Any],
     count: Callable[[str], int],
-    limit: int = BUDGET_TOKENS,
 ) -> Handoff:
-    """The handoff with as much as fits into less than `limit` tokens; more only where what was stated takes more.
+    """The handoff with as much as fits into less than `BUDGET_TOKENS`; more only where what was stated takes more.
 
     Args:
         header: title, date, project, session, pointers; `task` holds the caller's words.
@@ -209,7 +208,7 @@ def fitted(
     for room in LADDER:
         filled = fill(template, task, summary, facts, room)
         made = completed(template, rest, filled, stated)
-        if count(to_markdown(made)) < limit:
+        if count(to_markdown(made)) < BUDGET_TOKENS:
             break
     assert made is not None
     return made

@@ -1,4 +1,4 @@
-"""The folder that most paths of a handoff share: named once, `…/` in the paths themselves."""
+"""What a handoff is filled with: entries of each section, from a summary and facts, with paths shortened."""
 
 from __future__ import annotations
 

@@ -8,11 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from ...models.pattern import late
-from .literals import Name, is_secret, is_stand_in, looks_random, secret_name
-from .passwords import CALLED, CALLED_ALONE, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
-from .patterns import Find, Found, compiled
-from .scan import Ranges
-from .written import (
+from .formats import (
     COMMANDS,
     Below,
     password_below,
@@ -24,6 +20,10 @@ from .written import (
     told_word,
     value_below,
 )
+from .literals import Name, is_secret, is_stand_in, looks_random, secret_name
+from .passwords import CALLED, CALLED_ALONE, SAYS, SAYS_WITHOUT_SPACE, SETS, is_conspicuous
+from .patterns import Find, Found, compiled
+from .scan import Ranges
 
 _RANK = 5000
 _JUDGED = 512  # bytes of a value that are enough to tell what it is

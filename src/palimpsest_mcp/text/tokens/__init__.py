@@ -1,4 +1,4 @@
 """Token counts, and the windows of models and hosts.
 
-`count` counts exactly by a vocabulary, or by the nearest with a factor; `windows` and `model_table` say how many fit.
+`count` counts exactly by a vocabulary, or by the nearest with a factor; `windows` says how many fit.
 """
