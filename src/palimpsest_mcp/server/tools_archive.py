@@ -339,7 +339,8 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
         return sessions_text(
             ctx.request_context.lifespan_context.surface().view(page.items), page.total, page.next_cursor
         )
-    handle = (await facade.session(session_id)).handle
+    info = await facade.session(session_id)
+    handle, session_id = info.handle, info.session_id
     if batch_id:
         batches = await facade.list_offloaded(session_id)
         one = next((batch for batch in batches if batch.batch_id == batch_id), None)
@@ -364,8 +365,9 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
 async def search_offloaded(ctx: Call, query: str, session_id: Text = "", limit: Count = None) -> str:
     """Find words in what was offloaded; without session_id in all sessions. Hits give restore_batch's arguments."""
     facade = await ctx.request_context.lifespan_context.facade()
-    hits = await facade.search_offloaded(query, session_id=session_id or None, limit=limit or 10)
-    handle = (await facade.session(session_id)).handle if session_id else ""
+    info = await facade.session(session_id) if session_id else None
+    hits = await facade.search_offloaded(query, session_id=info and info.session_id, limit=limit or 10)
+    handle = info.handle if info is not None else ""
     scope = handle or "all sessions"
     if not hits:
         every = f"; every batch: {tool_call('list_offloaded', {'session_id': handle})}" if handle else ""
@@ -395,7 +397,8 @@ async def restore_batch(
         return [TextContent(type="text", text=await _put_back(facade, session_id, batch_id))]
     if lines and grep:
         raise InvalidArgument("lines and grep are two ways to pick.", next="Give one of them.")
-    handle = (await facade.session(session_id)).handle
+    info = await facade.session(session_id)
+    handle, session_id = info.handle, info.session_id
     if item_id:
         restored = (await facade.restore(session_id, batch_id, item_id, noted=False),)
     else:

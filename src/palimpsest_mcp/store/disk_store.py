@@ -41,7 +41,9 @@ class DiskLedger:
         return await hop(self._files.create, key, info)
 
     async def info(self, key: SessionKey) -> SessionInfo | None:
-        return self._files.cached_info(key) or await hop(self._files.info, key)
+        if (known := self._files.cached_info(key)) is not None or not self._files.stands(key):
+            return known
+        return await hop(self._files.info, key)
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
         return await hop(self._files.sessions, principal)

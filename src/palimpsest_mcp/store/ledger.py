@@ -84,6 +84,11 @@ class LedgerFiles:
         self._home.check()
         return self._sessions.cached(self._home.session_folder(key))
 
+    def stands(self, key: SessionKey) -> bool:
+        """Whether anything of the session is there: one look."""
+        self._home.check()
+        return self._home.stands(self._home.session_folder(key))
+
     def sessions(self, principal: str) -> tuple[SessionInfo, ...]:
         return oldest_first(info for info in self._infos() if info.principal == principal)
 

@@ -44,11 +44,11 @@ _SCOPE = """principal = :principal
 """
 _FIND = f"""
 SELECT session_id, batch_id, item_id, text, named, tool_name, title, ts, stands
-FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
 ORDER BY bm25(found, 2.0, 1.0, 0.5, 1.0), batch_id, item_id LIMIT :likely
 """
 _COUNT = f"""
-SELECT count(*) FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+SELECT count(*) FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
 """
 _TOTAL = f"SELECT count(*) FROM entries WHERE {_SCOPE}"
 _LIKELY = 50

@@ -21,7 +21,7 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import Appender
 from .checkpoint import Checkpoints, Known
-from .disk import read_from, unreadable, write_failed
+from .disk import Found, read_from, unreadable, write_failed
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
 from .pack import pack
 from .rewrite import Change, rewrite, spoilt
@@ -98,6 +98,8 @@ _NOTHING = Forgotten()
 # Who a session is: the first ledger line says it, `session.json` is a cache of that.
 
 CACHE_NAME = "session.json"
+KEPT_INFOS = 4_096
+"""Sessions whose `session.json` is held in memory; one takes about 1 KB."""
 
 
 class _Names(msgspec.Struct):
@@ -112,6 +114,8 @@ class Sessions:
         self._infos: Reader[SessionInfo] = Reader(SessionInfo)
         self._events: Reader[Event] = Reader(Event)
         self._names: Reader[_Names] = Reader(_Names)
+        self._known: dict[str, tuple[Found, SessionInfo]] = {}
+        """By folder, what its `session.json` said and how the file stood then. Nobody changes one in place."""
 
     def cached(self, folder: str) -> SessionInfo | None:
         """What `session.json` says; None when it is missing, garbled or of another session.
@@ -119,14 +123,25 @@ class Sessions:
         Raises:
             StoreUnusable: something stands in the folder's place.
         """
+        path = os.path.join(folder, CACHE_NAME)
         try:
+            found = self._home.disk.look(path)
+            known = self._known.get(folder)
+            if known is not None and known[0] == found:
+                return known[1]
             if not self._home.stands(folder):
                 return None
-            line = read_from(self._home.disk, os.path.join(folder, CACHE_NAME)).rstrip(b"\n")
+            line = read_from(self._home.disk, path).rstrip(b"\n")
             info = self._infos.decode(line) if is_whole(line) else None
         except (OSError, ValueError):
             return None
-        return info if info is not None and _stands_in(info, folder) else None
+        if info is None or not _stands_in(info, folder):
+            return None
+        if found is not None and found.modified:
+            if len(self._known) >= KEPT_INFOS:
+                self._known.clear()
+            self._known[folder] = found, info
+        return info
 
     def cache(self, folder: str, info: SessionInfo) -> None:
         """Write `session.json`. It can be done without, so it is not flushed, and a failure is nobody's."""
