@@ -76,11 +76,12 @@ async def measured(
     imported: Imported | None = None,
 ) -> Measurement:
     """Measure a session: from its ledger, or from a host's list that was just imported."""
-    known = (imported.fold if imported else await sessions.opened(info)).usage.get("", UsageFields())
+    now = imported.fold if imported else await sessions.opened(info)
+    known = now.usage.get("", UsageFields())
     model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
     model = model or deps.model
     counter = imported.counter if imported else deps.counter_for(model)
-    fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter)
+    fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter, now)
     beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
     hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
     usage = _usage(deps, info, policy, asked, known, shown, counter.name, beside + hosts, model)
@@ -129,8 +130,9 @@ async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked:
 
     It is not flushed: losing it costs a repetition.
     """
-    known = (await sessions.opened(info)).usage.get("", UsageFields())
-    _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model))
+    fold = await sessions.opened(info)
+    known = fold.usage.get("", UsageFields())
+    _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model), fold)
     event = UsageSeen(
         used_tokens=asked.used_tokens,
         window_tokens=asked.window_tokens,

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import binascii
 import logging
+import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
@@ -26,7 +27,7 @@ from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
 from .copies import Copies
-from .dependencies import Dependencies
+from .dependencies import ContentCounter, Dependencies
 from .made import beside, original_text
 from .sessions import Sessions
 from .surface import named_by_mark
@@ -108,6 +109,8 @@ _NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
 TITLE_CHARACTERS = 80
+_COUNTED_HERE = 10_000
+"""Characters whose tokens are counted sooner than a thread would begin."""
 ARGUMENT_CHARACTERS = 400
 """Of one argument of a call; a longer one is content."""
 
@@ -119,6 +122,10 @@ def _counted(fold: Fold, one: Restored) -> int:
     return seen.item.tokens if seen is not None else 0
 
 
+def _count(counter: ContentCounter, texts: Sequence[str]) -> int:
+    return sum(counter.count(text) for text in texts)
+
+
 class Offloaded:
     """The archive of one principal's sessions, as people and agents ask for it."""
 
@@ -126,6 +133,8 @@ class Offloaded:
         self._deps = deps
         self._sessions = sessions
         self._copies = Copies(deps, sessions)
+        self._saved: dict[str, tuple[weakref.ref[Fold], int, Saved]] = {}
+        """Of the session that was asked about last: its fold, the fold's generation, and what that gave."""
 
     async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
@@ -213,20 +222,26 @@ class Offloaded:
             RecordDamaged: what is stored does not match its hash.
         """
         record = await self.record(info, batch_id)
-        return await self._restore(info, record, _pick(record, item_id, self._deps.redactor))
+        item = _pick(record, item_id, self._deps.redactor)
+        return self._restore(info, record, item, await self._purged(info, record))
 
     async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
         """Every original of a batch, in order; those recorded without text only when nothing else is there."""
         record = await self.record(info, batch_id)
         whole = [item for item in record.items if item.result is not None or item.sha256]
-        return tuple([await self._restore(info, record, item) for item in whole or record.items])
+        gone = await self._purged(info, record)
+        return tuple(self._restore(info, record, item, gone) for item in whole or record.items)
 
-    async def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem) -> Restored:
+    async def _purged(self, info: SessionInfo, record: OffloadRecord) -> set[str]:
+        """Ids of a record's items that were purged, here or in a parent."""
+        gone: set[str] = set()
         for owner in await self._sessions.family(info):
             batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
-            if batch is not None and item.id in batch.purged_items:
-                raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
-        if item.purged:
+            gone.update(batch.purged_items if batch is not None else ())
+        return gone
+
+    def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem, gone: set[str]) -> Restored:
+        if item.purged or item.id in gone:
             raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
         if item.result is None and item.sha256:
             raise RecordDamaged(
@@ -255,15 +270,24 @@ class Offloaded:
         )
 
     async def note_fetched(
-        self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+        self,
+        info: SessionInfo,
+        restored: Sequence[Restored],
+        texts: Sequence[str],
+        also: Sequence[str] = (),
+        *,
+        status: bool = True,
     ) -> None:
         """Remember that originals were handed out, and under which texts they may come back into the context (L13).
 
         Args:
             texts: what was handed out; none stands for the originals' own texts.
             also: further forms that hosts may give the same copy.
+            status: write the status line's numbers anew, too.
 
         A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
+        The note is not flushed: it outlives this process, and where the machine itself dies with it, the copy is one
+        more result.
         """
         if not restored:
             return
@@ -279,21 +303,33 @@ class Offloaded:
             ts=self._deps.now(),
         )
         try:
-            await self._deps.store.ledger.observe(self._sessions.key(info), [event])
+            await self._deps.store.ledger.observe(self._sessions.key(info), [event], durable=False)
         except WriteFailed as error:
             _log.warning("given back, but not noted in the ledger: %s", error.message)
             return
+        if status:
+            await keep_status(self._deps, self._sessions, info)
+
+    async def note_status(self, info: SessionInfo) -> None:
+        """Write anew the numbers that a status line shows."""
         await keep_status(self._deps, self._sessions, info)
 
     async def _tokens_of(self, texts: Sequence[str], known: Mapping[str, int]) -> int:
         new = [text for text in texts if text not in known]
         counter = self._deps.counter_for(self._deps.model)
-        counted = await asyncio.to_thread(lambda: sum(counter.count(text) for text in new)) if new else 0
+        long = sum(map(len, new)) > _COUNTED_HERE
+        counted = await asyncio.to_thread(_count, counter, new) if long else _count(counter, new)
         return counted + sum(known.get(text, 0) for text in texts)
 
     async def saved(self, info: SessionInfo) -> Saved:
         """What offloading saved the session, net of what restores and re-reads brought back."""
-        return saved_by(self._deps, await self._sessions.fold(info))
+        fold = await self._sessions.fold(info)
+        known = self._saved.get(info.session_id)
+        if known is None or known[0]() is not fold or known[1] != fold.generation:
+            found = saved_by(self._deps, fold)
+            known = weakref.ref(fold), fold.generation, found
+            self._saved = {info.session_id: known}
+        return known[2]
 
     async def search(
         self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10

@@ -86,14 +86,26 @@ class RestoreMethods:
         return found
 
     async def note_fetched(
-        self, session_id: str, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+        self,
+        session_id: str,
+        restored: Sequence[Restored],
+        texts: Sequence[str],
+        also: Sequence[str] = (),
+        *,
+        status: bool = True,
     ) -> None:
         """Say under which very texts originals were handed to an agent, so that they are known when they come back.
 
         Args:
             also: further forms that hosts may give the same copy.
+            status: False where the caller sees to the status line's numbers by `note_status`, when there is time.
         """
-        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts, also)
+        info = await self._sessions.find(session_id)
+        await self._offloaded.note_fetched(info, restored, texts, also, status=status)
+
+    async def note_status(self, session_id: str) -> None:
+        """Write anew the numbers that a status line shows of the session."""
+        await self._offloaded.note_status(await self._sessions.find(session_id))
 
     async def reinstate(self, session_id: str, batch_id: str) -> Undone:
         """Put the whole units of a batch back in the place of their digest."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +25,10 @@ caller: ContextVar[str] = ContextVar("caller", default="")
 """The principal whose call this is; empty for the store's owner, who alone calls over stdio."""
 
 
+MOMENT_S = 0.2
+"""After which a status line may show what an answer changed."""
+
+
 class OpenOnFirstUse:
     """Opens a caller's facade when a tool first needs it, so that the server answers its host at once.
 
@@ -39,6 +43,8 @@ class OpenOnFirstUse:
         self._answered = anyio.Event()
         self._facades: dict[str, Palimpsest] = {}
         self._surface: Surface | None = None
+        self._waiting: set[tuple[str, str]] = set()
+        """Names of what is done later."""
 
     async def facade(self) -> Palimpsest:
         """The caller's open facade; every call of one principal gives the same one."""
@@ -73,6 +79,23 @@ class OpenOnFirstUse:
         if open_too and not self._closing.is_set():
             with suppress(PalimpsestError):  # the call that needs it is told
                 await self.facade()
+
+    def later(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it a moment after the answer, once for all who ask for it until then; at the latest when the server ends.
+
+        Args:
+            name: of the caller's own; equal names are the same work.
+        """
+        if (mine := (caller.get(), name)) not in self._waiting:
+            self._waiting.add(mine)
+            self._tasks.start_soon(self._after_a_moment, mine, work)
+
+    async def _after_a_moment(self, name: tuple[str, str], work: Callable[[], Awaitable[None]]) -> None:
+        with anyio.move_on_after(MOMENT_S):
+            await self._closing.wait()
+        self._waiting.discard(name)
+        with suppress(PalimpsestError):  # it can be done without
+            await work()
 
     def close(self) -> None:
         """Let the facade go; the task that opened it closes it."""

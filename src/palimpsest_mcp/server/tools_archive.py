@@ -7,6 +7,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import anyio
@@ -422,7 +423,8 @@ async def restore_batch(
     # By this very text, and with its images, the copy is known when the host's history shows it (L13).
     handed = [restored[piece.index] for piece in page.pieces]
     whole = content_text([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer])
-    await facade.note_fetched(session_id, handed, [text], also=[whole])
+    await facade.note_fetched(session_id, handed, [text], also=[whole], status=False)
+    ctx.request_context.lifespan_context.later(session_id, partial(facade.note_status, session_id))
     return answer
 
 

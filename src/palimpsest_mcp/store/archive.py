@@ -17,13 +17,17 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Appender, Shelf
 from .batch_index import BatchIndex, Copy
-from .disk import read_from, unreadable, write_failed
+from .disk import Found, read_from, unreadable, write_failed
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
 from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+_TICK_S = 0.1
+"""More than the steps in which a file system tells when a file changed."""
+_KEPT = 8
+"""Sessions whose records are held in memory, up to `_AT_ONCE` of each."""
 _AT_ONCE = 1 << 20
 """Bytes of lines that are read in one hop to a thread: a hop and a look at the folder cost more than a small record."""
 
@@ -36,12 +40,15 @@ class SessionArchive:
         self.key = key
         self.folder = home.session_folder(key)
         self._home = home
+        self._clock = clock
         self._path = os.path.join(self.folder, ARCHIVE)
         self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
         self._index = BatchIndex(self._segments)
         self.appender = Appender(home, self._path, clock, random_hex, roll_bytes=roll_bytes)
         self.tombstones = TombstoneFile(home, self.folder)
         self.writing = threading.Lock()
+        self._kept: tuple[list[tuple[str, Found]], list[OffloadRecord]] | None = None
+        """Every whole record of a small archive, and how its files stood before they were read."""
 
     def append(self, records: Sequence[OffloadRecord]) -> None:
         """Write, flush, read back from the disk's own view, compare.
@@ -104,6 +111,37 @@ class SessionArchive:
         """Every batch with a copy that looks whole, in batch order."""
         self._refresh()
         return self._index.batch_ids()
+
+    def kept(self) -> list[OffloadRecord] | None:
+        """Every whole record, where they are in memory and the files stand as they stood: one look at the folder."""
+        known = self._kept
+        try:
+            return known[1] if known is not None and self._home.disk.scan(self._path) == known[0] else None
+        except OSError:
+            return None
+
+    def let_go(self) -> None:
+        """Hold no records in memory."""
+        self._kept = None
+
+    def first(self) -> tuple[list[OffloadRecord], list[str]]:
+        """As `some` of every batch; and the batches that were not looked at. What is small is kept in memory.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            stood = self._home.disk.scan(self._path)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        batch_ids = self.batch_ids()
+        found, looked = self.some(batch_ids)
+        newest = max((entry.modified for _, entry in stood), default=0.0)
+        size = sum(entry.size for _, entry in stood)
+        # A file may change twice within one tick of its clock: what is that young is read again the next time.
+        settled = stood and 0 < newest < self._clock().timestamp() - _TICK_S
+        self._kept = (stood, found) if settled and size <= _AT_ONCE and len(found) == len(batch_ids) else None
+        return found, batch_ids[looked:]
 
     def some(self, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
         """The first of these, as far as `_AT_ONCE` bytes of lines go, but one at least, and how many were looked at.
@@ -200,6 +238,7 @@ class SessionArchive:
         try:
             with self.writing:
                 self.appender.close()
+            self.let_go()
             return rewrite(self._home, self._path, change, tail=tail, aside=aside)
         except OSError as error:
             raise write_failed(error, "the archive") from error
@@ -242,6 +281,8 @@ class ArchiveFiles:
         self._roll_bytes = roll_bytes
         self._archives: dict[str, SessionArchive] = {}
         self._adding = threading.Lock()
+        self._newest: list[SessionArchive] = []
+        """Those that may hold records, the newest first."""
         self._shelf = Shelf()
 
     def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
@@ -259,6 +300,22 @@ class ArchiveFiles:
 
     def batch_ids(self, key: SessionKey) -> list[str]:
         return self._archive(key).batch_ids() if self._stands(key) else []
+
+    def kept(self, key: SessionKey) -> list[OffloadRecord] | None:
+        """What a look at the folder finds unchanged since `first`; None: ask that."""
+        return self._archive(key).kept() if self._stands(key) else None
+
+    def first(self, key: SessionKey) -> tuple[list[OffloadRecord], list[str]]:
+        if not self._stands(key):
+            return [], []
+        archive = self._archive(key)
+        found = archive.first()
+        with self._adding:
+            self._newest = [archive, *(one for one in self._newest if one is not archive)]
+            for old in self._newest[_KEPT:]:
+                old.let_go()
+            del self._newest[_KEPT:]
+        return found
 
     def some(self, key: SessionKey, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
         return self._archive(key).some(batch_ids) if self._stands(key) else ([], len(batch_ids))

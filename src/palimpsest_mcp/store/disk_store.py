@@ -111,7 +111,10 @@ class DiskArchive:
         return await hop(self._files.get, key, batch_id)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
-        rest = await hop(self._files.batch_ids, key)
+        kept = self._files.kept(key)
+        found, rest = (kept, []) if kept is not None else await hop(self._files.first, key)
+        for record in found:
+            yield record
         while rest:
             found, looked = await hop(self._files.some, key, rest)  # what is damaged `damage` names
             for record in found:
