@@ -74,9 +74,14 @@ async def measured(
     asked: PassOptions,
     *,
     imported: Imported | None = None,
+    fold: Fold | None = None,
 ) -> Measurement:
-    """Measure a session: from its ledger, or from a host's list that was just imported."""
-    now = imported.fold if imported else await sessions.opened(info)
+    """Measure a session: from its ledger, or from a host's list that was just imported.
+
+    Args:
+        fold: of this very moment, where the caller has asked for it.
+    """
+    now = imported.fold if imported else fold if fold is not None else await sessions.opened(info)
     known = now.usage.get("", UsageFields())
     model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
     model = model or deps.model
@@ -125,8 +130,8 @@ def _has_window(deps: Dependencies, asked: PassOptions) -> bool:
     return any(value is not None for value in named)
 
 
-async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> None:
-    """Keep what a caller said about the window, if it is news (design §10).
+async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> Fold:
+    """Keep what a caller said about the window, if it is news (design §10). Returns the session's fold with it.
 
     It is not flushed: losing it costs a repetition.
     """
@@ -141,8 +146,10 @@ async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked:
         used_source="argument" if asked.used_tokens is not None else "",
         row=shown.last_row if asked.used_tokens is not None else -1,
     )
-    if _is_news(known, event):
-        await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
+    if not _is_news(known, event):
+        return fold
+    await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
+    return await sessions.opened(info)
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:

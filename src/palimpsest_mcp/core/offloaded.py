@@ -22,7 +22,7 @@ from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchView, Hit, Restored, Saved
+from ..models.reports import BatchView, Hit, Restored, Saved, Usage
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
@@ -81,25 +81,21 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_
         overhead = beside(record, result_overhead)
         size = Sizes(original=record.original_token_count, digest=record.digest_token_count, overhead=overhead)
     kinds = Counter(item.tool_name or item.kind for item in record.items)
-    return msgspec.convert(
-        {
-            "batch_id": record.batch_id,
-            "ts": record.ts,
-            "reason": record.reason,
-            "kinds": dict(sorted(kinds.items())),
-            "item_ids": tuple(item.id for item in record.items),
-            "original_tokens": size.original,
-            "digest_tokens": size.digest,
-            "overhead_tokens": size.overhead,
-            "level": record.level,
-            "mode": record.mode,
-            "state": state,
-            "restorable": state != "purged" and any(item.result is not None for item in record.items),
-            "specifics": msgspec.to_builtins(settle_holders(record.specifics, standing)),
-            "digest": record.digest_replacing_inline,
-        },
-        BatchView,
-        strict=False,
+    return BatchView(
+        batch_id=record.batch_id,
+        ts=record.ts,
+        reason=record.reason,
+        kinds=dict(sorted(kinds.items())),
+        item_ids=tuple(item.id for item in record.items),
+        original_tokens=size.original,
+        digest_tokens=size.digest,
+        overhead_tokens=size.overhead,
+        level=record.level,
+        mode=record.mode,
+        state=state,
+        restorable=state != "purged" and any(item.result is not None for item in record.items),
+        specifics=settle_holders(record.specifics, standing),
+        digest=record.digest_replacing_inline,
     )
 
 
@@ -136,14 +132,19 @@ class Offloaded:
         self._saved: dict[str, tuple[weakref.ref[Fold], int, Saved]] = {}
         """Of the session that was asked about last: its fold, the fold's generation, and what that gave."""
 
-    async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
+    async def batches(self, info: SessionInfo, own: Fold | None = None) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
-        damaged or purged."""
+        damaged or purged.
+
+        Args:
+            own: the session's fold of this very moment, where the caller has asked for it.
+        """
         rows: dict[str, BatchView] = {}
         overhead = self._deps.counter_for("").per_result_overhead
         for owner in await self._sessions.family(info):
-            fold = await self._sessions.fold(owner)
-            if owner.session_id == info.session_id:
+            is_own = owner.session_id == info.session_id
+            fold = own if is_own and own is not None else await self._sessions.fold(owner)
+            if is_own:
                 standing = standing_holders(fold, present_items(fold))
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
@@ -323,7 +324,10 @@ class Offloaded:
 
     async def saved(self, info: SessionInfo) -> Saved:
         """What offloading saved the session, net of what restores and re-reads brought back."""
-        fold = await self._sessions.fold(info)
+        return self.saved_of(info, await self._sessions.fold(info))
+
+    def saved_of(self, info: SessionInfo, fold: Fold) -> Saved:
+        """The same of the session's fold."""
         known = self._saved.get(info.session_id)
         if known is None or known[0]() is not fold or known[1] != fold.generation:
             found = saved_by(self._deps, fold)
@@ -480,6 +484,14 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     total: int
     next_cursor: str = ""
     """Hand it back for the rows that follow; empty at the end."""
+
+
+class OffloadedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of batches beside what the session is at this moment."""
+
+    page: Page[BatchView]
+    usage: Usage
+    saved: Saved
 
 
 def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:

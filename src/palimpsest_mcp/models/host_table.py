@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -160,6 +161,7 @@ LISTS = frozenset(("", "messages", "python", "anthropic", "openai"))
 """Names of what is no host: a list that its own program sends."""
 
 
+@lru_cache(maxsize=256)  # asked at every measurement
 def host_row(host: str) -> HostRow | None:
     """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
     name = host.strip().lower().replace("_", "-").replace(" ", "-")

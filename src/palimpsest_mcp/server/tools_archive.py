@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import anyio
+import msgspec
 from mcp.server.mcpserver import Context
 from mcp.types import ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
@@ -19,6 +20,7 @@ from ..core.offloaded import no_batch
 from ..errors import InvalidArgument, PalimpsestError
 from ..models.advice import in_form, step, tool_call
 from ..models.items import content_text, is_raw_bytes
+from ..models.records import SpecificCounts
 from ..models.reports import LAST_PASS, BatchView, Hit, Restored, Saved, SessionRow, Undone, Usage
 from ..models.text import counted, plain, plain_line, shown
 from .answers import PAGE_TOKENS, Answer, CountTokens, kinds_line, so_far
@@ -171,6 +173,11 @@ def sessions_text(rows: Sequence[SessionRow], total: int, next_cursor: str) -> s
         facts = [row.created[:10], full, counted(row.batches, "batch"), plain_line(row.host, 30)]
         lines.append(f"{row.handle} ({plain_line(row.session_id, 60)}): {', '.join(filter(None, facts))}: {about}")
     return "\n".join([*lines, *([f"next_cursor: {next_cursor}"] if next_cursor else [])])
+
+
+def _row_alone(batch: BatchView) -> BatchView:
+    """Without what no row of a page shows: the rest need not be masked."""
+    return msgspec.structs.replace(batch, digest="", item_ids=(), specifics=SpecificCounts())
 
 
 def _state(batch: BatchView) -> str:
@@ -350,15 +357,14 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
         return detail_answer(handle, ctx.request_context.lifespan_context.surface().view(one), total=len(batches)).text(
             count_o200k
         )
-    page = await facade.list_offloaded_page(session_id, cursor)
-    usage = await facade.usage(session_id)
+    now = await facade.offloaded_now(session_id, cursor)
     answer = page_answer(
         handle,
-        ctx.request_context.lifespan_context.surface().view(page.items),
-        total=page.total,
-        next_cursor=page.next_cursor,
-        usage=usage,
-        saved=await facade.saved(session_id),
+        ctx.request_context.lifespan_context.surface().view(tuple(map(_row_alone, now.page.items))),
+        total=now.page.total,
+        next_cursor=now.page.next_cursor,
+        usage=now.usage,
+        saved=now.saved,
     )
     return answer.text(count_o200k)
 

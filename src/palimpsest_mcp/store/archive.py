@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType
 
 from ..context.tombstones import holds_gone, record_without
 from ..errors import Purged, RecordDamaged, WriteFailed
@@ -294,6 +295,11 @@ class ArchiveFiles:
         archive = self._archive(key)
         archive.append(records)
         self._shelf.used(archive.appender, archive.writing)
+
+    def get_kept(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        """A record that `kept` has, and that nobody can have changed since: its originals are plain strings."""
+        found = next((one for one in self.kept(key) or () if one.batch_id == batch_id), None)
+        return found if found and all(isinstance(item.result, (str, NoneType)) for item in found.items) else None
 
     def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         return self._archive(key).get(batch_id) if self._stands(key) else None

@@ -32,7 +32,7 @@ from .summaries import DiskSummaries, SummaryFiles
 
 
 class DiskLedger:
-    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new is none."""
+    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new, or little, is none."""
 
     def __init__(self, files: LedgerFiles) -> None:
         self._files = files
@@ -52,7 +52,7 @@ class DiskLedger:
         return next((one for one in await self.sessions(principal) if one.handle == handle), None)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
-        return self._files.read_nothing_new(key, after) or await hop(self._files.read, key, after)
+        return self._files.read_little(key, after) or await hop(self._files.read, key, after)
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)
@@ -108,7 +108,7 @@ class DiskArchive:
         await hop(self._files.append, key, records)
 
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
-        return await hop(self._files.get, key, batch_id)
+        return self._files.get_kept(key, batch_id) or await hop(self._files.get, key, batch_id)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
         kept = self._files.kept(key)

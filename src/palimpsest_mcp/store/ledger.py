@@ -23,6 +23,10 @@ from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
 
+LITTLE_BYTES = 1 << 14
+"""Of news that are read at once: a hop to a thread takes longer."""
+
+
 class Cursor(msgspec.Struct, frozen=True):
     """How far each segment of one session was read."""
 
@@ -107,13 +111,17 @@ class LedgerFiles:
             if found.kind == "folder" and (info := self._info_of(os.path.join(folder, name))) is not None:
                 yield info
 
-    def read_nothing_new(self, key: SessionKey, after: object | None) -> LedgerPage | None:
-        """The empty page, when nothing came since the cursor: one look at the folder. None when there is news."""
+    def read_little(self, key: SessionKey, after: object | None) -> LedgerPage | None:
+        """The page, when nothing or little came since the cursor: one look at the folder, and a short read of what was
+        just written. None where it is worth a thread."""
         if after is None:
             return None
         log = self._log(key)
         cursor = _cursor_of(after, log)
-        return LedgerPage(events=(), cursor=cursor) if log.is_unchanged(cursor.places) else None
+        grown = log.grown(cursor.places)
+        if grown == 0:
+            return LedgerPage(events=(), cursor=cursor)
+        return self.read(key, after) if grown is not None and grown <= LITTLE_BYTES else None
 
     def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         self._home.check()

@@ -307,16 +307,19 @@ class SessionLog:
         self._newest = ""
         """Segment of the decision with that revision, until it is known to be flushed."""
 
-    def is_unchanged(self, places: Places) -> bool:
-        """Whether there is nothing new since `places`: one look at the folder.
+    def grown(self, places: Places) -> int | None:
+        """Bytes that came since `places`: one look at the folder. None where something else happened to it.
 
         Raises:
             StoreUnusable: the folder cannot be read.
         """
         try:
-            return not self._segments.changed(places)
+            changed = self._segments.changed(places)
         except OSError as error:
             raise unreadable(error, "the ledger") from error
+        grown = [found.size - max(0, places.get(name, Place(0, 0)).offset) for name, found in changed]
+        odd = any(found.kind != "file" for _, found in changed) or any(size <= 0 for size in grown)
+        return None if odd else sum(grown)
 
     def open_checkpoint(self) -> Known | None:
         """What is known without reading the ledger; None: read it."""
