@@ -22,7 +22,7 @@ from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchView, Hit, Restored, Saved, Usage
+from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
@@ -70,7 +70,7 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_
         standing: whether what an "elsewhere" names is still in view (D9).
     """
     batch = fold.decided.batches.get(record.batch_id)
-    state = "prepared" if batch is None else batch.state
+    state: BatchState = "prepared" if batch is None else batch.state
     if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
         state = "purged"
     if batch is not None:
@@ -142,7 +142,7 @@ class Offloaded:
         rows: dict[str, BatchView] = {}
         overhead = self._deps.counter_for("").per_result_overhead
         for owner in await self._sessions.family(info):
-            is_own = owner.session_id == info.session_id
+            is_own = owner is info
             fold = own if is_own and own is not None else await self._sessions.fold(owner)
             if is_own:
                 standing = standing_holders(fold, present_items(fold))
@@ -234,7 +234,7 @@ class Offloaded:
         return tuple(self._restore(info, record, item, gone) for item in whole or record.items)
 
     async def _purged(self, info: SessionInfo, record: OffloadRecord) -> set[str]:
-        """Ids of a record's items that were purged, here or in a parent."""
+        """Ids of a record's items that were purged, here or in a parent, as of now."""
         gone: set[str] = set()
         for owner in await self._sessions.family(info):
             batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)

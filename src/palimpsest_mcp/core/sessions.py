@@ -332,9 +332,7 @@ class Sessions:
     def _kept_items(self) -> int:
         return sum(fold.held for fold, _, _ in self._folds.values())
 
-    async def view(
-        self, info: SessionInfo, counter: ContentCounter, fold: Fold | None = None
-    ) -> tuple[Fold, View]:
+    async def view(self, info: SessionInfo, counter: ContentCounter, fold: Fold | None = None) -> tuple[Fold, View]:
         """The session's fold and the view of its main chain; worked out anew only when an event changed it.
 
         Args:

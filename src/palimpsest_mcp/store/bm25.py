@@ -12,7 +12,7 @@ import re
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Entry, Match
@@ -191,22 +191,25 @@ def _beginning(key: str) -> str:
     return key[:-1] if len(key) > 2 and key[-1] in "iey" else key
 
 
-def _starts(term: Term, text: str) -> Iterator[int]:
+def _starts(term: Term, text: str) -> list[int]:
     """Where a term stands in folded text."""
     if term.cjk:
         run = re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
-        yield from (hit.start() for hit in run.finditer(text))
-        return
+        return [hit.start() for hit in run.finditer(text)]
     words = r"[\W_]+".join(re.escape(fold(word)) for word in term.words)
-    phrase = re.compile(rf"{words}(?![^\W_])")  # what comes before is looked at here: the engine then skips to the word
-    begin: int | None = 0
-    while begin is not None:
-        hits, begin = phrase.finditer(text, begin), None
-        for start in (hit.start() for hit in hits):
-            if start and text[start - 1].isalnum():
-                begin = start + 1  # in the middle of a word; another may begin inside of what was found
-                break
-            yield start
+    phrase = re.compile(rf"{words}(?![^\W_])")
+    # What comes before is looked at here: with a look behind the engine would not skip from word to word.
+    starts = [hit.start() for hit in phrase.finditer(text)]
+    if not any(start and text[start - 1].isalnum() for start in starts):
+        return starts
+    found: list[int] = []
+    at = 0
+    while (hit := phrase.search(text, at)) is not None:
+        inside = hit.start() > 0 and text[hit.start() - 1].isalnum()
+        at = hit.start() + 1 if inside else hit.end()  # another may begin inside of what is no hit
+        if not inside:
+            found.append(hit.start())
+    return found
 
 
 _Counts: TypeAlias = dict[int, int]
@@ -229,6 +232,9 @@ def _summed(blocks: Iterable[_Counts]) -> _Counts:
     return counts
 
 
+_NOTHING: _Counts = {}
+
+
 def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tuple[float, int]:
     """The worth of the best passage, and the block it begins in."""
     best, first = 0.0, 0
@@ -237,7 +243,10 @@ def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tupl
     """By what a passage holds: many hold the same."""
     for block in blocks:
         for start in range(max(looked + 1, block - _BLOCKS + 1), block + 1):
-            counts = _summed(blocks[here] for here in range(start, start + _BLOCKS) if here in blocks)
+            counts = {**blocks.get(start, _NOTHING)}
+            for here in range(start + 1, start + _BLOCKS):
+                for number, count in blocks.get(here, _NOTHING).items():
+                    counts[number] = counts.get(number, 0) + count
             held = tuple(counts.items())
             value = values.get(held)
             if value is None:

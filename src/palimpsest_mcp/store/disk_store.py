@@ -32,7 +32,8 @@ from .summaries import DiskSummaries, SummaryFiles
 
 
 class DiskLedger:
-    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new, or little, is none."""
+    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new, or little,
+    is none."""
 
     def __init__(self, files: LedgerFiles) -> None:
         self._files = files

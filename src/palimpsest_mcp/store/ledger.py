@@ -22,7 +22,6 @@ from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
-
 LITTLE_BYTES = 1 << 14
 """Of news that are read at once: a hop to a thread takes longer."""
 
