@@ -24,7 +24,7 @@ from palimpsest_mcp.store.bm25 import (
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.search import (
-    _COUNT,  # pyright: ignore[reportPrivateUsage]
+    _COUNT_OF,  # pyright: ignore[reportPrivateUsage]
     _FIND,  # pyright: ignore[reportPrivateUsage]
     RETRY_AFTER_S,
     FtsIndex,
@@ -277,6 +277,6 @@ def test_the_index_is_asked_once_for_a_word_and_not_for_each_entry(tmp_path: Pat
     connection = index._connection  # pyright: ignore[reportPrivateUsage]  # its plans are seen nowhere else
     assert connection is not None
     scope = {"match": "worker", "principal": "", "sessions": None, "project": None, "likely": 9}
-    for sql in (_COUNT, _FIND):
+    for sql in (_COUNT_OF, _FIND):
         plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", scope)]
         assert plan[0].startswith("SCAN found VIRTUAL TABLE INDEX") and "SEARCH entries USING INTEGER" in plan[1], plan

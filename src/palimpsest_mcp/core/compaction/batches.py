@@ -384,8 +384,8 @@ class Batches:
             if gained:
                 gained, least = (round(tokens * self._measurement.scale) for tokens in (gained, least))
                 self.refusal = (
-                    f"Digests told again at a higher level would free {gained:,} tokens and miss the target, so it waits "
-                    f"until {least:,} can leave at once; force overrides."
+                    f"Digests told again at a higher level would free {gained:,} tokens and miss the target, so the "
+                    f"pass waits until {least:,} can leave at once; force overrides."
                 )
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
