@@ -410,3 +410,18 @@ async def test_an_agent_takes_the_last_pass_back_as_its_report_says(client: Clie
     assert said.startswith("pass 1: offload_0001") and "put back" in said
     assert "state reinstated" in text_of(await ask(client, "list_offloaded", session_id=handle))
     assert "No pass" in (await error(client, name, **json.loads(arguments)))["message"]
+
+
+async def test_a_row_of_the_list_says_what_its_results_are_of(client: Client) -> None:
+    recorded = await data(client, "record_items", session_id="new", items=items())
+    handle = recorded["session"]
+    await data(client, "compact_session", session_id=handle, force=True, window_tokens=40_000)
+    page = text_of(await ask(client, "list_offloaded", session_id=handle))
+    assert "what 7 read_log, of /var/log/job-0.log, tokens" in page
+    lines = await client.call_tool("restore_batch", {"session_id": handle, "batch_id": "offload_0001", "lines": "1"})
+    said = json.loads(text_of(lines))
+    assert (
+        f'"session_id": "{handle}"' in said["next"]
+        and '"item_id": "' in said["next"]
+        and '"lines": "1"' in said["next"]
+    )

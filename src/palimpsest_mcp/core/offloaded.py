@@ -8,7 +8,7 @@ import binascii
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -30,7 +30,7 @@ from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
 from .made import beside, original_text
 from .sessions import Sessions
-from .surface import named_by_mark
+from .surface import Surface, named_by_mark
 
 # Batches as rows of a list.
 
@@ -63,11 +63,18 @@ def _is_known(fold: Fold, one: ReplacedItem) -> bool:
     return seen is not None and seen.item.content is not None
 
 
-def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_overhead: int) -> BatchView:
+def row_of(
+    record: OffloadRecord,
+    fold: Fold,
+    standing: dict[str, bool],
+    result_overhead: int,
+    masked: Callable[[str], str],
+) -> BatchView:
     """What record and ledger know of it.
 
     Args:
         standing: whether what an "elsewhere" names is still in view (D9).
+        masked: for the words of the call; everything else of a row is masked already, or a name of ours.
     """
     batch = fold.decided.batches.get(record.batch_id)
     state: BatchState = "prepared" if batch is None else batch.state
@@ -96,6 +103,7 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_
         restorable=state != "purged" and any(item.result is not None for item in record.items),
         specifics=settle_holders(record.specifics, standing),
         digest=record.digest_replacing_inline,
+        first=plain_line(masked(_about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
     )
 
 
@@ -129,6 +137,7 @@ class Offloaded:
         self._deps = deps
         self._sessions = sessions
         self._copies = Copies(deps, sessions)
+        self._surface = Surface(deps.redactor)
         self._saved: dict[str, tuple[weakref.ref[Fold], int, Saved]] = {}
         """Of the session that was asked about last: its fold, the fold's generation, and what that gave."""
 
@@ -149,7 +158,8 @@ class Offloaded:
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._deps.store.archive.records(self._sessions.key(owner)):
-                rows.setdefault(record.batch_id, row_of(record, fold, standing, overhead))
+                row = row_of(record, fold, standing, overhead, self._surface.text)
+                rows.setdefault(record.batch_id, row)
             for name in fold.decided.batches.keys() - rows.keys():
                 rows[name] = row_without_record(fold, name, overhead)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
@@ -420,6 +430,10 @@ class Offloaded:
 
     def _masked(self, text: str) -> str:
         return self._deps.redactor.redact(text).text
+
+
+def _about(item: ArchivedItem) -> str:
+    return item.title or _target(item) or item.url
 
 
 def _target(item: ArchivedItem) -> str:

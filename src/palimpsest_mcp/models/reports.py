@@ -447,6 +447,8 @@ class BatchView(msgspec.Struct, frozen=True, kw_only=True):
     specifics: SpecificCounts
     """Re-checked against what is in view now (D9)."""
     digest: str = ""
+    first: str = ""
+    """Title, target or address of the first item, redacted; empty where it has none."""
 
     @property
     def tokens_after(self) -> int:

@@ -117,7 +117,7 @@ def page_answer(
         Row(
             batch=batch.batch_id,
             at=batch.ts[5:16].replace("T", " "),
-            what=kinds_line(batch.kinds),
+            what=_what(batch),
             tokens=f"{batch.original_tokens}>{batch.tokens_after}",
             why="" if batch.reason == usual_why else batch.reason,
             state="" if _state(batch) == usual_state else _state(batch),
@@ -173,6 +173,11 @@ def sessions_text(rows: Sequence[SessionRow], total: int, next_cursor: str) -> s
         facts = [row.created[:10], full, counted(row.batches, "batch"), plain_line(row.host, 30)]
         lines.append(f"{row.handle} ({plain_line(row.session_id, 60)}): {', '.join(filter(None, facts))}: {about}")
     return "\n".join([*lines, *([f"next_cursor: {next_cursor}"] if next_cursor else [])])
+
+
+def _what(batch: BatchView) -> str:
+    """`2 Bash, of ./step 0`: kinds, and what the first of them is of."""
+    return kinds_line(batch.kinds) + (f", of {plain_line(batch.first, 60)}" if batch.first else "")
 
 
 def _row_alone(batch: BatchView) -> BatchView:
@@ -410,7 +415,7 @@ async def restore_batch(
         restored = (await facade.restore(session_id, batch_id, item_id, noted=False),)
     else:
         restored = await facade.restore_batch(session_id, batch_id, noted=False)
-    picked = await anyio.to_thread.run_sync(_picked, restored, lines, grep) if lines or grep else None
+    picked = await anyio.to_thread.run_sync(_picked, handle, restored, lines, grep) if lines or grep else None
     most, held = await _room(facade, session_id, max_tokens)
     beside = _BESIDE_MATCH if grep else 0
     page = page_of(
@@ -440,7 +445,7 @@ _LEAST_PAGE = 2_000
 """Tokens of a page in a window that is full."""
 
 
-def _picked(restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
+def _picked(handle: str, restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
     """What a caller wants of them.
 
     Raises:
@@ -450,8 +455,10 @@ def _picked(restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
         return [piece for index, one in enumerate(restored) for piece in matches_of(one.text, grep, index)]
     if len(restored) > 1:
         ids = ", ".join(plain_line(one.item_id, 80) for one in restored[:5])
+        one = {"session_id": handle, "batch_id": restored[0].batch_id, "item_id": restored[0].item_id, "lines": lines}
         raise InvalidArgument(
-            f"lines are of one item, and this batch has {len(restored)}: {ids}.", next="Give item_id, too; or grep."
+            f"lines are of one item, and this batch has {len(restored)}: {ids}.",
+            next=f"Name the one, such as {tool_call('restore_batch', one)}; or give grep.",
         )
     return lines_of(restored[0].text, lines)
 
