@@ -43,8 +43,9 @@ class OpenOnFirstUse:
         self._answered = anyio.Event()
         self._facades: dict[str, Palimpsest] = {}
         self._surface: Surface | None = None
-        self._waiting: set[tuple[str, str]] = set()
-        """Names of what is done later."""
+        self._due: dict[tuple[str, str], Callable[[], Awaitable[None]]] = {}
+        """By caller and name, what is done later."""
+        self._doing = anyio.Lock()
 
     async def facade(self) -> Palimpsest:
         """The caller's open facade; every call of one principal gives the same one."""
@@ -86,16 +87,22 @@ class OpenOnFirstUse:
         Args:
             name: of the caller's own; equal names are the same work.
         """
-        if (mine := (caller.get(), name)) not in self._waiting:
-            self._waiting.add(mine)
-            self._tasks.start_soon(self._after_a_moment, mine, work)
+        mine = caller.get(), name
+        if mine not in self._due:
+            self._due[mine] = work
+            self._tasks.start_soon(self._after_a_moment, mine)
 
-    async def _after_a_moment(self, name: tuple[str, str], work: Callable[[], Awaitable[None]]) -> None:
+    async def _after_a_moment(self, name: tuple[str, str]) -> None:
         with anyio.move_on_after(MOMENT_S):
             await self._closing.wait()
-        self._waiting.discard(name)
-        with suppress(PalimpsestError):  # it can be done without
-            await work()
+            return  # who holds the facade does it, before it is closed
+        await self._do(name)
+
+    async def _do(self, name: tuple[str, str]) -> None:
+        async with self._doing:
+            if (work := self._due.pop(name, None)) is not None:
+                with suppress(PalimpsestError):  # it can be done without
+                    await work()
 
     def close(self) -> None:
         """Let the facade go; the task that opened it closes it."""
@@ -106,6 +113,10 @@ class OpenOnFirstUse:
         async with self._open() as facade:
             task_status.started(facade)
             await self._closing.wait()
+            for name in [one for one in self._due if one[0] == caller.get()]:
+                await self._do(name)
+            async with self._doing:  # what is being done needs it
+                pass
 
 
 # Counts o200k tokens of answers; loads the vocabulary at its first use, or before that in the background.
