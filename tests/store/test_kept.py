@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,10 +20,15 @@ from palimpsest_mcp.testing.contract_values import S1, info_of, record
 pytestmark = pytest.mark.anyio
 
 
-def archive(home: Path, *, later: timedelta = timedelta(hours=1)) -> ArchiveFiles:
+def archive(home: Path, *, ahead_s: float = 3_600.0) -> ArchiveFiles:
     """On the real disk, by a clock that is so much ahead of it."""
     disk = Home(home, RealDisk(), secrets.token_hex)
-    return ArchiveFiles(disk, clock=lambda: datetime.now(UTC) + later, random_hex=secrets.token_hex)
+    return ArchiveFiles(
+        disk,
+        clock=lambda: datetime.now(UTC),
+        random_hex=secrets.token_hex,
+        now_s=lambda: datetime.now(UTC).timestamp() + ahead_s,
+    )
 
 
 def segment(home: Path, *records: bytes) -> Path:
@@ -57,7 +62,7 @@ def test_a_record_that_was_damaged_in_place_is_not_given_from_memory(tmp_path: P
 def test_a_file_that_was_written_this_very_moment_is_read_again(tmp_path: Path) -> None:
     """It may change once more within the same tick of the file system's clock."""
     segment(tmp_path, encode(record("offload_0001")))
-    ours = archive(tmp_path, later=timedelta(0))
+    ours = archive(tmp_path, ahead_s=0.0)
     assert len(ours.first(S1)[0]) == 1 and ours.kept(S1) is None
 
 

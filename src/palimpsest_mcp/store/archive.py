@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType
 
 from ..context.tombstones import holds_gone, record_without
@@ -36,12 +37,20 @@ _AT_ONCE = 1 << 20
 class SessionArchive:
     """One session's archive, as one process writes and reads it."""
 
-    def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
+    def __init__(
+        self,
+        home: Home,
+        key: SessionKey,
+        clock: Clock,
+        random_hex: RandomHex,
+        roll_bytes: int,
+        now_s: Callable[[], float],
+    ) -> None:
         self.pid = home.disk.pid()
         self.key = key
         self.folder = home.session_folder(key)
         self._home = home
-        self._clock = clock
+        self._now_s = now_s
         self._path = os.path.join(self.folder, ARCHIVE)
         self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
         self._index = BatchIndex(self._segments)
@@ -140,7 +149,7 @@ class SessionArchive:
         newest = max((entry.modified for _, entry in stood), default=0.0)
         size = sum(entry.size for _, entry in stood)
         # A file may change twice within one tick of its clock: what is that young is read again the next time.
-        settled = stood and 0 < newest < self._clock().timestamp() - _TICK_S
+        settled = stood and 0 < newest < self._now_s() - _TICK_S
         self._kept = (stood, found) if settled and size <= _AT_ONCE and len(found) == len(batch_ids) else None
         return found, batch_ids[looked:]
 
@@ -273,10 +282,23 @@ class SessionArchive:
 
 
 class ArchiveFiles:
-    """`ports.store.Archive` says what each call promises."""
+    """`ports.store.Archive` says what each call promises.
 
-    def __init__(self, home: Home, *, clock: Clock, random_hex: RandomHex, roll_bytes: int = ROLL_BYTES) -> None:
+    Args:
+        now_s: the time by which the disk says when a file changed.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        clock: Clock,
+        random_hex: RandomHex,
+        roll_bytes: int = ROLL_BYTES,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
         self._home = home
+        self._now_s = now_s
         self._clock = clock
         self._random_hex = random_hex
         self._roll_bytes = roll_bytes
@@ -354,7 +376,7 @@ class ArchiveFiles:
         with self._adding:
             if self._archives.get(folder) is known:
                 self._archives[folder] = SessionArchive(
-                    self._home, key, self._clock, self._random_hex, self._roll_bytes
+                    self._home, key, self._clock, self._random_hex, self._roll_bytes, self._now_s
                 )
             return self._archives[folder]
 
