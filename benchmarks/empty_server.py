@@ -45,7 +45,7 @@ def beside_an_empty_server(_repeats: int) -> str:
         "CPU : empty's",
     )
     note = f"{CALLS:,} calls a row, each followed by one of the empty server's, in a session of {ROWS} results that a "
-    note += "pass has gone over. CPU is of the whole server process. `restore_batch` flushes a note of what it gave."
+    note += "pass has gone over. CPU is of the whole server process. `restore_batch` notes what it gave."
     return f"{table(head, rows)}\n\n{note}"
 
 

@@ -34,3 +34,19 @@ async def test_pages_and_iterators_give_what_the_whole_list_gives(p: Palimpsest,
 async def test_a_cursor_of_somebody_else_is_refused(p: Palimpsest) -> None:
     with pytest.raises(InvalidArgument, match="cursor"):
         await p.sessions_page("bm9uZQ")
+
+
+async def test_a_list_of_this_moment_says_what_its_parts_say_and_a_restore_changes_it(
+    p: Palimpsest, session: MakeSession
+) -> None:
+    done = await p.compact_messages(session(), session_id="s", window_tokens=40_000, target=0.4, force=True)
+    now = await p.offloaded_now("s", size=1)
+    assert now.page == await p.list_offloaded_page("s", size=1)
+    assert (now.usage, now.saved) == (await p.usage("s"), await p.saved("s"))
+    assert now.saved.restored == 0
+    batch = done.report.batches[0]
+    one = await p.restore("s", batch.batch_id, batch.item_ids[0])
+    again = await p.offloaded_now("s")
+    assert again.saved == await p.saved("s") and again.saved.restored > 0
+    await p.note_fetched("s", [one], ["other words of it"], status=False)
+    assert (await p.saved("s")).restored > again.saved.restored

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,13 @@ class Inspector:
         target = [sys.executable, "-m", "palimpsest_mcp", "serve"]
         environment = [f"PALIMPSEST_HOME={self._environment['PALIMPSEST_HOME']}"]
         command = [*self._command, *target, "-e", *environment, "--format", "json", *arguments]
+        return subprocess.run(
+            command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        )
+
+    def ask(self, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The same of a server that listens there."""
+        command = [*self._command, url, "--transport", "http", "--format", "json", *arguments]
         return subprocess.run(
             command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
         )
@@ -84,3 +93,33 @@ def test_the_inspector_sees_a_tool_error_with_its_next_step(client: Inspector) -
     done = client.run("--method", "tools/call", "--tool-name", "restore_batch", "--tool-args-json", arguments)
     assert done.returncode == TOOL_ERROR
     assert "session_unknown" in done.stdout + done.stderr
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Generator[str]:
+    """Of a server on loopback, over another store."""
+    command = [
+        sys.executable,
+        "-m",
+        "palimpsest_mcp",
+        "serve",
+        "--home",
+        str(tmp_path / "http"),
+        "--http",
+        "127.0.0.1:0",
+    ]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stderr is not None
+        said = serving.stderr.readline()
+        found = re.search(r"at (http://\S+?/mcp),", said)
+        assert found is not None, said
+        yield found[1]
+        serving.terminate()
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_over_http_it_finds_the_same_tools_and_no_fault(client: Inspector, url: str, era: str) -> None:
+    listing = ("--method", "tools/list", "--strict", "--protocol-era", era)
+    done = client.ask(url, *listing)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert result_of(json.loads(done.stdout))["tools"] == result_of(client.json(*listing))["tools"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,16 @@ async def test_a_fetched_copy_is_protected_and_later_becomes_a_pointer(client: C
 
 def row_of(shown: str, name: str) -> str:
     return next(line for line in shown.splitlines() if line.startswith(f"{name} | "))
+
+
+async def test_a_status_line_hears_of_what_was_given_back_at_the_latest_when_the_server_ends(tmp_path: Path) -> None:
+    server = build_server(lambda: Palimpsest.open(tmp_path), version="test", warm=lambda: None)
+    await begin(tmp_path, "s")
+    async with Client(server) as client:
+        await client.call_tool("record_items", {"session_id": "s", "items": calls(0, 20)})
+        await client.call_tool("compact_session", {"session_id": "s", "force": True, "target": 0.4})
+        (status,) = (tmp_path / "session").rglob("status.json")
+        assert json.loads(status.read_bytes())["restores_per_hundred"] == 0
+        for _ in range(2):
+            await client.call_tool("restore_batch", {"session_id": "s", "batch_id": "offload_0001"})
+    assert json.loads(status.read_bytes())["restores_per_hundred"] > 0

@@ -215,6 +215,24 @@ sys.exit(run_interruptible(work))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
+def test_an_interrupt_that_does_not_break_the_sleep_of_the_loop_ends_a_server_too(tmp_path: Path) -> None:
+    """In the moment before the loop sleeps a signal breaks no sleep. Here it never does: another thread receives it."""
+    code = """
+import anyio, signal, sys, threading
+from palimpsest_mcp.server.server import run_interruptible
+
+async def work():
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # of this thread alone
+    print("asleep", flush=True)
+    await anyio.sleep_forever()
+
+sys.exit(run_interruptible(work))
+"""
+    assert interrupted([sys.executable, "-c", code], tmp_path, "asleep") == (130, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for another process")
 def test_an_interrupt_ends_a_server_whose_client_reads_no_more(tmp_path: Path) -> None:
     asked = HELLO + "".join(message(2 + n, "tools/list") for n in range(40))  # more than a pipe holds
     assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=asked) == (130, "")

@@ -410,3 +410,25 @@ async def test_an_agent_takes_the_last_pass_back_as_its_report_says(client: Clie
     assert said.startswith("pass 1: offload_0001") and "put back" in said
     assert "state reinstated" in text_of(await ask(client, "list_offloaded", session_id=handle))
     assert "No pass" in (await error(client, name, **json.loads(arguments)))["message"]
+
+
+async def test_a_row_of_the_list_says_what_its_results_are_of(client: Client) -> None:
+    named = [
+        {**one, "tool_name": "Bash", "args": {"command": f"./check.sh {n // 2}"}} if "tool_name" in one else one
+        for n, one in enumerate(items(), 1)
+    ]
+    handle = (await data(client, "record_items", session_id="new", items=named))["session"]
+    await data(client, "compact_session", session_id=handle, force=True, window_tokens=40_000)
+    page = text_of(await ask(client, "list_offloaded", session_id=handle))
+    assert "what 7 Bash, of ./check.sh 1, tokens" in page
+
+
+async def test_lines_of_several_items_name_the_call_that_works(client: Client) -> None:
+    handle = (await data(client, "record_items", session_id="new", items=items()))["session"]
+    await data(client, "compact_session", session_id=handle, force=True, window_tokens=40_000)
+    asked = {"session_id": handle, "batch_id": "offload_0001", "lines": "1"}
+    refused = await client.call_tool("restore_batch", asked)
+    said = json.loads(text_of(refused))["next"]
+    call = json.loads(said[said.index("{") : said.index("}") + 1])
+    assert call == {**asked, "item_id": call["item_id"]}
+    assert "job 0 started" in text_of(await ask(client, "restore_batch", **call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +14,23 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store import DiskStore
-from palimpsest_mcp.store.bm25 import LinearSearch
+from palimpsest_mcp.store.bm25 import (
+    LinearSearch,
+    Text,
+    _best_passage,  # pyright: ignore[reportPrivateUsage]
+    ranked,
+    read,
+)
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.real_disk import RealDisk
-from palimpsest_mcp.store.search import RETRY_AFTER_S, FtsIndex, IndexDown, IndexSearch
+from palimpsest_mcp.store.search import (
+    _COUNT_OF,  # pyright: ignore[reportPrivateUsage]
+    _FIND,  # pyright: ignore[reportPrivateUsage]
+    RETRY_AFTER_S,
+    FtsIndex,
+    IndexDown,
+    IndexSearch,
+)
 from palimpsest_mcp.testing.contract_values import entry
 
 pytestmark = pytest.mark.anyio
@@ -226,3 +240,43 @@ def test_no_query_and_no_text_upsets_the_index(tmp_path: Path, text: str) -> Non
     assert find(index, "needle") == []
     assert not (tmp_path / "index.sqlite3.aside").exists()
     index.close()
+
+
+def test_a_phrase_that_begins_inside_of_a_word_is_no_hit_and_hides_none_behind_it() -> None:
+    (need,) = read('"na na"').needs
+    assert need.term.several
+    texts = [Text("", "banana na"), Text("", "xna na na, na\tna"), Text("", "na na"), Text("", "banana")]
+    assert [one.place for one in ranked(texts, [need])] == [-1, 4, 0, -1]
+
+
+counted_words = st.dictionaries(st.integers(0, 40), st.dictionaries(st.integers(0, 2), st.integers(1, 9), min_size=1))
+
+
+@given(blocks=counted_words, worth=st.tuples(*[st.floats(0.01, 9.0)] * 3))
+def test_the_best_passage_is_the_first_of_those_that_are_worth_most(
+    blocks: dict[int, dict[int, int]], worth: tuple[float, float, float]
+) -> None:
+    """As said by going through every passage of three blocks, one after the other."""
+    blocks = dict(sorted(blocks.items()))
+
+    def value(start: int) -> float:
+        counts = Counter[int]()
+        for here in range(start, start + 3):
+            counts.update(blocks.get(here, {}))
+        return sum(worth[n] * count * 2.2 / (count + 1.2) for n, count in counts.items())
+
+    starts = sorted({start for block in blocks for start in range(max(0, block - 2), block + 1)})
+    best = max(map(value, starts), default=0.0)
+    first = next((start for start in starts if value(start) == best), 0)
+    assert _best_passage(blocks, worth) == (best, first)
+
+
+def test_the_index_is_asked_once_for_a_word_and_not_for_each_entry(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    index.add([entry(f"worker {n}", item_id=f"i{n}") for n in range(30)])
+    connection = index._connection  # pyright: ignore[reportPrivateUsage]  # its plans are seen nowhere else
+    assert connection is not None
+    scope = {"match": "worker", "principal": "", "sessions": None, "project": None, "likely": 9}
+    for sql in (_COUNT_OF, _FIND):
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", scope)]
+        assert plan[0].startswith("SCAN found VIRTUAL TABLE INDEX") and "SEARCH entries USING INTEGER" in plan[1], plan

@@ -31,7 +31,7 @@ from ..models.events import (
     UsageSeen,
 )
 from ..models.items import Content, Item, content_text
-from ..models.reports import ProbeReport
+from ..models.reports import BatchState, ProbeReport
 from .tally import Share, Tally, TallySums, share_of
 from .tombstones import is_gone, item_without
 
@@ -111,7 +111,7 @@ class Batch(msgspec.Struct):
     ts: str
     agent: str
     reason: str = ""
-    state: str = "replaced"
+    state: BatchState = "replaced"
     """`replaced`, `superseded`, `reinstated` or `purged`."""
     purged_items: tuple[str, ...] = ()
     last_row: int = -1

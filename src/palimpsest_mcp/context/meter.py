@@ -17,7 +17,8 @@ from ..text.specifics.cues import outcome_of
 # In which zone of a policy a ratio lies, and what to do there.
 
 
-UNKNOWN_ZONE = Zone("unknown", 0.0, "give used_tokens and window_tokens: nothing is decided on an unknown number")
+_UNDECIDED = "nothing is decided on an unknown number"
+UNKNOWN_ZONE = Zone("unknown", 0.0, f"give used_tokens and window_tokens: {_UNDECIDED}")
 
 
 def ratio_of(used: int | None, window: int | None) -> float | None:
@@ -322,6 +323,8 @@ def explained(
         aside: the host compacts by itself, and nothing of ours acts in it.
     """
     used = usage.used.value
+    if used is not None and usage.effective_window.value is None:
+        usage = msgspec.structs.replace(usage, action=f"give window_tokens: {_UNDECIDED}")
     due = usage.ratio is not None and zone_of(usage.ratio, policy) != policy.zones[0]
     if due and not recorded and triggers(usage.ratio, policy):
         said = f"{usage.ratio:.1%} is what was told of the host; nothing of the session is recorded, so nothing "
@@ -361,7 +364,7 @@ def _two_lists(usage: Usage, view_used: int, *, again: bool, fresh_start: bool) 
         "have digests that it does not show yet; with them",
     )
     after = ", and compact again then" if again else ""
-    cost = "; so many a fresh start from it costs" if fresh_start else ""
+    cost = ", which is what a fresh start costs" if fresh_start else ""
     next_step = "" if usage.action == "no action" else f" Next: {usage.action}{after}."
     return (
         f"{host} is the host's own list: {counted(usage.waiting, 'result')} of it {ready} it would hold "

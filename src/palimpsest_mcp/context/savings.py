@@ -33,12 +33,15 @@ def savings(fold: Fold, *, result_overhead: int) -> Saved:
     each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
     results = {item.id for one in batches for item in one.info.items if _counts(fold, one, item.id)}
     again = _read_again(fold, batches)
+    decided = fold.decided
+    purged = decided.purged_batches or any(one.purged_items for one in decided.batches.values())
+    given_back = [_given_back(fold, *one) if purged else max(0, one[2]) for one in fold.restored]
     return Saved(
         batches=len(batches),
         results=len(results),
         offloaded=sum(one.original for one in each),
         digests=sum(one.digest + one.overhead for one in each),
-        restored=sum(_given_back(fold, *one) for one in fold.restored),
+        restored=sum(given_back),
         restored_results=len(results & {item for _, items, _ in fold.restored for item in items}),
         read_again=None if again is None else sum(item.tokens + result_overhead for item in again),
         read_again_results=None if again is None else len(again),

@@ -6,8 +6,9 @@ import asyncio
 import base64
 import binascii
 import logging
+import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,15 +22,15 @@ from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
-from ..models.reports import BatchView, Hit, Restored, Saved
+from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
 from ..models.text import plain_line, shown
 from ..ports.store import Entry
 from ..ports.text import Redactor
 from .batch import beside, original_text
 from .copies import Copies
-from .dependencies import Dependencies
+from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
-from .surface import named_by_mark
+from .surface import Surface, named_by_mark
 
 # Batches as rows of a list.
 
@@ -62,14 +63,21 @@ def _is_known(fold: Fold, one: ReplacedItem) -> bool:
     return seen is not None and seen.item.content is not None
 
 
-def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_overhead: int) -> BatchView:
+def row_of(
+    record: OffloadRecord,
+    fold: Fold,
+    standing: dict[str, bool],
+    result_overhead: int,
+    masked: Callable[[str], str],
+) -> BatchView:
     """What record and ledger know of it.
 
     Args:
         standing: whether what an "elsewhere" names is still in view (D9).
+        masked: for the words of the call; everything else of a row is masked already, or a name of ours.
     """
     batch = fold.decided.batches.get(record.batch_id)
-    state = "prepared" if batch is None else batch.state
+    state: BatchState = "prepared" if batch is None else batch.state
     if record.batch_id in fold.decided.purged_batches or all(item.purged for item in record.items):
         state = "purged"
     if batch is not None:
@@ -80,25 +88,22 @@ def row_of(record: OffloadRecord, fold: Fold, standing: dict[str, bool], result_
         overhead = beside(record, result_overhead)
         size = Sizes(original=record.original_token_count, digest=record.digest_token_count, overhead=overhead)
     kinds = Counter(item.tool_name or item.kind for item in record.items)
-    return msgspec.convert(
-        {
-            "batch_id": record.batch_id,
-            "ts": record.ts,
-            "reason": record.reason,
-            "kinds": dict(sorted(kinds.items())),
-            "item_ids": tuple(item.id for item in record.items),
-            "original_tokens": size.original,
-            "digest_tokens": size.digest,
-            "overhead_tokens": size.overhead,
-            "level": record.level,
-            "mode": record.mode,
-            "state": state,
-            "restorable": state != "purged" and any(item.result is not None for item in record.items),
-            "specifics": msgspec.to_builtins(settle_holders(record.specifics, standing)),
-            "digest": record.digest_replacing_inline,
-        },
-        BatchView,
-        strict=False,
+    return BatchView(
+        batch_id=record.batch_id,
+        ts=record.ts,
+        reason=record.reason,
+        kinds=dict(sorted(kinds.items())),
+        item_ids=tuple(item.id for item in record.items),
+        original_tokens=size.original,
+        digest_tokens=size.digest,
+        overhead_tokens=size.overhead,
+        level=record.level,
+        mode=record.mode,
+        state=state,
+        restorable=state != "purged" and any(item.result is not None for item in record.items),
+        specifics=settle_holders(record.specifics, standing),
+        digest=record.digest_replacing_inline,
+        first=plain_line(masked(_about(record.items[0])), TITLE_CHARACTERS) if record.items else "",
     )
 
 
@@ -108,6 +113,8 @@ _NOTHING_BRINGS_BACK = "Nothing can bring it back: it was removed on the user's 
 MAX_QUERY_CHARACTERS = 1_000
 MAX_HITS = 100
 TITLE_CHARACTERS = 80
+_COUNTED_HERE = 10_000
+"""Characters whose tokens are counted sooner than a thread would begin."""
 ARGUMENT_CHARACTERS = 400
 """Of one argument of a call; a longer one is content."""
 
@@ -119,6 +126,10 @@ def _counted(fold: Fold, one: Restored) -> int:
     return seen.item.tokens if seen is not None else 0
 
 
+def _count(counter: ContentCounter, texts: Sequence[str]) -> int:
+    return sum(counter.count(text) for text in texts)
+
+
 class Offloaded:
     """The archive of one principal's sessions, as people and agents ask for it."""
 
@@ -126,20 +137,29 @@ class Offloaded:
         self._deps = deps
         self._sessions = sessions
         self._copies = Copies(deps, sessions)
+        self._surface = Surface(deps.redactor)
+        self._saved: dict[str, tuple[weakref.ref[Fold], int, Saved]] = {}
+        """Of the session that was asked about last: its fold, the fold's generation, and what that gave."""
 
-    async def batches(self, info: SessionInfo) -> tuple[BatchView, ...]:
+    async def batches(self, info: SessionInfo, own: Fold | None = None) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
-        damaged or purged."""
+        damaged or purged.
+
+        Args:
+            own: the session's fold of this very moment, where the caller has asked for it.
+        """
         rows: dict[str, BatchView] = {}
         overhead = self._deps.counter_for("").per_result_overhead
         for owner in await self._sessions.family(info):
-            fold = await self._sessions.fold(owner)
-            if owner.session_id == info.session_id:
+            is_own = owner is info
+            fold = own if is_own and own is not None else await self._sessions.fold(owner)
+            if is_own:
                 standing = standing_holders(fold, present_items(fold))
             else:
                 standing = inherited_holders(fold, await self._sessions.fold(info))
             async for record in self._deps.store.archive.records(self._sessions.key(owner)):
-                rows.setdefault(record.batch_id, row_of(record, fold, standing, overhead))
+                row = row_of(record, fold, standing, overhead, self._surface.text)
+                rows.setdefault(record.batch_id, row)
             for name in fold.decided.batches.keys() - rows.keys():
                 rows[name] = row_without_record(fold, name, overhead)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
@@ -213,20 +233,26 @@ class Offloaded:
             RecordDamaged: what is stored does not match its hash.
         """
         record = await self.record(info, batch_id)
-        return await self._restore(info, record, _pick(record, item_id, self._deps.redactor))
+        item = _pick(record, item_id, self._deps.redactor)
+        return self._restore(info, record, item, await self._purged(info, record))
 
     async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
         """Every original of a batch, in order; those recorded without text only when nothing else is there."""
         record = await self.record(info, batch_id)
         whole = [item for item in record.items if item.result is not None or item.sha256]
-        return tuple([await self._restore(info, record, item) for item in whole or record.items])
+        gone = await self._purged(info, record)
+        return tuple(self._restore(info, record, item, gone) for item in whole or record.items)
 
-    async def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem) -> Restored:
+    async def _purged(self, info: SessionInfo, record: OffloadRecord) -> set[str]:
+        """Ids of a record's items that were purged, here or in a parent, as of now."""
+        gone: set[str] = set()
         for owner in await self._sessions.family(info):
             batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
-            if batch is not None and item.id in batch.purged_items:
-                raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
-        if item.purged:
+            gone.update(batch.purged_items if batch is not None else ())
+        return gone
+
+    def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem, gone: set[str]) -> Restored:
+        if item.purged or item.id in gone:
             raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
         if item.result is None and item.sha256:
             raise RecordDamaged(
@@ -255,15 +281,24 @@ class Offloaded:
         )
 
     async def note_fetched(
-        self, info: SessionInfo, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+        self,
+        info: SessionInfo,
+        restored: Sequence[Restored],
+        texts: Sequence[str],
+        also: Sequence[str] = (),
+        *,
+        status: bool = True,
     ) -> None:
         """Remember that originals were handed out, and under which texts they may come back into the context (L13).
 
         Args:
             texts: what was handed out; none stands for the originals' own texts.
             also: further forms that hosts may give the same copy.
+            status: write the status line's numbers anew, too.
 
         A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
+        The note is not flushed: it outlives this process, and where the machine itself dies with it, the copy is one
+        more result.
         """
         if not restored:
             return
@@ -279,21 +314,36 @@ class Offloaded:
             ts=self._deps.now(),
         )
         try:
-            await self._deps.store.ledger.observe(self._sessions.key(info), [event])
+            await self._deps.store.ledger.observe(self._sessions.key(info), [event], durable=False)
         except WriteFailed as error:
             _log.warning("given back, but not noted in the ledger: %s", error.message)
             return
+        if status:
+            await keep_status(self._deps, self._sessions, info)
+
+    async def note_status(self, info: SessionInfo) -> None:
+        """Write anew the numbers that a status line shows."""
         await keep_status(self._deps, self._sessions, info)
 
     async def _tokens_of(self, texts: Sequence[str], known: Mapping[str, int]) -> int:
         new = [text for text in texts if text not in known]
         counter = self._deps.counter_for(self._deps.model)
-        counted = await asyncio.to_thread(lambda: sum(counter.count(text) for text in new)) if new else 0
+        long = sum(map(len, new)) > _COUNTED_HERE
+        counted = await asyncio.to_thread(_count, counter, new) if long else _count(counter, new)
         return counted + sum(known.get(text, 0) for text in texts)
 
     async def saved(self, info: SessionInfo) -> Saved:
         """What offloading saved the session, net of what restores and re-reads brought back."""
-        return saved_by(self._deps, await self._sessions.fold(info))
+        return self.saved_of(info, await self._sessions.fold(info))
+
+    def saved_of(self, info: SessionInfo, fold: Fold) -> Saved:
+        """The same of the session's fold."""
+        known = self._saved.get(info.session_id)
+        if known is None or known[0]() is not fold or known[1] != fold.generation:
+            found = saved_by(self._deps, fold)
+            known = weakref.ref(fold), fold.generation, found
+            self._saved = {info.session_id: known}
+        return known[2]
 
     async def search(
         self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
@@ -379,6 +429,10 @@ class Offloaded:
         ]
 
 
+def _about(item: ArchivedItem) -> str:
+    return item.title or _target(item) or item.url
+
+
 def _target(item: ArchivedItem) -> str:
     return item.action.target if item.action else ""
 
@@ -441,6 +495,14 @@ class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     total: int
     next_cursor: str = ""
     """Hand it back for the rows that follow; empty at the end."""
+
+
+class OffloadedNow(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of batches beside what the session is at this moment."""
+
+    page: Page[BatchView]
+    usage: Usage
+    saved: Saved
 
 
 def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:

@@ -8,12 +8,14 @@ from typing import Any
 from ..errors import InvalidArgument
 from ..memory.summary.sections import to_markdown
 from ..models.maintenance import PurgeReport, RepairReport
+from ..models.plans import PassOptions
 from ..models.records import OffloadRecord
 from ..models.reports import BatchView, Hit, ProbeReport, Restored, Saved, Undone
 from ..models.summaries import AnchoredSummary, SummaryUpdate
 from . import sessions as policies
 from .dependencies import Dependencies
-from .offloaded import Offloaded, Page, page_of
+from .measure import measured
+from .offloaded import Offloaded, OffloadedNow, Page, page_of
 from .palimpsest_context import Passes
 from .parts import Parts
 from .record import admit_name, admit_statements
@@ -25,6 +27,7 @@ from .summary import KeptSummaries
 class RestoreMethods:
     """What `Palimpsest` gives back, byte for byte. Every method finds a session by id or handle."""
 
+    _deps: Dependencies
     _sessions: Sessions
     _offloaded: Offloaded
     _parts: Parts
@@ -41,6 +44,19 @@ class RestoreMethods:
             InvalidArgument: the cursor is none of ours.
         """
         return page_of(await self.list_offloaded(session_id), cursor, size)
+
+    async def offloaded_now(self, session_id: str, cursor: str = "", *, size: int = 20) -> OffloadedNow:
+        """One page of the same, with how full the window is and what offloading saved: all of one moment.
+
+        Raises:
+            InvalidArgument: the cursor is none of ours.
+        """
+        info = await self._sessions.find(session_id)
+        fold = await self._sessions.fold(info)
+        page = page_of(await self._offloaded.batches(info, fold), cursor, size)
+        policy = policies.stored_policy(self._deps, fold)
+        now = await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)
+        return OffloadedNow(page=page, usage=now.usage, saved=self._offloaded.saved_of(info, fold))
 
     async def iter_offloaded(self, session_id: str) -> AsyncGenerator[BatchView]:
         """The same, one by one."""
@@ -86,14 +102,26 @@ class RestoreMethods:
         return found
 
     async def note_fetched(
-        self, session_id: str, restored: Sequence[Restored], texts: Sequence[str], also: Sequence[str] = ()
+        self,
+        session_id: str,
+        restored: Sequence[Restored],
+        texts: Sequence[str],
+        also: Sequence[str] = (),
+        *,
+        status: bool = True,
     ) -> None:
         """Say under which very texts originals were handed to an agent, so that they are known when they come back.
 
         Args:
             also: further forms that hosts may give the same copy.
+            status: False where the caller sees to the status line's numbers by `note_status`, when there is time.
         """
-        await self._offloaded.note_fetched(await self._sessions.find(session_id), restored, texts, also)
+        info = await self._sessions.find(session_id)
+        await self._offloaded.note_fetched(info, restored, texts, also, status=status)
+
+    async def note_status(self, session_id: str) -> None:
+        """Write anew the numbers that a status line shows of the session."""
+        await self._offloaded.note_status(await self._sessions.find(session_id))
 
     async def reinstate(self, session_id: str, batch_id: str) -> Undone:
         """Put the whole units of a batch back in the place of their digest."""

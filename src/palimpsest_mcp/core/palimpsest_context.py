@@ -366,8 +366,8 @@ class RecordMethods:
         if parsed is not None:
             await import_context(self._deps, self._sessions, info, parsed)
         chosen = await policies.policy_of(self._deps, self._sessions, info, policy)
-        await tell(self._deps, self._sessions, info, asked)
-        measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host))
+        fold = await tell(self._deps, self._sessions, info, asked)
+        measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host), fold=fold)
         usage = await self._notices.usage(info, measurement, chosen)
         return msgspec.structs.replace(usage, parts=context.parts(measurement, chosen)) if detail else usage
 
@@ -378,8 +378,9 @@ class RecordMethods:
             SessionUnknown: there is no such session.
         """
         info = await self._sessions.find(session_id)
-        policy = await policies.policy_of(self._deps, self._sessions, info, None)
-        return (await measured(self._deps, self._sessions, info, policy, PassOptions())).usage
+        fold = await self._sessions.opened(info)
+        policy = policies.stored_policy(self._deps, fold)
+        return (await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)).usage
 
     async def compacted_view(self, session_id: str) -> str:
         """The whole context as it stands, as one text to start afresh from: messages, calls, results, and digests for

@@ -16,6 +16,8 @@ Named = TypeVar("Named")
 Viewed = TypeVar("Viewed")
 _SHORTEST = 6
 """Characters below which nothing is a secret of its own."""
+_KEPT = 8_000
+"""Characters of the longest text whose masked form is kept."""
 _MARK = "[redacted:"
 
 
@@ -23,18 +25,25 @@ class Surface:
     """Masks what is shown. Numbers and truth values are never touched."""
 
     def __init__(self, redactor: Redactor) -> None:
-        @lru_cache(maxsize=4_096)
         def masked(text: str) -> str:
             return redactor.redact(text).text
 
-        self._short = masked
+        self._short = lru_cache(maxsize=4_096)(masked)
+        self._long = lru_cache(maxsize=256)(masked)
         self._redactor = redactor
 
     def text(self, text: str) -> str:
         """One text with its secrets masked."""
         if len(text) < _SHORTEST:
             return text
-        masked = self._short(text) if len(text) <= 200 else self._redactor.redact(text).text
+        size = len(text)
+        masked = (
+            self._short(text)
+            if size <= 200
+            else self._long(text)  # digests, which are listed again and again
+            if size <= _KEPT
+            else self._redactor.redact(text).text
+        )
         return text if masked == text else masked  # advice stays advice: each face words it
 
     def value(self, value: Any) -> Any:
@@ -48,8 +57,14 @@ class Surface:
             parts = [self.value(one) for one in cast("list[Any]", value)]
             return tuple(parts) if isinstance(value, tuple) else parts
         if isinstance(value, msgspec.Struct):
-            fields = {name: self.value(getattr(value, name)) for name in value.__struct_fields__}
-            return msgspec.structs.replace(value, **fields)
+            fields: dict[str, Any] = {}
+            for name in value.__struct_fields__:
+                before = getattr(value, name)
+                if before is not None and not isinstance(before, (int, float)):
+                    after = self.value(before)
+                    if after is not before:
+                        fields[name] = after
+            return msgspec.structs.replace(value, **fields) if fields else value
         return value
 
     def view(self, view: Viewed) -> Viewed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -158,6 +159,7 @@ LISTS = frozenset(("", "messages", "python", "anthropic", "openai"))
 """Names of what is no host: a list that its own program sends."""
 
 
+@lru_cache(maxsize=256)  # asked at every measurement
 def host_row(host: str) -> HostRow | None:
     """The host with this name, by the start of what it calls itself (client info, setting or transcript)."""
     name = host.strip().lower().replace("_", "-").replace(" ", "-")

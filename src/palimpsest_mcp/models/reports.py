@@ -423,6 +423,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return data
 
 
+BatchState: TypeAlias = Literal["replaced", "prepared", "reinstated", "superseded", "purged", "damaged"]
+
+
 class BatchView(msgspec.Struct, frozen=True, kw_only=True):
     """One row of `list`: what was dropped, when, why, how big."""
 
@@ -438,12 +441,14 @@ class BatchView(msgspec.Struct, frozen=True, kw_only=True):
     """As in `BatchReport`. What was purged counts in none of the three."""
     level: int
     mode: str
-    state: Literal["replaced", "prepared", "reinstated", "superseded", "purged", "damaged"]
+    state: BatchState
     """`prepared`: archived, the context unchanged (L10). `superseded`: a level-2 digest stands for it."""
     restorable: bool
     specifics: SpecificCounts
     """Re-checked against what is in view now (D9)."""
     digest: str = ""
+    first: str = ""
+    """Title, target or address of the first item, redacted; empty where it has none."""
 
     @property
     def tokens_after(self) -> int:

@@ -35,13 +35,21 @@ class Answer(BaseModel):
 
     def result(self, count: CountTokens, limit: int = SMALL_TOKENS) -> CallToolResult:
         """Both channels, each within `limit` tokens as far as the shortening of lists can reach."""
-        fitting = self._within(count, limit)
-        data = fitting.data()
-        return CallToolResult(content=[TextContent(type="text", text=as_text(data))], structured_content=data)
+        text, data = self._channels(count, limit)
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
     def text(self, count: CountTokens, limit: int = PAGE_TOKENS) -> str:
         """The same as text only, for what would be too long to come twice."""
-        return as_text(self._within(count, limit).data())
+        return self._channels(count, limit)[0]
+
+    def _channels(self, count: CountTokens, limit: int) -> tuple[str, dict[str, Any]]:
+        """Text and data; most answers fit as they are."""
+        data = self.data()
+        text = as_text(data)
+        if _size(text, data, count, limit) > limit:
+            data = self._within(count, limit).data()
+            text = as_text(data)
+        return text, data
 
     def data(self) -> dict[str, Any]:
         """The structured channel: empty fields are left out, 0 and False stay."""
@@ -73,9 +81,13 @@ class Answer(BaseModel):
     def size(self, count: CountTokens, enough: int = 0) -> int:
         """Tokens of the larger channel; up to `enough` its bytes do, since no token is shorter than one."""
         data = self.data()
-        channels = (as_text(data), json.dumps(data, ensure_ascii=False, separators=(",", ":")))
-        longest = max(len(channel.encode("utf-8", "surrogatepass")) for channel in channels)
-        return longest if longest <= enough else max(map(count, channels))
+        return _size(as_text(data), data, count, enough)
+
+
+def _size(text: str, data: dict[str, Any], count: CountTokens, enough: int) -> int:
+    channels = (text, json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    longest = max(len(channel.encode("utf-8", "surrogatepass")) for channel in channels)
+    return longest if longest <= enough else max(map(count, channels))
 
 
 def as_text(data: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +25,10 @@ caller: ContextVar[str] = ContextVar("caller", default="")
 """The principal whose call this is; empty for the store's owner, who alone calls over stdio."""
 
 
+MOMENT_S = 0.2
+"""After which a status line may show what an answer changed."""
+
+
 class OpenOnFirstUse:
     """Opens a caller's facade when a tool first needs it, so that the server answers its host at once.
 
@@ -39,6 +43,9 @@ class OpenOnFirstUse:
         self._answered = anyio.Event()
         self._facades: dict[str, Palimpsest] = {}
         self._surface: Surface | None = None
+        self._due: dict[tuple[str, str], Callable[[], Awaitable[None]]] = {}
+        """By caller and name, what is done later."""
+        self._doing = anyio.Lock()
 
     async def facade(self) -> Palimpsest:
         """The caller's open facade; every call of one principal gives the same one."""
@@ -74,6 +81,29 @@ class OpenOnFirstUse:
             with suppress(PalimpsestError):  # the call that needs it is told
                 await self.facade()
 
+    def later(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it a moment after the answer, once for all who ask for it until then; at the latest when the server ends.
+
+        Args:
+            name: of the caller's own; equal names are the same work.
+        """
+        mine = caller.get(), name
+        if mine not in self._due:
+            self._due[mine] = work
+            self._tasks.start_soon(self._after_a_moment, mine)
+
+    async def _after_a_moment(self, name: tuple[str, str]) -> None:
+        with anyio.move_on_after(MOMENT_S):
+            await self._closing.wait()
+            return  # who holds the facade does it, before it is closed
+        await self._do(name)
+
+    async def _do(self, name: tuple[str, str]) -> None:
+        async with self._doing:
+            if (work := self._due.pop(name, None)) is not None:
+                with suppress(PalimpsestError):  # it can be done without
+                    await work()
+
     def close(self) -> None:
         """Let the facade go; the task that opened it closes it."""
         self._closing.set()
@@ -83,6 +113,10 @@ class OpenOnFirstUse:
         async with self._open() as facade:
             task_status.started(facade)
             await self._closing.wait()
+            for name in [one for one in self._due if one[0] == caller.get()]:
+                await self._do(name)
+            async with self._doing:  # what is being done needs it
+                pass
 
 
 # Counts o200k tokens of answers; loads the vocabulary at its first use, or before that in the background.

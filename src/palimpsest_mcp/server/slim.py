@@ -353,7 +353,8 @@ def masked_result(result: CallToolResult, surface: Surface) -> CallToolResult:
     if data is None:
         return result.model_copy(update={"content": [_masked_block(one, "", "", surface) for one in result.content]})
     masked = surface.value(data)
-    before, after = as_text(data), as_text(masked)
+    before = as_text(data)
+    after = before if masked == data else as_text(masked)
     blocks = [_masked_block(one, before, after, surface) for one in result.content]
     return result.model_copy(update={"content": blocks, "structured_content": masked})
 

@@ -7,9 +7,11 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import anyio
+import msgspec
 from mcp.server.mcpserver import Context
 from mcp.types import ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
@@ -18,6 +20,7 @@ from ..core.offloaded import no_batch
 from ..errors import InvalidArgument, PalimpsestError
 from ..models.advice import in_form, step, tool_call
 from ..models.items import content_text, is_raw_bytes
+from ..models.records import SpecificCounts
 from ..models.reports import LAST_PASS, BatchView, Hit, Restored, Saved, SessionRow, Undone, Usage
 from ..models.text import counted, plain, plain_line, shown
 from .answers import PAGE_TOKENS, Answer, CountTokens, kinds_line, so_far
@@ -114,7 +117,7 @@ def page_answer(
         Row(
             batch=batch.batch_id,
             at=batch.ts[5:16].replace("T", " "),
-            what=kinds_line(batch.kinds),
+            what=_what(batch),
             tokens=f"{batch.original_tokens}>{batch.tokens_after}",
             why="" if batch.reason == usual_why else batch.reason,
             state="" if _state(batch) == usual_state else _state(batch),
@@ -170,6 +173,16 @@ def sessions_text(rows: Sequence[SessionRow], total: int, next_cursor: str) -> s
         facts = [row.created[:10], full, counted(row.batches, "batch"), plain_line(row.host, 30)]
         lines.append(f"{row.handle} ({plain_line(row.session_id, 60)}): {', '.join(filter(None, facts))}: {about}")
     return "\n".join([*lines, *([f"next_cursor: {next_cursor}"] if next_cursor else [])])
+
+
+def _what(batch: BatchView) -> str:
+    """`2 Bash, of ./step 0`: kinds, and what the first of them is of."""
+    return kinds_line(batch.kinds) + (f", of {plain_line(batch.first, 60)}" if batch.first else "")
+
+
+def _row_alone(batch: BatchView) -> BatchView:
+    """Without what no row of a page shows: the rest need not be masked."""
+    return msgspec.structs.replace(batch, digest="", item_ids=(), specifics=SpecificCounts())
 
 
 def _state(batch: BatchView) -> str:
@@ -339,7 +352,8 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
         return sessions_text(
             ctx.request_context.lifespan_context.surface().view(page.items), page.total, page.next_cursor
         )
-    handle = (await facade.session(session_id)).handle
+    info = await facade.session(session_id)
+    handle, session_id = info.handle, info.session_id
     if batch_id:
         batches = await facade.list_offloaded(session_id)
         one = next((batch for batch in batches if batch.batch_id == batch_id), None)
@@ -348,15 +362,14 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
         return detail_answer(handle, ctx.request_context.lifespan_context.surface().view(one), total=len(batches)).text(
             count_o200k
         )
-    page = await facade.list_offloaded_page(session_id, cursor)
-    usage = await facade.usage(session_id)
+    now = await facade.offloaded_now(session_id, cursor)
     answer = page_answer(
         handle,
-        ctx.request_context.lifespan_context.surface().view(page.items),
-        total=page.total,
-        next_cursor=page.next_cursor,
-        usage=usage,
-        saved=await facade.saved(session_id),
+        ctx.request_context.lifespan_context.surface().view(tuple(map(_row_alone, now.page.items))),
+        total=now.page.total,
+        next_cursor=now.page.next_cursor,
+        usage=now.usage,
+        saved=now.saved,
     )
     return answer.text(count_o200k)
 
@@ -364,8 +377,9 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
 async def search_offloaded(ctx: Call, query: str, session_id: Text = "", limit: Count = None) -> str:
     """Find words in what was offloaded; without session_id in all sessions. Hits give restore_batch's arguments."""
     facade = await ctx.request_context.lifespan_context.facade()
-    hits = await facade.search_offloaded(query, session_id=session_id or None, limit=limit or 10)
-    handle = (await facade.session(session_id)).handle if session_id else ""
+    info = await facade.session(session_id) if session_id else None
+    hits = await facade.search_offloaded(query, session_id=info and info.session_id, limit=limit or 10)
+    handle = info.handle if info is not None else ""
     scope = handle or "all sessions"
     if not hits:
         every = f"; every batch: {tool_call('list_offloaded', {'session_id': handle})}" if handle else ""
@@ -395,12 +409,13 @@ async def restore_batch(
         return [TextContent(type="text", text=await _put_back(facade, session_id, batch_id))]
     if lines and grep:
         raise InvalidArgument("lines and grep are two ways to pick.", next="Give one of them.")
-    handle = (await facade.session(session_id)).handle
+    info = await facade.session(session_id)
+    handle, session_id = info.handle, info.session_id
     if item_id:
         restored = (await facade.restore(session_id, batch_id, item_id, noted=False),)
     else:
         restored = await facade.restore_batch(session_id, batch_id, noted=False)
-    picked = await anyio.to_thread.run_sync(_picked, restored, lines, grep) if lines or grep else None
+    picked = await anyio.to_thread.run_sync(_picked, handle, restored, lines, grep) if lines or grep else None
     most, held = await _room(facade, session_id, max_tokens)
     beside = _BESIDE_MATCH if grep else 0
     page = page_of(
@@ -419,7 +434,8 @@ async def restore_batch(
     # By this very text, and with its images, the copy is known when the host's history shows it (L13).
     handed = [restored[piece.index] for piece in page.pieces]
     whole = content_text([block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer])
-    await facade.note_fetched(session_id, handed, [text], also=[whole])
+    await facade.note_fetched(session_id, handed, [text], also=[whole], status=False)
+    ctx.request_context.lifespan_context.later(session_id, partial(facade.note_status, session_id))
     return answer
 
 
@@ -429,7 +445,7 @@ _LEAST_PAGE = 2_000
 """Tokens of a page in a window that is full."""
 
 
-def _picked(restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
+def _picked(handle: str, restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
     """What a caller wants of them.
 
     Raises:
@@ -439,8 +455,10 @@ def _picked(restored: Sequence[Restored], lines: str, grep: str) -> list[Piece]:
         return [piece for index, one in enumerate(restored) for piece in matches_of(one.text, grep, index)]
     if len(restored) > 1:
         ids = ", ".join(plain_line(one.item_id, 80) for one in restored[:5])
+        one = {"session_id": handle, "batch_id": restored[0].batch_id, "item_id": restored[0].item_id, "lines": lines}
         raise InvalidArgument(
-            f"lines are of one item, and this batch has {len(restored)}: {ids}.", next="Give item_id, too; or grep."
+            f"lines are of one item, and this batch has {len(restored)}: {ids}.",
+            next=f"Name the one, such as {tool_call('restore_batch', one)}; or give grep.",
         )
     return lines_of(restored[0].text, lines)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType
 
 from ..context.tombstones import holds_gone, record_without
 from ..errors import Purged, RecordDamaged, WriteFailed
@@ -17,13 +19,17 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import ROLL_BYTES, Appender, Shelf
 from .batch_index import BatchIndex, Copy
-from .disk import read_from, reads, writes
+from .disk import Found, read_from, reads, unreadable, writes
 from .home import ARCHIVE, Home
 from .rewrite import Change, rewrite, spoilt
 from .segments import Reader, SegmentFolder, encode, encode_all, is_whole
 from .session_log import TombstoneFile, refuse_foreign, refuse_other_key
 
 _RECORDS: Reader[OffloadRecord] = Reader(OffloadRecord)
+_TICK_S = 0.1
+"""More than the steps in which a file system tells when a file changed."""
+_KEPT = 8
+"""Sessions whose records are held in memory, up to `_AT_ONCE` of each."""
 _AT_ONCE = 1 << 20
 """Bytes of lines that are read in one hop to a thread: a hop and a look at the folder cost more than a small record."""
 
@@ -31,17 +37,28 @@ _AT_ONCE = 1 << 20
 class SessionArchive:
     """One session's archive, as one process writes and reads it."""
 
-    def __init__(self, home: Home, key: SessionKey, clock: Clock, random_hex: RandomHex, roll_bytes: int) -> None:
+    def __init__(
+        self,
+        home: Home,
+        key: SessionKey,
+        clock: Clock,
+        random_hex: RandomHex,
+        roll_bytes: int,
+        now_s: Callable[[], float],
+    ) -> None:
         self.pid = home.disk.pid()
         self.key = key
         self.folder = home.session_folder(key)
         self._home = home
+        self._now_s = now_s
         self._path = os.path.join(self.folder, ARCHIVE)
         self._segments = SegmentFolder(home.disk, self._path, f"{os.path.basename(self.folder)}/{ARCHIVE}")
         self._index = BatchIndex(self._segments)
         self.appender = Appender(home, self._path, clock, random_hex, roll_bytes=roll_bytes)
         self.tombstones = TombstoneFile(home, self.folder)
         self.writing = threading.Lock()
+        self._kept: tuple[list[tuple[str, Found]], list[OffloadRecord]] | None = None
+        """Every whole record of a small archive, and how its files stood before they were read."""
 
     def append(self, records: Sequence[OffloadRecord]) -> None:
         """Write, flush, read back from the disk's own view, compare.
@@ -100,6 +117,37 @@ class SessionArchive:
         """Every batch with a copy that looks whole, in batch order."""
         self._refresh()
         return self._index.batch_ids()
+
+    def kept(self) -> list[OffloadRecord] | None:
+        """Every whole record, where they are in memory and the files stand as they stood: one look at the folder."""
+        known = self._kept
+        try:
+            return known[1] if known is not None and self._home.disk.scan(self._path) == known[0] else None
+        except OSError:
+            return None
+
+    def let_go(self) -> None:
+        """Hold no records in memory."""
+        self._kept = None
+
+    def first(self) -> tuple[list[OffloadRecord], list[str]]:
+        """As `some` of every batch; and the batches that were not looked at. What is small is kept in memory.
+
+        Raises:
+            StoreUnusable: the folder cannot be read.
+        """
+        try:
+            stood = self._home.disk.scan(self._path)
+        except OSError as error:
+            raise unreadable(error, "the archive") from error
+        batch_ids = self.batch_ids()
+        found, looked = self.some(batch_ids)
+        newest = max((entry.modified for _, entry in stood), default=0.0)
+        size = sum(entry.size for _, entry in stood)
+        # A file may change twice within one tick of its clock: what is that young is read again the next time.
+        settled = stood and 0 < newest < self._now_s() - _TICK_S
+        self._kept = (stood, found) if settled and size <= _AT_ONCE and len(found) == len(batch_ids) else None
+        return found, batch_ids[looked:]
 
     def some(self, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
         """The first of these, as far as `_AT_ONCE` bytes of lines go, but one at least, and how many were looked at.
@@ -192,6 +240,7 @@ class SessionArchive:
         with writes("the archive"):
             with self.writing:
                 self.appender.close()
+            self.let_go()
             return rewrite(self._home, self._path, change, tail=tail, aside=aside)
 
     def _line_flaw(self, raw: bytes) -> str:
@@ -219,15 +268,30 @@ class SessionArchive:
 
 
 class ArchiveFiles:
-    """`ports.store.Archive` says what each call promises."""
+    """`ports.store.Archive` says what each call promises.
 
-    def __init__(self, home: Home, *, clock: Clock, random_hex: RandomHex, roll_bytes: int = ROLL_BYTES) -> None:
+    Args:
+        now_s: the time by which the disk says when a file changed.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        clock: Clock,
+        random_hex: RandomHex,
+        roll_bytes: int = ROLL_BYTES,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
         self._home = home
+        self._now_s = now_s
         self._clock = clock
         self._random_hex = random_hex
         self._roll_bytes = roll_bytes
         self._archives: dict[str, SessionArchive] = {}
         self._adding = threading.Lock()
+        self._newest: list[SessionArchive] = []
+        """Those that may hold records, the newest first."""
         self._shelf = Shelf()
 
     def append(self, key: SessionKey, records: Sequence[OffloadRecord]) -> None:
@@ -240,11 +304,32 @@ class ArchiveFiles:
         archive.append(records)
         self._shelf.used(archive.appender, archive.writing)
 
+    def get_kept(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
+        """A record that `kept` has, and that nobody can have changed since: its originals are plain strings."""
+        found = next((one for one in self.kept(key) or () if one.batch_id == batch_id), None)
+        return found if found and all(isinstance(item.result, (str, NoneType)) for item in found.items) else None
+
     def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         return self._archive(key).get(batch_id) if self._stands(key) else None
 
     def batch_ids(self, key: SessionKey) -> list[str]:
         return self._archive(key).batch_ids() if self._stands(key) else []
+
+    def kept(self, key: SessionKey) -> list[OffloadRecord] | None:
+        """What a look at the folder finds unchanged since `first`; None: ask that."""
+        return self._archive(key).kept() if self._stands(key) else None
+
+    def first(self, key: SessionKey) -> tuple[list[OffloadRecord], list[str]]:
+        if not self._stands(key):
+            return [], []
+        archive = self._archive(key)
+        found = archive.first()
+        with self._adding:
+            self._newest = [archive, *(one for one in self._newest if one is not archive)]
+            for old in self._newest[_KEPT:]:
+                old.let_go()
+            del self._newest[_KEPT:]
+        return found
 
     def some(self, key: SessionKey, batch_ids: Sequence[str]) -> tuple[list[OffloadRecord], int]:
         return self._archive(key).some(batch_ids) if self._stands(key) else ([], len(batch_ids))
@@ -277,7 +362,7 @@ class ArchiveFiles:
         with self._adding:
             if self._archives.get(folder) is known:
                 self._archives[folder] = SessionArchive(
-                    self._home, key, self._clock, self._random_hex, self._roll_bytes
+                    self._home, key, self._clock, self._random_hex, self._roll_bytes, self._now_s
                 )
             return self._archives[folder]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -114,26 +115,27 @@ def ranked(
         total: how many texts there are then.
     """
     seen = [_look(text, needs) for text in texts]
-    counts = [one.named + Counter(number for _, number in one.at) for one in seen]
+    blocks = [_blocks(one) for one in seen]
+    inside = [_summed(block.values()) for block in blocks]
     numbers = range(len(needs))
-    having = having or [sum(1 for count in counts if count[number]) for number in numbers]
+    having = having or [sum(1 for n in range(len(seen)) if seen[n].named[i] + inside[n].get(i, 0)) for i in numbers]
     rare = _rarity(having, max(total or 0, len(texts)))
     rare = [worth * need.weight for worth, need in zip(rare, needs, strict=True)]
     mean = sum(one.length for one in seen) / len(seen) if seen else 1
-    blocks = [_blocks(one) for one in seen]
     with_it = Counter(number for block in blocks for count in block.values() for number in count)
     close = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
     close = [worth * need.weight for worth, need in zip(close, needs, strict=True)]
     answers: list[Answer] = []
-    for one, block in zip(seen, blocks, strict=True):
+    for one, block, counts in zip(seen, blocks, inside, strict=True):
         frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
-        for _, number in one.at:
-            frequency[number] = frequency.get(number, 0) + 1
+        for number, count in counts.items():
+            frequency[number] = frequency.get(number, 0) + count
         norm = _K1 * (1 - _B + _B * one.length / max(1, mean))
         whole = sum(rare[n] * count * (_K1 + 1) / (count + norm) for n, count in frequency.items())
         best, first = _best_passage(block, close)
-        inside = [row for row in one.at if first * _BLOCK <= row[0] < (first + _BLOCKS) * _BLOCK]
-        place = max(inside, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
+        begin = bisect_left(one.at, (first * _BLOCK, -1))
+        rows = one.at[begin : bisect_left(one.at, ((first + _BLOCKS) * _BLOCK, -1), begin)]
+        place = max(rows, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
         answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), best, place))
     return answers
 
@@ -156,7 +158,7 @@ def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
     begins: list[tuple[str, int]] = []
     for number, need in enumerate(needs):
         if need.term.cjk or need.term.several:
-            found += [(hit.start(), number) for hit in _pattern(need.term).finditer(whole if need.term.cjk else folded)]
+            found += [(start, number) for start in _starts(need.term, whole if need.term.cjk else folded)]
         elif need.prefix:
             begins.append((fold(need.term.words[0]), number))
         else:
@@ -189,32 +191,69 @@ def _beginning(key: str) -> str:
     return key[:-1] if len(key) > 2 and key[-1] in "iey" else key
 
 
-def _pattern(term: Term) -> re.Pattern[str]:
+def _starts(term: Term, text: str) -> list[int]:
     """Where a term stands in folded text."""
     if term.cjk:
-        return re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
+        run = re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
+        return [hit.start() for hit in run.finditer(text)]
     words = r"[\W_]+".join(re.escape(fold(word)) for word in term.words)
-    return re.compile(rf"(?<![^\W_]){words}(?![^\W_])")
-
-
-def _blocks(one: _Found) -> dict[int, Counter[int]]:
-    found: dict[int, Counter[int]] = {}
-    for at, number in one.at:
-        found.setdefault(at // _BLOCK, Counter())[number] += 1
+    phrase = re.compile(rf"{words}(?![^\W_])")
+    # What comes before is looked at here: with a look behind the engine would not skip from word to word.
+    starts = [hit.start() for hit in phrase.finditer(text)]
+    if not any(start and text[start - 1].isalnum() for start in starts):
+        return starts
+    found: list[int] = []
+    at = 0
+    while (hit := phrase.search(text, at)) is not None:
+        inside = hit.start() > 0 and text[hit.start() - 1].isalnum()
+        at = hit.start() + 1 if inside else hit.end()  # another may begin inside of what is no hit
+        if not inside:
+            found.append(hit.start())
     return found
 
 
-def _best_passage(blocks: Mapping[int, Counter[int]], worth: Sequence[float]) -> tuple[float, int]:
+_Counts: TypeAlias = dict[int, int]
+"""By number of the need, how often it stands there; in the order of the first places."""
+
+
+def _blocks(one: _Found) -> dict[int, _Counts]:
+    found: dict[int, _Counts] = {}
+    for at, number in one.at:
+        block = found.setdefault(at // _BLOCK, {})
+        block[number] = block.get(number, 0) + 1
+    return found
+
+
+def _summed(blocks: Iterable[_Counts]) -> _Counts:
+    counts: _Counts = {}
+    for block in blocks:
+        for number, count in block.items():
+            counts[number] = counts.get(number, 0) + count
+    return counts
+
+
+_NOTHING: _Counts = {}
+
+
+def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tuple[float, int]:
     """The worth of the best passage, and the block it begins in."""
     best, first = 0.0, 0
+    looked = -1  # blocks are in order
+    values: dict[tuple[tuple[int, int], ...], float] = {}
+    """By what a passage holds: many hold the same."""
     for block in blocks:
-        for start in range(max(0, block - _BLOCKS + 1), block + 1):
-            counts: Counter[int] = Counter()
-            for here in range(start, start + _BLOCKS):
-                counts.update(blocks.get(here, ()))
-            value = sum(worth[n] * count * (_K1 + 1) / (count + _K1) for n, count in counts.items())
+        for start in range(max(looked + 1, block - _BLOCKS + 1), block + 1):
+            counts = {**blocks.get(start, _NOTHING)}
+            for here in range(start + 1, start + _BLOCKS):
+                for number, count in blocks.get(here, _NOTHING).items():
+                    counts[number] = counts.get(number, 0) + count
+            held = tuple(counts.items())
+            value = values.get(held)
+            if value is None:
+                value = values[held] = sum(worth[n] * count * (_K1 + 1) / (count + _K1) for n, count in held)
             if value > best:
                 best, first = value, start
+        looked = block
     return best, first
 
 

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -161,7 +162,9 @@ async def hop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """
     import asyncio  # a hook that only reads small files starts without it
 
-    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    here = copy_context()
+    # As `asyncio.to_thread`, without a task around it.
+    running = asyncio.get_running_loop().run_in_executor(None, lambda: here.run(work, *args, **kwargs))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

@@ -32,7 +32,8 @@ from .summaries import DiskSummaries, SummaryFiles
 
 
 class DiskLedger:
-    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new is none."""
+    """See `ports.store.Ledger`. What has many steps is one hop to a thread; a look that finds nothing new, or little,
+    is none."""
 
     def __init__(self, files: LedgerFiles) -> None:
         self._files = files
@@ -41,7 +42,9 @@ class DiskLedger:
         return await hop(self._files.create, key, info)
 
     async def info(self, key: SessionKey) -> SessionInfo | None:
-        return self._files.cached_info(key) or await hop(self._files.info, key)
+        if (known := self._files.cached_info(key)) is not None or not self._files.stands(key):
+            return known
+        return await hop(self._files.info, key)
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
         return await hop(self._files.sessions, principal)
@@ -50,7 +53,7 @@ class DiskLedger:
         return next((one for one in await self.sessions(principal) if one.handle == handle), None)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
-        return self._files.read_nothing_new(key, after) or await hop(self._files.read, key, after)
+        return self._files.read_little(key, after) or await hop(self._files.read, key, after)
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)
@@ -106,10 +109,13 @@ class DiskArchive:
         await hop(self._files.append, key, records)
 
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
-        return await hop(self._files.get, key, batch_id)
+        return self._files.get_kept(key, batch_id) or await hop(self._files.get, key, batch_id)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
-        rest = await hop(self._files.batch_ids, key)
+        kept = self._files.kept(key)
+        found, rest = (kept, []) if kept is not None else await hop(self._files.first, key)
+        for record in found:
+            yield record
         while rest:
             found, looked = await hop(self._files.some, key, rest)  # what is damaged `damage` names
             for record in found:

@@ -22,6 +22,9 @@ from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
+LITTLE_BYTES = 1 << 14
+"""Of news that are read at once: a hop to a thread takes longer."""
+
 
 class Cursor(msgspec.Struct, frozen=True):
     """How far each segment of one session was read."""
@@ -84,6 +87,11 @@ class LedgerFiles:
         self._home.check()
         return self._sessions.cached(self._home.session_folder(key))
 
+    def stands(self, key: SessionKey) -> bool:
+        """Whether anything of the session is there: one look."""
+        self._home.check()
+        return self._home.stands(self._home.session_folder(key))
+
     def sessions(self, principal: str) -> tuple[SessionInfo, ...]:
         return oldest_first(info for info in self._infos() if info.principal == principal)
 
@@ -100,13 +108,17 @@ class LedgerFiles:
             if found.kind == "folder" and (info := self._info_of(os.path.join(folder, name))) is not None:
                 yield info
 
-    def read_nothing_new(self, key: SessionKey, after: object | None) -> LedgerPage | None:
-        """The empty page, when nothing came since the cursor: one look at the folder. None when there is news."""
+    def read_little(self, key: SessionKey, after: object | None) -> LedgerPage | None:
+        """The page, when nothing or little came since the cursor: one look at the folder, and a short read of what was
+        just written. None where it is worth a thread."""
         if after is None:
             return None
         log = self._log(key)
         cursor = _cursor_of(after, log)
-        return LedgerPage(events=(), cursor=cursor) if log.is_unchanged(cursor.places) else None
+        grown = log.grown(cursor.places)
+        if grown == 0:
+            return LedgerPage(events=(), cursor=cursor)
+        return self.read(key, after) if grown is not None and grown <= LITTLE_BYTES else None
 
     def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         self._home.check()

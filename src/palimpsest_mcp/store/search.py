@@ -44,11 +44,11 @@ _SCOPE = """principal = :principal
 """
 _FIND = f"""
 SELECT session_id, batch_id, item_id, text, named, tool_name, title, ts, stands
-FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
 ORDER BY bm25(found, 2.0, 1.0, 0.5, 1.0), batch_id, item_id LIMIT :likely
 """
-_COUNT = f"""
-SELECT count(*) FROM found JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
+_COUNT_OF = f"""
+SELECT count(*) FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
 """
 _TOTAL = f"SELECT count(*) FROM entries WHERE {_SCOPE}"
 _LIKELY = 50
@@ -374,7 +374,7 @@ def _telling(asked: Query, having: Sequence[int]) -> list[int]:
 
 
 def _count(db: sqlite3.Connection, need: Need, scope: dict[str, Any]) -> int:
-    return db.execute(_COUNT, {**scope, "match": _expression(need)}).fetchone()[0]
+    return db.execute(_COUNT_OF, {**scope, "match": _expression(need)}).fetchone()[0]
 
 
 def _rows(db: sqlite3.Connection, match: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:

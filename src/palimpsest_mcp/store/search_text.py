@@ -81,8 +81,10 @@ def cjk(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Text that is safe to show on one line of a terminal or in a list."""
-    visible = _INVISIBLE.sub("", _ANSI.sub("", text))
-    return _SURROGATE.sub("\ufffd", _BLANK.sub(" ", visible)).strip()
+    plain = _ANSI.sub("", text) if "\x1b" in text else text
+    if plain.isascii():
+        return _BLANK.sub(" ", plain).strip()
+    return _SURROGATE.sub("\ufffd", _BLANK.sub(" ", _INVISIBLE.sub("", plain))).strip()
 
 
 def words(text: str) -> str:

@@ -21,7 +21,7 @@ from ..ports.store import Broken, Damage, Tombstones
 from ..ports.text import Clock, RandomHex
 from .appender import Appender
 from .checkpoint import Checkpoints, Known
-from .disk import read_from, reads, unreadable, write_failed, writes
+from .disk import Found, read_from, reads, unreadable, write_failed, writes
 from .home import ARCHIVE, LEDGER, Home, folder_name, spare_handle
 from .pack import pack
 from .rewrite import Change, rewrite, spoilt
@@ -94,6 +94,8 @@ _NOTHING = Forgotten()
 # Who a session is: the first ledger line says it, `session.json` is a cache of that.
 
 CACHE_NAME = "session.json"
+KEPT_INFOS = 4_096
+"""Sessions whose `session.json` is held in memory; one takes about 1 KB."""
 
 
 class _Names(msgspec.Struct):
@@ -108,6 +110,8 @@ class Sessions:
         self._infos: Reader[SessionInfo] = Reader(SessionInfo)
         self._events: Reader[Event] = Reader(Event)
         self._names: Reader[_Names] = Reader(_Names)
+        self._known: dict[str, tuple[Found, SessionInfo]] = {}
+        """By folder, what its `session.json` said and how the file stood then. Nobody changes one in place."""
 
     def cached(self, folder: str) -> SessionInfo | None:
         """What `session.json` says; None when it is missing, garbled or of another session.
@@ -115,14 +119,25 @@ class Sessions:
         Raises:
             StoreUnusable: something stands in the folder's place.
         """
+        path = os.path.join(folder, CACHE_NAME)
         try:
+            found = self._home.disk.look(path)
+            known = self._known.get(folder)
+            if known is not None and known[0] == found:
+                return known[1]
             if not self._home.stands(folder):
                 return None
-            line = read_from(self._home.disk, os.path.join(folder, CACHE_NAME)).rstrip(b"\n")
+            line = read_from(self._home.disk, path).rstrip(b"\n")
             info = self._infos.decode(line) if is_whole(line) else None
         except (OSError, ValueError):
             return None
-        return info if info is not None and _stands_in(info, folder) else None
+        if info is None or not _stands_in(info, folder):
+            return None
+        if found is not None and found.modified:
+            if len(self._known) >= KEPT_INFOS:
+                self._known.clear()
+            self._known[folder] = found, info
+        return info
 
     def cache(self, folder: str, info: SessionInfo) -> None:
         """Write `session.json`. It can be done without, so it is not flushed, and a failure is nobody's."""
@@ -288,14 +303,17 @@ class SessionLog:
         self._newest = ""
         """Segment of the decision with that revision, until it is known to be flushed."""
 
-    def is_unchanged(self, places: Places) -> bool:
-        """Whether there is nothing new since `places`: one look at the folder.
+    def grown(self, places: Places) -> int | None:
+        """Bytes that came since `places`: one look at the folder. None where something else happened to it.
 
         Raises:
             StoreUnusable: the folder cannot be read.
         """
         with reads("the ledger"):
-            return not self._segments.changed(places)
+            changed = self._segments.changed(places)
+        grown = [found.size - max(0, places.get(name, Place(0, 0)).offset) for name, found in changed]
+        odd = any(found.kind != "file" for _, found in changed) or any(size <= 0 for size in grown)
+        return None if odd else sum(grown)
 
     def open_checkpoint(self) -> Known | None:
         """What is known without reading the ledger; None: read it."""

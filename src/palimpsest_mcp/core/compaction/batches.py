@@ -366,6 +366,12 @@ class Batches:
         least = least_gain(ours["used_tokens"] / ours["window_tokens"], ours["window_tokens"], self._request.rules)
         if gained < least:
             self.state.take_out([made.record.batch_id for made, _ in self.made])
+            if gained:
+                gained, least = (round(tokens * self._measurement.scale) for tokens in (gained, least))
+                self.refusal = (
+                    f"Digests told again at a higher level would free {gained:,} tokens and miss the target, so the "
+                    f"pass waits until {least:,} can leave at once; force overrides."
+                )
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -151,6 +152,7 @@ def own_window(host: HostRow, model: str) -> int | None:
     return None if prefix is None else host.windows[prefix]
 
 
+@lru_cache(maxsize=256)
 def model_row(model: str) -> ModelRow | None:
     """The row with the longest prefix that fits."""
     prefix = _longest((row.prefix for row in MODELS), normal(model))

@@ -1,0 +1,103 @@
+"""Digests that are told again at a higher level: for a few tokens no prefix is rewritten (L16).
+
+The digester lets only some of them go up: behind its seam it refuses the others.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest_mcp.core.dependencies import ContentCounter
+from palimpsest_mcp.core.messages import CompactedMessages
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.errors import DigestRefused
+from palimpsest_mcp.models.records import Digest, DigestRequest
+from palimpsest_mcp.ports.text import Digester
+
+pytestmark = pytest.mark.anyio
+Messages = list[dict[str, Any]]
+GoesUp = Callable[[tuple[str, ...]], bool]
+
+
+class Low:
+    """A digester that makes a digest of several only where it is let: implements `ports.text.Digester`."""
+
+    def __init__(self, whole: Digester, goes_up: GoesUp) -> None:
+        self._whole = whole
+        self._goes_up = goes_up
+
+    @property
+    def name(self) -> str:
+        return "low/1"
+
+    async def digest(self, request: DigestRequest) -> Digest:
+        if request.level > 1 and not self._goes_up(request.replaces):
+            raise DigestRefused("It stays where it is.", next="Leave it.")
+        return await self._whole.digest(request)
+
+
+def tickets(results: int = 60) -> Messages:
+    """Each result names a ticket, and the one before it, on top of a log in which no two lines are alike."""
+    messages: Messages = [{"role": "user", "content": "Sort the tickets of the night import."}]
+    for n in range(results):
+        call = {"type": "tool_use", "id": f"toolu_{n:03d}", "name": "Bash", "input": {"command": f"./ticket.sh {n}"}}
+        messages.append({"role": "assistant", "content": [{"type": "text", "text": "On."}, call]})
+        draw = random.Random(n)
+        text = f"NIGHT-{7000 + n} is open, after NIGHT-{6999 + n}\n\n" + "\n".join(
+            f"part {n}-{line} waits: " + " ".join("".join(draw.choices("aeioubdfgklmnrst", k=6)) for _ in range(8))
+            for line in range(40)
+        )
+        block = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
+        messages.append({"role": "user", "content": [block]})
+    return [*messages, {"role": "user", "content": "Which are open?"}]
+
+
+@asynccontextmanager
+async def crowded(home: Path, goes_up: GoesUp) -> AsyncGenerator[tuple[Palimpsest, CompactedMessages, int]]:
+    """A session of hardly anything but digests, and a window that is four fifths full of it."""
+    async with Palimpsest.open(home) as opened:
+        whole = opened.deps.digester_for
+
+        def low(counter: ContentCounter) -> Digester:
+            return Low(whole(counter), goes_up)
+
+        p = Palimpsest(replace(opened.deps, digester_for=low), opened.settings)
+        first = await p.compact_messages(
+            tickets(), session_id="s", window_tokens=100_000, target=0.2, keep_last=3, force=True
+        )
+        yield p, first, int((first.report.after.used.value or 0) / 0.8)
+
+
+async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_again(tmp_path: Path) -> None:
+    async with crowded(tmp_path, lambda _: True) as (p, first, window):
+        again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
+        levels = {batch.level for batch in await p.list_offloaded("s") if batch.state == "replaced"}
+    assert 2 in levels and again.messages != first.messages
+    before, after = again.report.before.used.value, again.report.after.used.value
+    assert before is not None and after is not None and before - after > 0.1 * window
+
+
+async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(tmp_path: Path) -> None:
+    async with crowded(tmp_path, lambda batches: "offload_0001" in batches) as (p, first, window):
+        again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
+        batches = await p.list_offloaded("s")
+        assert again.messages == first.messages and {batch.state for batch in batches} == {"replaced"}
+        assert again.report.status == "nothing_to_do" and not again.report.batches
+        assert f"waits until {-(-window // 10):,} can leave at once" in again.report.reason
+        assert (await p.verify()).ok
+        forced = await p.compact_messages(first.messages, session_id="s", window_tokens=window, force=True)
+        assert forced.report.batches and forced.messages != first.messages
+
+
+async def test_where_none_can_it_says_that_none_is_smaller(tmp_path: Path) -> None:
+    async with crowded(tmp_path, lambda _: False) as (p, first, window):
+        again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
+    assert again.messages == first.messages
+    assert again.report.reason == "Nothing was replaced: no digest was smaller than what it would stand for."
