@@ -10,17 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store.bm25 import Text, read
 from palimpsest_mcp.store.disk_store import DiskStore
 from palimpsest_mcp.testing.contract_values import entry
 
-from .cluster import Cluster
+from .cluster import OWNER, Cluster
+from .test_passes import messages
+from .wire import Wire
 
 if TYPE_CHECKING:
     from palimpsest_mcp.store.postgres.store import PgStore
 
 pytestmark = pytest.mark.anyio
+PASS: dict[str, Any] = {"window_tokens": 9_000, "target": 0.3, "force": True}
 WORDS = {
     "a": "PoolTimeoutError: no connection became free",
     "b": "错误：数据库连接超时，请重试",
@@ -117,6 +121,45 @@ async def test_across_sessions_hits_come_in_the_order_of_the_disk_with_its_score
             (one.item_id, round(one.score, 6)) for one in here
         ], query
     await store.aclose()
+
+
+async def test_a_search_over_all_sessions_asks_the_database_no_oftener_when_there_are_more_of_them(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire, trips = Wire(cluster.port), list[int]()
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+        async with Palimpsest.open(tmp_path, store=store) as p:
+            for number in range(12):
+                await p.compact_messages(messages(), session_id=f"s{number}", **PASS)
+                for query in ("refused", "efuse"):
+                    wire.trips = 0
+                    hits = await p.search_offloaded(query, limit=3)
+                    assert len(hits) == 3 and all(one.handle for one in hits)
+                    trips.append(wire.trips)
+    assert trips[-2:] == trips[2:4], trips
+
+
+async def test_what_was_archived_by_a_server_that_died_then_is_found_by_the_next_search_over_all_sessions(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    import asyncpg
+
+    store = opened(cluster, tmp_path, tenant)
+    async with Palimpsest.open(tmp_path, store=store) as p:
+        await p.compact_messages(messages(), session_id="s", **PASS)
+        owner: Any = await asyncpg.connect(cluster.url(OWNER))
+        await owner.execute("set search_path = palimpsest")
+        await owner.execute("delete from entry where tenant = $1", tenant)
+        await owner.execute(
+            "insert into unsearched select distinct tenant, owner, session_key, batch_id from record where tenant = $1",
+            tenant,
+        )
+        await owner.close()
+        assert [one.session_id for one in await p.search_offloaded("refused", limit=1)] == ["s"]
+        assert await store.search.behind("") == frozenset()
 
 
 LETTERS = st.text("abcdeé", min_size=6, max_size=12)

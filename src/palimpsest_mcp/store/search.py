@@ -469,6 +469,10 @@ class IndexSearch:
             lambda: self._spare.indexed(principal, session_id),
         )
 
+    async def behind(self, principal: str) -> frozenset[str] | None:
+        """The index is a file of its own, which may be older than the archive, or gone."""
+        return None
+
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         await hop(self._forget, principal, session_id, batch_ids)
 

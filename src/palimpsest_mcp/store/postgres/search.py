@@ -64,7 +64,8 @@ class PgSearch:
             state = await self._sessions.ensure(connection, key, anew=again)
             columns = await asyncio.to_thread(self._columns, entries, key, state.key)
             await connection.execute(
-                "insert into entry (tenant, owner, session_key, entry_hash, batch_id, stands, enc, body, words)"
+                "with done as (delete from unsearched where tenant = $1 and session_key = $3 and batch_id = any($5))"
+                " insert into entry (tenant, owner, session_key, entry_hash, batch_id, stands, enc, body, words)"
                 " select $1, $2, $3, one.entry_hash, one.batch_id, one.stands, one.enc, one.body, one.words::tsvector"
                 " from unnest($4::bytea[], $5::bytea[], $6::smallint[], $7::smallint[], $8::bytea[], $9::text[])"
                 " as one (entry_hash, batch_id, stands, enc, body, words)"
@@ -211,13 +212,26 @@ class PgSearch:
 
         return frozenset(name_text(row["batch_id"]) for row in await self._link.run(principal, work))
 
+    async def behind(self, principal: str) -> frozenset[str] | None:
+        rows = await self._link.run(
+            principal,
+            lambda connection, again: connection.fetch(
+                "select distinct s.name from unsearched u join session s using (session_key)"
+                " where u.tenant = $1 and u.owner = $2",
+                *(self._link.tenant, owner_of(principal)),
+            ),
+        )
+        return frozenset(name_text(row["name"]) for row in rows)
+
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         key = SessionKey(session_id, principal)
 
         async def work(connection: Conn, again: bool) -> None:
             if (state := await self._sessions.find(connection, key, anew=again)) is not None:
                 await connection.execute(
-                    "delete from entry where tenant = $1 and session_key = $2 and batch_id = any($3::bytea[])",
+                    "with gone as (delete from unsearched"
+                    " where tenant = $1 and session_key = $2 and batch_id = any($3))"
+                    " delete from entry where tenant = $1 and session_key = $2 and batch_id = any($3::bytea[])",
                     *(self._link.tenant, state.key, [name_bytes(one) for one in batch_ids]),
                 )
 
@@ -244,7 +258,7 @@ def _within(scope: str, needs: Iterable[Need]) -> list[str]:
 
 def _near(terms: Sequence[Term], rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Of each term the words that stand for it, from rows that have the number of their term."""
-    some: list[list[Text]] = [[] for _ in terms]
+    some = [list[Text]() for _ in terms]
     for row in rows:
         said = _SAID.decode(texts(row))
         some[row["number"] - 1].append(Text(said.named, said.text))
