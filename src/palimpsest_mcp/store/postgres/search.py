@@ -261,7 +261,7 @@ def _near(terms: Sequence[Term], rows: Sequence[Row]) -> list[tuple[str, ...]]:
     some = [list[Text]() for _ in terms]
     for row in rows:
         said = _SAID.decode(texts(row))
-        some[row["number"] - 1].append(Text(said.named, said.text))
+        some[int(row["number"]) - 1].append(Text(said.named, said.text))
     return [near(*one) for one in zip(terms, some, strict=True)]
 
 
