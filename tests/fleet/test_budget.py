@@ -73,7 +73,7 @@ async def test_a_hundred_servers_at_the_pooler_take_no_more_connections_than_the
         *(
             store.ledger.observe(SessionKey(f"{server} {n}"), [applied(1)])
             for server, store in enumerate(stores)
-            for n in range((each + 1))
+            for n in range(each + 1)
         )
     )
     done.set()
