@@ -168,7 +168,7 @@ async def test_a_failure_of_ours_leaves_rows_and_results_as_they_were(
     make_window: Callable[..., AgentWindow], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "home").write_text("no folder")
-    palimpsest = PalimpsestSession(window=make_window(above_tokens=1_000))
+    palimpsest = PalimpsestSession(sdk.InMemorySessionStore(), window=make_window(above_tokens=1_000))
     rows = rows_from(long_run())
     await palimpsest.store.append(KEY, rows)
     assert await palimpsest.store.load(KEY) == rows

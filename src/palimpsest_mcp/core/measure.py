@@ -74,13 +74,19 @@ async def measured(
     asked: PassOptions,
     *,
     imported: Imported | None = None,
+    fold: Fold | None = None,
 ) -> Measurement:
-    """Measure a session: from its ledger, or from a host's list that was just imported."""
-    known = (imported.fold if imported else await sessions.opened(info)).usage.get("", UsageFields())
+    """Measure a session: from its ledger, or from a host's list that was just imported.
+
+    Args:
+        fold: just opened, so that the store need not be asked again.
+    """
+    opened = imported.fold if imported else fold or await sessions.opened(info)
+    known = opened.usage.get("", UsageFields())
     model = asked.model or (imported.context.model if imported else "") or (known.model.model if known.model else "")
     model = model or deps.model
     counter = imported.counter if imported else deps.counter_for(model)
-    fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter)
+    fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter, fold=opened)
     beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
     hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
     usage = _usage(deps, info, policy, asked, known, shown, counter.name, beside + hosts, model)
@@ -124,13 +130,19 @@ def _has_window(deps: Dependencies, asked: PassOptions) -> bool:
     return any(value is not None for value in named)
 
 
-async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> None:
-    """Keep what a caller said about the window, if it is news (design §10).
+async def tell(
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions, *, fold: Fold | None = None
+) -> bool:
+    """Keep what a caller said about the window, if it is news (design §10), and say whether it was.
 
     It is not flushed: losing it costs a repetition.
+
+    Args:
+        fold: just opened, so that the store need not be asked again.
     """
-    known = (await sessions.opened(info)).usage.get("", UsageFields())
-    _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model))
+    fold = fold or await sessions.opened(info)
+    known = fold.usage.get("", UsageFields())
+    _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model), fold=fold)
     event = UsageSeen(
         used_tokens=asked.used_tokens,
         window_tokens=asked.window_tokens,
@@ -139,8 +151,10 @@ async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked:
         used_source="argument" if asked.used_tokens is not None else "",
         row=shown.last_row if asked.used_tokens is not None else -1,
     )
-    if _is_news(known, event):
-        await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
+    if not _is_news(known, event):
+        return False
+    await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
+    return True
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:

@@ -332,9 +332,13 @@ class Sessions:
     def _kept_items(self) -> int:
         return sum(fold.held for fold, _, _ in self._folds.values())
 
-    async def view(self, info: SessionInfo, counter: ContentCounter) -> tuple[Fold, View]:
-        """The session's fold and the view of its main chain; worked out anew only when an event changed it."""
-        fold = await self.opened(info)
+    async def view(self, info: SessionInfo, counter: ContentCounter, *, fold: Fold | None = None) -> tuple[Fold, View]:
+        """The session's fold and the view of its main chain; worked out anew only when an event changed it.
+
+        Args:
+            fold: just opened, so that the store need not be asked again.
+        """
+        fold = await self.opened(info) if fold is None else fold
         overhead, digester = counter.per_result_overhead, self._deps.digester_for(counter).name
         known = self._views.get(info.session_id)
         if known is None or known[0] is not fold or known[1:4] != (fold.generation, overhead, digester):

@@ -71,7 +71,8 @@ def _pieces_of(text: str) -> list[str]:
 
 
 def _has_pieces(word: str) -> bool:
-    return _SHORTEST_INSIDE <= len(word) <= _LONGEST_IN_PIECES and not word.isdigit()
+    """Whether something shorter may be looked for in it."""
+    return _SHORTEST_INSIDE < len(word) <= _LONGEST_IN_PIECES and not word.isdigit()
 
 
 def _pieces(text: str) -> list[str]:
@@ -107,7 +108,8 @@ def _pair(pair: str) -> str:
 
 def may_be_near(term: Term) -> bool:
     """Whether a term may stand for words that only resemble it: a number is itself or nothing."""
-    return not term.cjk and not term.several and _has_pieces(term.words[0])
+    word = term.words[0]
+    return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not word.isdigit()
 
 
 def near_expressions(term: Term) -> tuple[str, str]:
