@@ -71,6 +71,22 @@ async def test_a_session_comes_back_byte_for_byte_in_another_store(tmp_path: Pat
         assert await p.expand_messages(again.messages, session_id="s") == messages
 
 
+async def test_a_digest_that_shows_a_mask_is_whole_in_another_store(tmp_path: Path, session: MakeSession) -> None:
+    """Each store spells its masks with a key of its own."""
+    messages = session(20)
+    for number in range(2, 20, 2):
+        messages[number]["content"][0]["content"] += f"\nERROR: login {number} refused for +49 30 901820{number:02d}"
+    async with Palimpsest.open(tmp_path / "a") as p:
+        done = await p.compact_messages(messages, session_id="s", target=0.4, force=True)
+        assert "[redacted:phone:" in json.dumps(done.messages), "no digest shows one"
+    file = tmp_path / "s.exchange"
+    file.write_bytes(await exported(tmp_path / "a", "s"))
+    async with Palimpsest.open(tmp_path / "b") as p:
+        await p.import_sessions(file)
+        report = await p.verify()
+        assert report.ok and not report.findings, report.findings
+
+
 async def test_importing_twice_writes_nothing_new(tmp_path: Path, session: MakeSession) -> None:
     await compacted(tmp_path / "a", session(20))
     file = tmp_path / "s.exchange"

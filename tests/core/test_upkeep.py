@@ -14,14 +14,15 @@ import msgspec
 import pytest
 
 from palimpsest_mcp.context.fold import Fold
+from palimpsest_mcp.context.opened import MOST_LOOKS
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument, OutputRefused, StoreNewer, StoreUnusable, WriteFailed
-from palimpsest_mcp.models.events import Applied, SessionInfo, SessionKey
+from palimpsest_mcp.models.events import Applied, Fetched, SessionInfo, SessionKey
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.witness import Witnesses
-from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
+from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record, seen
 from palimpsest_mcp.testing.faulty_disk import FaultyDisk
 
 from .conftest import make_session
@@ -280,6 +281,27 @@ async def test_decisions_of_several_writers_behind_a_checkpoint_are_no_damage(tm
     assert checkpoint is not None, "it is there, and fits"
     await first.aclose()
     await second.aclose()
+    async with Palimpsest.open(home) as p:
+        report = await p.verify()
+        assert report.ok, report.findings
+
+
+async def test_items_that_thousands_of_events_name_are_no_damage_of_their_checkpoint(tmp_path: Path) -> None:
+    """Looked up one by one they cost more than the ledger does, so that it is read whole instead."""
+    home = tmp_path / "home"
+    store, key = DiskStore(home), SessionKey("s")
+    await store.ledger.create(key, info_of(key))
+    items = [seen(number) for number in range(200)]
+    await store.ledger.observe(key, items)
+    names = tuple(one.item.id for one in items)
+    for _ in range(60):
+        await store.ledger.observe(key, [Fetched(batch_id="offload_0001", item_ids=names)])
+    page = await store.ledger.read(key)
+    sums = Fold(page.events).sums()
+    assert sums is not None and len(names) * 60 > MOST_LOOKS
+    await store.ledger.keep_checkpoint(key, page.cursor, msgspec.json.encode(sums), sum(sums.read.values()))
+    assert await DiskStore(home).ledger.checkpoint(key) is not None, "it is there, and fits"
+    await store.aclose()
     async with Palimpsest.open(home) as p:
         report = await p.verify()
         assert report.ok, report.findings

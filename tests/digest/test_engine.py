@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 from .conftest import Bench
 
 Log = Callable[[int], str]
+WORDS = ["ash", "birch", "cedar", "elm", "fir", "holly", "larch", "maple", "oak", "pine", "rowan", "yew"]
 
 _LINES = st.lists(
     st.one_of(
@@ -503,9 +505,47 @@ def test_what_leads_to_a_list_stands_only_above_something_of_it(bench: Bench) ->
     rules = "\n".join(f"- kept in vault {n} behind key {n * 31}" for n in range(9))
     text = "\n\n".join(f"The signature of part {n} should be:\n{rules}" for n in range(6))
     for share in (0.1, 0.2, 0.4):
-        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        lines = [line.removesuffix(" …") for line in bench.digest(text, share=share).parts[0].text.split("\n")]
         leads = [n for n, line in enumerate(lines) if line.endswith("should be:")]
         assert all(n + 1 < len(lines) and not lines[n + 1].endswith("should be:") for n in leads)
+
+
+def test_where_lines_that_are_left_out_are_most_of_a_text_it_says_so(bench: Bench) -> None:
+    """Twenty lines of twenty-one sound like all of it."""
+    talk = " ".join(
+        f"and then we went on to the next thing and talked about it for {n} hours" for n in range(2000, 2300)
+    )
+    text = "\n".join([*(f"Chapter {n}: {word}" for n, word in enumerate(WORDS)), talk])
+    part = bench.digest(text, share=0.06).parts[0].text
+    said = re.search(r"\[item 1: (\d+) of 13 lines, less than 1 % of the text\]", part)
+    assert said and int(said[1]) >= 5, part
+    rows = "\n".join(f"Chapter {n}: {word}, which is as long as any" for n, word in enumerate(WORDS * 3))
+    assert "% of the text" not in bench.digest(rows, share=0.5).parts[0].text
+
+
+def test_of_a_list_that_is_shown_in_part_it_is_told_where_it_goes_on(bench: Bench) -> None:
+    """One of four rules, by itself, reads as the only one (D19)."""
+    points = [
+        "- Water the larches by the wall before the sun is up",
+        "- Ask Marguerite for the key of the upper greenhouse",
+        "- Seeds for the herb garden stand in the blue cupboard",
+        "- Whoever leaves last closes every window on the north side",
+        "- Compost comes on Thursdays, and is paid for at once",
+        "- Tools belong under the stairs, the ladder behind the shed",
+    ]
+    text = "\n".join(["## What to do", "", *points, "", "## Where to write", "", "Letters go to the office."])
+    seen = False
+    for share in (0.3, 0.4, 0.5, 0.6):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        shown = [line for line in lines if line.startswith("- ")]
+        seen = seen or 0 < len(shown) < len(points)
+        for line in shown:
+            at = points.index(line.removesuffix(" …"))
+            following = at + 1 < len(points) and points[at + 1] not in {one.removesuffix(" …") for one in shown}
+            assert line.endswith(" …") == following, lines
+        if shown and shown[0].removesuffix(" …") != points[0]:
+            assert "## What to do …" in lines
+    assert seen, "nothing was shown in part"
 
 
 def test_headings_are_folded_only_together_with_what_stands_below_them(bench: Bench) -> None:

@@ -184,3 +184,14 @@ def test_of_a_read_that_became_a_pointer_no_line_of_code_is_told(bench: Bench) -
     request = bench.request(code, pointer_only=True)
     digest = bench.digester.compute(request)
     assert digest.mode == "pointer" and "deep enough" not in digest.parts[0].text
+
+
+def test_a_test_is_named_by_what_it_says_and_not_by_a_definition_that_it_speaks_of() -> None:
+    name = "creates class Harbour{} for a vessel that has announced itself and waits"
+    text = "\n".join(f'{n}→test("{name.format(n)}", () => {{\n{n + 1}→  run({n});' for n in range(1, 9, 2))
+    assert outlined(text, 400).startswith(f"4 definitions: {name.format(1)}, ")
+
+
+def test_sections_are_named_without_the_marks_around_them() -> None:
+    text = "\n\n".join(f"**{name}**:\n\n- one point\n- and another" for name in ("Soil", "Light", "Water"))
+    assert outlined(text) == "3 sections: Soil, Light, Water"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from palimpsest_mcp.digest.cues import mark
 from palimpsest_mcp.digest.readers import log
 from palimpsest_mcp.digest.records import Record
+from palimpsest_mcp.digest.source import Source
 
 
 def read(text: str) -> dict[str, Record]:
@@ -68,3 +70,20 @@ def test_a_log_ends_where_a_traceback_begins() -> None:
 )
 def test_a_sentence_or_a_table_is_no_log(line: str) -> None:
     assert log.claims([line, "It was late.", line], 0) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '(use "git add <file>..." to include in what will be committed)',
+        'no changes added to commit (use "git add" and/or "git commit -a")',
+        "70 packages are looking for funding",
+        "run `npm fund` for details",
+        "Debugger attached.",
+        "Waiting for the debugger to disconnect...",
+    ],
+)
+def test_what_programs_say_each_time_is_noise_and_no_outcome(line: str) -> None:
+    assert log.judge(line).kind == "noise"
+    reading = Source(f"On branch main\n\n{line}\n").reading
+    assert [reading.records[n].text for n in mark(reading, verb="Bash git status")] != [line]

@@ -88,6 +88,8 @@ class OpenedFold(Fold):
         self._looks_left = max(MOST_LOOKS, sum(sums.read.values()))
         self.is_unreadable = False
         """Whether everything was asked for, and could not be read: begin anew."""
+        self.is_wrong = False
+        """Whether the checkpoint names lines that cannot be read, or are none."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or vars(self).get("_source") is None:
@@ -209,8 +211,10 @@ class OpenedFold(Fold):
     def _events_of(self, key: str) -> list[Event] | None:
         """None once everything was read: the checkpoint was wrong, or a few items are in most of its events."""
         source = self._source
-        found = None if source is None or self._looks_left < 0 else source.events_of(key)
+        looks = source is not None and self._looks_left >= 0
+        found = source.events_of(key) if source is not None and looks else None
         if found is None:
+            self.is_wrong = self.is_wrong or looks
             self.load()
             return None
         self._looks_left -= len(found)

@@ -389,7 +389,7 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     record, seen = line.record, line.seen
     text, low = record.text[:_LOOK_CHARS].strip(_RULE), seen.low.strip(_RULE)
     heads = text.isupper() and "  " in text  # of columns
-    if record.kind in ("row", "definition", "change", "hit", "entry") or heads or _BESIDE.search(low):
+    if record.kind in ("row", "definition", "change", "hit", "entry", "noise") or heads or _BESIDE.search(low):
         return 0
     if record.kind == "outcome" and not (_EXIT.search(low) and len(seen.tokens) <= _LABEL + 2):
         return 100

@@ -82,6 +82,8 @@ _COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "chan
 """Kinds that the note of an item counts by their own name; all others are lines there."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
+_LONG_LEFT = 3
+"""Times that the share of lines which are shown is more than their share of the text, from which both are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
@@ -108,6 +110,8 @@ class _Sound(NamedTuple):
     check: PartCheck
     heads: Heads
     """Columns that it says for later parts."""
+    printed: frozenset[int]
+    """Records that it shows whole."""
     units: list[Unit]
     """What the selection numbers; kept, so that nothing else gets its id."""
 
@@ -475,6 +479,7 @@ class Attempt:
             state = number, id(item.units), frozenset(item.taken), tuple(item.listed), tuple(heads.items())
             if (known := self._sound.get(state)) is not None:
                 heads.update(known.heads)
+                item.printed = known.printed
                 return known.lines, replace(known.check, elsewhere={}), rules
             shown = printed(item, number, dict(heads))
             lines = [DigestLine(one.kind, one.text) for one in shown]
@@ -482,7 +487,7 @@ class Attempt:
             rules.update(check.bad_lines.values())
             if not check.bad_lines:
                 own = {key: heads[key] for key in heads if key[0] == number}
-                self._sound[state] = _Sound(lines, check, own, item.units)
+                self._sound[state] = _Sound(lines, check, own, item.printed, item.units)
                 return lines, replace(check, elsewhere={}), rules
             for bad in check.bad_lines:
                 item.banned.update(shown[bad].units)
@@ -491,7 +496,7 @@ class Attempt:
                     item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
             item.taken -= item.banned
             item.listed = [name for name in item.listed if name not in item.unfit]
-        item.taken, item.listed = set(), []
+        item.taken, item.listed, item.printed = set(), [], frozenset()
         for own in [key for key in heads if key[0] == number]:
             del heads[own]  # nothing of it is shown, so nobody may refer to its columns
         return [], check_part(facts, [], others), rules
@@ -547,8 +552,7 @@ class Attempt:
         nouns, total = self._nouns
         shown = Counter[str]()
         for item, own in zip(self._items, nouns, strict=True):
-            taken = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
-            shown.update(own[n] for n in taken)
+            shown.update(own[n] for n in item.printed)
         return {noun: RecordCount(shown=shown[noun], total=n) for noun, n in sorted(total.items()) if noun != "noise"}
 
     @cached_property
@@ -576,12 +580,13 @@ class Attempt:
         bare = item.taken <= set(item.forced) and item.twin < 0
         shapes = self._shapes or self._scarce or item.is_object()  # what an object is, is said first
         missing = self._unshown(number) if shapes and not (bare or item.silent or item.twin >= 0) else ""
-        if len(self._items) == 1 and not missing and not (bare and (shapes or not item.listed)):
+        share = "" if bare or item.silent or item.twin >= 0 else _share_of(item)
+        if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
             return []
         brief = self._brief or (len(self._items) == 1 and not bare)
         lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
         if not (bare or item.silent or item.twin >= 0):
-            lines = _shown_of(item, lines)
+            lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
         shape = ""
         if (bare and shapes) or item.silent:
             width = self._wide * (_BRIEF_SHAPE if brief else _SHAPE)
@@ -596,7 +601,7 @@ class Attempt:
     def _unshown(self, number: int) -> str:
         """What is in a result beside what is shown of it."""
         item = self._items[number]
-        shown = {n for one in item.taken for n in item.units[one].records} | item.heads
+        shown = {n for one in item.taken for n in item.units[one].records} | item.printed
         whole = len(item.whole) / max(1, len(item.free))
         reading = self._sources[number].reading
         width = min(_SHAPE, self._request.budget_tokens // len(self._items))  # characters: a quarter of its room
@@ -656,14 +661,24 @@ def _renumbered(
 def _shown_of(item: Item, lines: str) -> str:
     """How many of its lines, hits or definitions a part shows, so that nobody takes it for all of them; rows are
     counted where they stand. `lines`: what is said of an item whose parts are not counted."""
-    shown = {n for number in item.taken if not item.units[number].span for n in item.units[number].records}
     nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
     total = Counter(nouns.values())
     noun, n = max(total.items(), key=lambda one: (one[0] == "definition", one[1]), default=("", 0))
-    said = f"{sum(nouns.get(one) == noun for one in shown | item.heads):,} of {counted_in(n, noun)}"
-    if noun in ("", "field") or len(shown.intersection(nouns)) == len(nouns):
+    said = f"{sum(nouns.get(one) == noun for one in item.printed):,} of {counted_in(n, noun)}"
+    if noun in ("", "field") or item.printed.issuperset(nouns):
         return lines
     return f"{lines}, {said}" if noun == "definition" and lines else said
+
+
+def _share_of(item: Item) -> str:
+    """How much of its text a part shows, where the count of lines says far more: those that are left out are long."""
+    lines = [n for n, one in enumerate(item.records) if one.table < 0 and one.text]
+    size = sum(len(item.records[n].text) for n in lines)
+    shown = item.printed.intersection(lines)
+    some = sum(len(item.records[n].text) for n in shown)
+    if some * _LONG_LEFT * len(lines) >= size * len(shown):
+        return ""
+    return f"{100 * some // size or 'less than 1'} % of the text"
 
 
 def outcome_lines(source: DigestSource) -> list[str]:

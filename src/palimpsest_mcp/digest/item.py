@@ -42,6 +42,9 @@ _LEADING = 1.5
 PLACE = re.compile(r"\d{1,6}[→\t] ?")
 """The number of a line of a file, as a viewer shows it."""
 _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
+_LISTS = frozenset({"page", "prose"})
+_POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
+"""How a point of a list begins."""
 
 
 class _Valued(NamedTuple):
@@ -63,6 +66,7 @@ class Coded:
     inner: frozenset[int]
     parents: frozenset[int]
     unfinished: frozenset[int]
+    follower: dict[int, int]
     forced: tuple[int, ...]
     says: list[int]
     """Units that say something which none before them said."""
@@ -95,6 +99,9 @@ class Item:
     twin: int = -1
     """The earlier result of the batch that this one nearly equals; -1: none."""
     unfinished: frozenset[int] = frozenset()
+    """Records whose sentence goes on in the next one."""
+    follower: dict[int, int] = field(default_factory=dict[int, int])
+    """Record of a list, or what leads to one -> the record that follows it there."""
     """Lines of prose whose sentence goes on in the next."""
     inner: frozenset[int] = frozenset()
     """Lines inside definitions: they are no place for the names in them, which say as much in a list."""
@@ -127,6 +134,8 @@ class Item:
     """Names that are listed."""
     heads: set[int] = field(default_factory=set[int])
     """Records that are shown as a heading or by a unit."""
+    printed: frozenset[int] = frozenset()
+    """Records that stand whole in the part as it was last printed, headings among them."""
     open: set[int] = field(default_factory=set[int])
     """Blocks with a row that is shown."""
     alike: Counter[int] = field(default_factory=Counter[int])
@@ -145,6 +154,7 @@ class Item:
                 source.kept.clear()
             source.kept[key] = coded
         self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
+        self.follower = coded.follower
         self.forced, self.blocks = coded.forced, coded.blocks
         known = coded.known
         if known is None or known.asked != self.need.asked or known.specs != self.specs or known.spots != self.spots:
@@ -195,7 +205,9 @@ class Item:
             said.add(text)
             if any(_SAYS.search(self.records[n].text) for n in unit.records):
                 says.append(number)
-        return Coded(units, blocks, inner, parents, unfinished, forced, says)
+        return Coded(
+            units, blocks, inner, parents, unfinished, _followers(units, self.records, source.forms), forced, says
+        )
 
     def _value(self, coded: Coded) -> None:
         """Say of each unit what it tells, and the specifics that it shows."""
@@ -342,6 +354,30 @@ class Item:
             found.append(at)
             at = self.records[at].under
         return found
+
+
+def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
+    """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
+    that are alike the next of them."""
+    found: dict[int, int] = {}
+    last: dict[int, int] = {}
+    counted = {n for unit in units if unit.block >= 0 for n in unit.records}
+    for n, record in enumerate(records):
+        if forms[n] not in _LISTS or record.kind == "noise":
+            continue
+        if record.under >= 0 and record.kind != "heading" and n not in counted:
+            found.setdefault(record.under, n)
+        if _POINT.match(record.text):
+            if record.under in last:
+                found[last[record.under]] = n
+            last[record.under] = n
+    alike: dict[int, int] = {}
+    for unit in units:
+        if unit.block >= 0 and not unit.span and records[unit.records[0]].table < 0:
+            if unit.block in alike:
+                found[alike[unit.block]] = unit.records[0]
+            alike[unit.block] = unit.records[-1]
+    return found
 
 
 def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:

@@ -32,13 +32,15 @@ class Printed(NamedTuple):
 
 
 def printed(item: Item, number: int = 0, heads: Heads | None = None) -> list[Printed]:
-    """The lines of a part, without its note.
+    """The lines of a part, without its note. The item knows then which of its records they show.
 
     Args:
         number: of the item in its batch.
         heads: columns that earlier items say; gets those of this one.
     """
-    return _Print(item, number, {} if heads is None else heads).lines
+    done = _Print(item, number, {} if heads is None else heads)
+    item.printed = done.shown
+    return done.lines
 
 
 class _Print:
@@ -51,6 +53,9 @@ class _Print:
         self._shown: set[int] = set()
         self._pieced: set[int] = set()
         self._current = -1
+        units = (item.units[one] for one in item.taken)
+        self._whole = item.heads.union(*(unit.records for unit in units if not unit.span))
+        """Records that are shown here, or further down."""
         self.lines: list[Printed] = []
         if item.twin >= 0:
             said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
@@ -76,6 +81,12 @@ class _Print:
             more = [CUT] if any(name not in seen for name in item.names.keys() - item.listed) else []
             self.lines.append(Printed("entry", f"[names] {' '.join([*names, *more])}"))
 
+    @property
+    def shown(self) -> frozenset[int]:
+        """Records that stand whole in its lines."""
+        cut = {n for one in self._item.taken if (unit := self._item.units[one]).cut for n in unit.records}
+        return frozenset(self._shown - cut)
+
     def _quote(self, number: int) -> None:
         unit = self._item.units[number]
         record = unit.records[0]
@@ -91,11 +102,11 @@ class _Print:
             self._current = record
 
     def _goes_on(self, record: int) -> bool:
-        """Whether its sentence goes on in a line that is not shown."""
+        """Whether its sentence goes on in a line that is not shown, or its list with one (D19)."""
         item = self._item
-        if record not in item.unfinished:
-            return False
-        return not any(item.units[one].records[0] == record + 1 for one in item.taken)
+        if record in item.unfinished and record + 1 not in self._whole:
+            return True
+        return item.follower.get(record, record) not in {record, *self._whole}
 
     def _pieces(self, number: int) -> None:
         """Those of one record in a line; the first of them prints all."""
@@ -141,7 +152,8 @@ class _Print:
         """The lines of one row of a template, as they stand."""
         for n in self._item.units[number].records:
             self._headed(number, "")
-            self.lines.append(Printed("quote", escaped(self._item.records[n].text), (number,)))
+            text = escaped(self._item.records[n].text)
+            self.lines.append(Printed("quote", f"{text} {CUT}" if self._goes_on(n) else text, (number,)))
             self._shown.add(n)
 
     def _better_as_they_stand(self, block: Block, members: Sequence[int]) -> bool:
@@ -173,7 +185,8 @@ class _Print:
             return  # their line numbers say where they stand
         for n in reversed(above or [record.under]):
             text = records[n].text
-            self.lines.append(Printed("quote", f"{indent}{text}" if indent else escaped(text), (number,)))
+            text = f"{indent}{text}" if indent else f"{escaped(text)} {CUT}" if self._goes_on(n) else escaped(text)
+            self.lines.append(Printed("quote", text, (number,)))
             self._shown.add(n)
         self._current = record.under
 

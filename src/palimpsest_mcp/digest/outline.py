@@ -20,9 +20,9 @@ _DEFINED = re.compile(
     r"|type|const|let|var)\s+([A-Za-z_$][\w$.]*)"
 )
 _CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
-_SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,60})[\"'`])")
+_SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[\"'`])")
 """A test or a block that is named by its first argument."""
-_HEADING = re.compile(r"^[#=*\s]+|[#=*\s]+$")
+_HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _PLACE = re.compile(r"^\d{1,6}[→\t:|] ?")
 _BRACKETS = re.compile(r"[\[\]]")
@@ -169,7 +169,7 @@ def _sections(records: Sequence[Record]) -> list[str]:
 def _definitions(records: Sequence[Record]) -> list[str]:
     """A name for each, empty where none is told."""
     texts = (one.text for one in records if one.kind == "definition")
-    found = (_DEFINED.search(text) or _SPOKEN.match(_PLACE.sub("", text)) or _CALLED.search(text) for text in texts)
+    found = (_SPOKEN.match(_PLACE.sub("", text)) or _DEFINED.search(text) or _CALLED.search(text) for text in texts)
     return [next(filter(None, one.groups()), "") if one else "" for one in found]
 
 

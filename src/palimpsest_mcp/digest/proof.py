@@ -58,6 +58,7 @@ _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of 
 BEFORE = "extractive/1"
 """The digester of the notation of before."""
 _NUMBERED = re.compile(r"column ([0-9]{1,5})")
+_ON = f" {CUT}"
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|item ([0-9]{1,6}) but:)\]")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _NOTE = re.compile(
@@ -184,6 +185,9 @@ class _Proof:
         facts = self._facts
         bare = text.removeprefix(ESCAPE).strip()
         places = facts.whole.get(bare)
+        if places is None and bare.endswith(_ON) and bare[: -len(_ON)] in facts.whole:
+            bare = bare[: -len(_ON)]  # a whole line, behind which there are others
+            places = facts.whole[bare]
         if places is None and (bare in facts.page.texts or (bare[:1] != CUT != bare[-1:] and facts.sentence(bare))):
             places = []
         if places is not None and not text[:1].isspace():

@@ -39,7 +39,8 @@ _ASSIGNED = re.compile(
 """`editor.onSubmit = (value) => {`."""
 _SPOKEN = re.compile(
     r"(?:describe|it|test|context|scenario|before|after|get|post|put|patch|delete|live|scope|resources?|task|slot|attr|"
-    r"[\w.]{1,40}\.(?:get|post|put|patch|delete|use|route|on|command|test|describe|each|only|skip|it))"
+    r"[\w.]{1,40}\.(?:get|post|put|patch|delete|use|route|on|once|command|test|describe|each|only|skip|it|"
+    r"addEventListener|handleEvent|subscribe))"
     r"[ \t]?\(?[ \t]?[\"'`/:]"
 )
 """A test or a route: it is named by its first argument."""

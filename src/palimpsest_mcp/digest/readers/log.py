@@ -71,6 +71,12 @@ _DETAIL = re.compile(r"npm (?:ERR!|error) (?:path|workspace|location|command|cwd
 _WARN = re.compile(
     r"\bWARN(?:ING)?\b|\b[Ww]arning(?:\[\w+\])?: |\[warn\w*\]|\blevel=\"?warn|^W\d{4} |npm warn|\" 5\d\d "
 )
+ADVICE = re.compile(
+    r"\((?:use|commit or discard) \"?git .*\)$|no changes added to commit\b|nothing added to commit but\b"
+    r"|run `npm fund`|\d+ packages? (?:is|are) looking for funding|npm notice\b|\[notice\] |WARNING: Running pip as"
+    r"|Debugger (?:attached|listening)\b|Waiting for the debugger\b|For help,? see: https?://nodejs"
+)
+"""What programs say each time, whatever happened."""
 _DEBUG = re.compile(r"\b(?:DEBUG|TRACE|VERBOSE)\b|^\W*(?:debug|trace)\b|\blevel=\"?(?:debug|trace)")
 _WORD = re.compile(r"[^\W_]")
 _BELOW = re.compile(r"^(?:\s+\S|\s*\d* ?[|│])")
@@ -126,6 +132,8 @@ def verdict(text: str) -> Record:
 def judge(text: str) -> Record:
     """A line by itself: its kind and worth, told by verdict, level or progress."""
     head = text[:LEVEL_CHARS]
+    if ADVICE.match(head):
+        return Record(text, "noise", 0.0)
     if (record := verdict(text)).kind != "line":
         return record
     if _WARN.search(head):

@@ -87,7 +87,7 @@ def is_blob(line: str) -> bool:
 
 def _is_noise(text: str) -> bool:
     blank = text.isascii() and not re.search(r"\w", text)
-    known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE])
+    known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE]) or log.ADVICE.match(text)
     return blank or bool(known) or is_blob(text)
 
 
