@@ -57,12 +57,13 @@ def everywhere() -> list[Entry]:
         ("migartion", "c"),  # by its stem
         ("ибкисерв", "c"),  # whatever the locale of the database
         ("ошибкаСервера", "c"),
-        ("0a1b2d", "d"),
+        ("3f9c0a", "d"),
         ("zoë conection", "ad"),
         ("数据库", "b"),
         ("接続", "e"),
         ("失", "e"),
-        ("405", ""),  # a number is itself or nothing
+        ("0a1b2d", ""),  # a code is found by its beginning, a number is itself or nothing
+        ("405", ""),
         ("4712", ""),
         ("3f9c0a1b2d4e5f61", ""),
         ("tion", "ac"),

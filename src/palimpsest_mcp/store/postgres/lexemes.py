@@ -71,8 +71,13 @@ def _pieces_of(text: str) -> list[str]:
 
 
 def _has_pieces(word: str) -> bool:
-    """Whether something shorter may be looked for in it."""
-    return _SHORTEST_INSIDE < len(word) <= _LONGEST_IN_PIECES and not word.isdigit()
+    """Whether something shorter may be looked for in it. A code with digits is found by itself and its beginning: its
+    pieces would be a third of all."""
+    return _SHORTEST_INSIDE < len(word) <= _LONGEST_IN_PIECES and not _has_digits(word)
+
+
+def _has_digits(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
 
 
 def _pieces(text: str) -> list[str]:
@@ -109,7 +114,7 @@ def _pair(pair: str) -> str:
 def may_be_near(term: Term) -> bool:
     """Whether a term may stand for words that only resemble it: a number is itself or nothing."""
     word = term.words[0]
-    return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not word.isdigit()
+    return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not _has_digits(word)
 
 
 def near_expressions(term: Term) -> tuple[str, str]:
@@ -119,7 +124,7 @@ def near_expressions(term: Term) -> tuple[str, str]:
     """
     word = fold(term.words[0])
     ways = [_pieces(word)]
-    if _may_be_misspelt(word):
+    if len(word) >= _SHORTEST_MISSPELT:
         rest = (len(word) - 2) // 2
         ways += [_pieces(f" {word[:rest]}"), _pieces(f"{word[-rest:]} ")]
     return " | ".join(f"({_joined(' & ', way)})" for way in ways), _joined(" | ", _pieces(f" {word} "))
@@ -129,17 +134,13 @@ def _joined(sign: str, pieces: Iterable[str]) -> str:
     return sign.join(map(lexeme, dict.fromkeys(pieces)))
 
 
-def _may_be_misspelt(word: str) -> bool:
-    return len(word) >= _SHORTEST_MISSPELT and not any(sign.isdigit() for sign in word)
-
-
 def near(term: Term, texts: Iterable[Text]) -> tuple[str, ...]:
     """The words of some texts that stand for a term: those that have it inside, shortest first; else those that differ
     by one letter."""
     word = fold(term.words[0])
     known = {fold(one) for text in texts for one in WORD.findall(words(f"{text.named}\n{text.body}"))}
     found = [one for one in known if word in one and len(one) <= _LONGEST_IN_PIECES]
-    if not found and _may_be_misspelt(word):
+    if not found and len(word) >= _SHORTEST_MISSPELT:
         begun = stem(word)
         found = [one for one in known if one_letter_off(word, one) or one_letter_off(begun, stem(one))]
     return tuple(sorted(found, key=lambda one: (len(one), one))[:_MOST_NEAR])
