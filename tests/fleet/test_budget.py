@@ -33,7 +33,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Generator[InMemoryMetricReader]:
 
     one = InMemoryMetricReader()
     monkeypatch.setattr(opentelemetry.metrics, "get_meter", MeterProvider([one]).get_meter)
-    monkeypatch.setattr(meter, "_POOLS", set())  # of this test alone
+    monkeypatch.setattr(meter, "_POOLS", set[meter.Counted]())  # of this test alone
     meter.instruments.cache_clear()
     yield one
     meter.instruments.cache_clear()
