@@ -69,21 +69,21 @@ async def test_a_hundred_servers_at_the_pooler_take_no_more_connections_than_the
         while not done.is_set():
             seen.append(await owner.fetchval("select count(*) from pg_stat_activity where usename = $1", APP))
 
-    looks = asyncio.create_task(look())
-    await asyncio.gather(
-        *(
-            store.ledger.observe(SessionKey(f"{server} {n}"), [applied(1)])
-            for server, store in enumerate(stores)
-            for n in range(each + 1)
-        )
-    )
+    async def work(store: PgStore, server: int) -> None:
+        async with starts:
+            callers = (SessionKey(f"{server} {n}") for n in range(each + 1))
+            await asyncio.gather(*(store.ledger.observe(key, [applied(1)]) for key in callers))
+
+    looks, starts = asyncio.create_task(look()), asyncio.Semaphore(8)
+    await asyncio.gather(*(work(store, server) for server, store in enumerate(stores)))
+    await asyncio.gather(*(store.ledger.observe(SessionKey(f"{n} 0"), [applied(2)]) for n, store in enumerate(stores)))
     done.set()
     await looks
     assert max(seen) <= POOLER_SIZE, "what the pooler holds"
     count, most = told(reader, "count"), told(reader, "max")
     assert count["used"] == 0 and SERVERS <= count["idle"] <= most[""] == SERVERS * each <= 400
     written = await owner.fetchval("select count(*) from palimpsest.step where tenant = $1", tenant)
-    assert written == SERVERS * (each + 1)
+    assert written == SERVERS * (each + 2)
     for store in stores:
         await store.aclose()
     await owner.close()
