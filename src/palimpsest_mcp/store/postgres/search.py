@@ -132,24 +132,24 @@ class PgSearch:
     async def _weighed(
         self, connection: Conn, asked: Query, scope: str, chosen: list[uuid.UUID] | None
     ) -> tuple[list[Need], list[int], int]:
-        """What is looked for, how many have each, and how many there are: one statement for all of it."""
-        begins = [need._replace(prefix=True) for need in asked.needs]
-        counts = await _counts(connection, [scope, *_within(scope, asked.needs), *_within(scope, begins)], chosen)
-        needs: list[Need] = []
-        having: list[int] = []
-        for number, need in enumerate(asked.needs, start=1):
-            whole = counts[number]
-            as_prefix = not whole and may_begin(need.term)
-            needs.append(begins[number - 1] if as_prefix else need)
-            having.append(counts[len(asked.needs) + number] if as_prefix else whole)
-        if asked.every and counts[0]:
+        """What is looked for, how many have each, and how many there are: one statement for all that is there, one for
+        the beginnings of what is not."""
+        total, *having = await _counts(connection, [scope, *_within(scope, asked.needs)], chosen)
+        needs = list(asked.needs)
+        absent = [n for n, need in enumerate(needs) if not having[n] and may_begin(need.term)] if total else []
+        if absent:
+            begins = [needs[n]._replace(prefix=True) for n in absent]
+            counts = await _counts(connection, _within(scope, begins), chosen)
+            for number, begin, count in zip(absent, begins, counts, strict=True):
+                needs[number], having[number] = begin, count
+        if asked.every and total:
             lacking = [n for n in range(len(asked.terms)) if not having[n] and may_be_near(needs[n].term)]
             await self._stand_for(connection, lacking, needs, having, scope, chosen)
         if not asked.every:
             there = sorted((count, number) for number, count in enumerate(having) if count)
             telling = sorted(number for _, number in there[:_RAREST])
             needs, having = [needs[n] for n in telling], [having[n] for n in telling]
-        return needs, having, counts[0]
+        return needs, having, total
 
     async def _stand_for(
         self,
