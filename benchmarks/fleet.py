@@ -9,7 +9,9 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import httpx2
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "fleet"))
 
 from cluster import APP, OWNER, PASSWORD, Cluster, programs
+from http_clients import HttpClient
+from stdio_client import NEW
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.models.events import SessionKey
@@ -170,15 +175,46 @@ async def fleet_load(cluster: Cluster, home: Path, seconds: float) -> None:
     print(f"  the store does {rate / (sum(done) / seconds):.0%} of it")
 
 
+async def asked_again(url: str, calls: int) -> list[float]:
+    """How long each call took, the first few left out."""
+    times: list[float] = []
+    async with httpx2.AsyncClient(timeout=60) as http:
+        client = HttpClient(url, NEW, http)
+        items = [{"role": "user", "content": f"request {number} " * 50} for number in range(40)]
+        said = await client.call("record_items", {"session_id": "new", "items": items})
+        handle = json.loads(said)["result"]["structuredContent"]["session"]
+        for number in range(calls + 20):
+            asked = {"session_id": handle, "used_tokens": 9_000 + number, "window_tokens": 64_000}
+            await timed(times if number >= 20 else [], client.call("check_context_ratio", asked))
+    return times
+
+
+def ratio_over_http(home: Path, url: str, name: str, calls: int) -> None:
+    """What an agent asks most, asked of a real server, one call after another; `url` empty: a folder."""
+    command = [sys.executable, "-m", "palimpsest_mcp", "serve", "--home", str(home), "--http", "127.0.0.1:0"]
+    place = {"PALIMPSEST_STORE": url, "PALIMPSEST_TENANT": "http"} if url else {}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **place}) as running:
+        assert running.stderr is not None
+        try:
+            found = re.search(r"at (http://\S+?/mcp),", running.stderr.readline())
+            assert found is not None
+            times = asyncio.run(asked_again(found[1], calls))
+            told(f"check_context_ratio over HTTP, {name}", times)
+        finally:
+            running.terminate()
+            running.stderr.read()
+
+
 async def rows_a_pass(cluster: Cluster) -> None:
     """What one pass leaves in the database."""
     owner: Any = await asyncpg.connect(cluster.url(OWNER))
     await owner.execute("set palimpsest.tenant = 'passes'; set palimpsest.owner = '*'; set search_path = palimpsest")
-    sessions = await owner.fetchval("select count(*) from session")
+    sessions = await owner.fetchval("select count(*) from session where tenant = 'passes'")
     print(f"\nrows and bytes a session of the demo, with one pass ({sessions} sessions):")
     for table in ("step", "record", "entry"):
         row = await owner.fetchrow(
             f"select count(*) as n, coalesce(sum(pg_column_size(t.*)), 0) as size from {table} t"
+            " where tenant = 'passes'"
         )
         print(f"  {table:8} {row['n'] / sessions:6.1f} rows {row['size'] / sessions / 1024:8.1f} KiB")
     await owner.close()
@@ -211,6 +247,9 @@ async def main(seconds: float, rounds: int) -> None:
             print(f"  {ratio:.2f} times the folder's (median)")
             told("context_ratio, folder", theirs[1])
             told("context_ratio, PostgreSQL and pooler", ours[1])
+            for part in range(2):
+                for url, name in (("", "folder"), (cluster.pooled, "PostgreSQL and pooler")):
+                    await asyncio.to_thread(ratio_over_http, home / f"served{part}", url, name, 500)
             await rows_a_pass(cluster)
             await fleet_load(cluster, home / "notes", seconds)
         finally:

@@ -161,7 +161,7 @@ class Cluster:
         settings.write_text(
             f"[databases]\n* = host=127.0.0.1 port={self.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
             f"listen_port = {self.pooler_port}\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {users}\n"
-            f"pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 400\nserver_login_retry = 1\n"
+            f"pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 500\nserver_login_retry = 1\n"
             f"server_reset_query =\nlogfile = {self.folder / 'pooler.log'}\n"
         )
         for path in (users, settings):

@@ -13,7 +13,7 @@ from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.errors import InvalidArgument, InvalidSettings, PalimpsestError, StoreNewer, StoreUnusable
 from palimpsest_mcp.settings.settings import Settings
 
-from .cluster import APP, OWNER, Cluster, free_port
+from .cluster import APP, OWNER, PASSWORD, Cluster, free_port
 
 pytestmark = pytest.mark.anyio
 
@@ -165,7 +165,10 @@ async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_a
     from palimpsest_mcp.testing.contract_values import S1, applied, info_of
 
     first = steps()[0]
-    owner: Any = await asyncpg.connect(cluster.url(OWNER))
+    above: Any = await asyncpg.connect(cluster.url(OWNER))
+    await above.execute(f"create role keeper login password '{PASSWORD}'; grant create on database fleet to keeper")
+    await above.close()
+    owner: Any = await asyncpg.connect(cluster.url("keeper"))  # who is not above row-level security
     async with owner.transaction():
         await owner.execute(f"create schema aged; set local search_path = aged, pg_temp; {first.sql}")
         await owner.execute(
@@ -179,12 +182,16 @@ async def test_tables_of_the_first_version_are_brought_up_with_what_is_in_them_a
             *(key, encode(info_of(S1))[:-1]),
         )
         await owner.execute("insert into name values ('default', '', $1, $2, 's1')", name_hash(S1), key)
+        await owner.execute(
+            "insert into record values ('default', '', $1, 1, 'offload_0001', 'w', 1, 0, '', null, 0, '')", key
+        )
         await owner.execute("update session set records = 1")
     await owner.close()
-    done = await prepare(cluster.url(OWNER), schema="aged")
-    assert done[0] == "tables of version 2" and done[-1] == f"rights of {APP}"
+    done = await prepare(cluster.url("keeper"), schema="aged")
+    assert done[:2] == ("tables of version 2", "tables of version 3") and done[-1] == f"rights of {APP}"
     store = PgStore(cluster.pooled, home=tmp_path, schema_name="aged")
     assert await store.ledger.by_handle(info_of(S1).handle) == info_of(S1)
+    assert await store.search.behind("") == {"s1"}
     await store.ledger.observe(S1, [applied(1)])
     assert len((await store.ledger.read(S1)).events) == 1
     await store.aclose()

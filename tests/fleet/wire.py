@@ -26,6 +26,8 @@ class Wire:
         self.cut = 0
         """So many acknowledgements more are lost."""
         self.were_cut = 0
+        self.trips = 0
+        """So often a client sent something."""
         self._left: int | None = None
         self._reached = self._dead = False
         self._open: set[asyncio.StreamWriter] = set()
@@ -61,6 +63,7 @@ class Wire:
         back = asyncio.create_task(self._back(from_server, writer, doomed))
         try:
             while data := await reader.read(1 << 16):
+                self.trips += 1
                 if commits(data) and self._is_last():
                     if not self._reached:
                         self._end()

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import AsyncGenerator, Callable, Generator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from palimpsest_mcp.integrations.claude_agent_sdk import PalimpsestSession, Pali
 from palimpsest_mcp.integrations.window import AgentWindow
 
 from ..e2e.claude_code.fake_messages import FakeMessages, all_faults, bash, say
+from ..fleet.cluster import Cluster
+from ..fleet.conftest import made
 from .material import STEPS, need, result, run_example
 from .replay import Messages, replay_all
 
@@ -64,6 +67,47 @@ async def test_the_vendors_conformance_suite_passes(make_window: Callable[..., A
     testing = need("claude_agent_sdk.testing")
     window = make_window()
     await testing.run_session_store_conformance(lambda: PalimpsestSessionStore(sdk.InMemorySessionStore(), window))
+
+
+async def test_it_passes_too_where_rows_are_in_our_own_store(
+    make_window: Callable[..., AgentWindow], tmp_path: Path
+) -> None:
+    testing = need("claude_agent_sdk.testing")
+    places = count()
+    await testing.run_session_store_conformance(
+        lambda: PalimpsestSession(window=make_window(home=tmp_path / str(next(places)))).store
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Generator[Cluster]:
+    one = made()
+    yield one
+    one.stop()
+
+
+async def test_a_session_is_resumed_on_another_machine_from_one_database_with_its_archive_and_experience(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_window: Callable[..., AgentWindow]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_STORE", cluster.pooled)
+    first, second = (
+        PalimpsestSession(window=make_window(home=tmp_path / machine, window_tokens=60_000)).store
+        for machine in ("first", "second")
+    )
+    rows = rows_from(long_run())
+    title = {"type": "custom-title", "customTitle": "half a pair \ud83d", "sessionId": KEY["session_id"]}
+    await first.append(KEY, rows[:20])
+    await first.append(KEY, [*rows[18:], title])  # a batch that is sent again overlaps
+    first.window.close()
+    assert await second.whole(KEY) == [*rows, title]
+    shorter = await second.load(KEY)
+    assert shorter is not None and len(json.dumps(shorter)) < 0.6 * len(json.dumps(rows))
+    assert [one["session_id"] for one in await second.list_sessions("p")] == [KEY["session_id"]]
+    (hit, *_) = await second.window.aask(lambda p: p.search_offloaded("worker-003-031", session_id=KEY["session_id"]))
+    restored = await second.window.aask(lambda p: p.restore(KEY["session_id"], hit.batch_id, hit.item_id))
+    assert restored.text == result(3)
+    await second.delete(KEY)
+    assert await second.load(KEY) is None and await second.list_sessions("p") == []
 
 
 async def test_a_resumed_session_holds_digests_and_the_store_all_rows(make_window: Callable[..., AgentWindow]) -> None:
@@ -124,7 +168,7 @@ async def test_a_failure_of_ours_leaves_rows_and_results_as_they_were(
     make_window: Callable[..., AgentWindow], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "home").write_text("no folder")
-    palimpsest = PalimpsestSession(window=make_window(above_tokens=1_000))
+    palimpsest = PalimpsestSession(sdk.InMemorySessionStore(), window=make_window(above_tokens=1_000))
     rows = rows_from(long_run())
     await palimpsest.store.append(KEY, rows)
     assert await palimpsest.store.load(KEY) == rows

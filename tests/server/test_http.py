@@ -27,8 +27,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
 
+from palimpsest_mcp.cli.view import bound
 from palimpsest_mcp.errors import InvalidArgument
+from palimpsest_mcp.models.http import HttpOptions
 from palimpsest_mcp.server.access import read_tokens
+from palimpsest_mcp.server.http import _listen  # pyright: ignore[reportPrivateUsage]  # what it serves on
 
 ENDS_S = 120.0
 """A server that lives on so long after a signal does not end by it."""
@@ -515,3 +518,21 @@ def test_an_interrupt_ends_it_by_130_and_a_termination_by_0_while_clients_listen
             assert plug.enter_context(client.stream("GET", url)).status_code == 200
         with suppress(httpx2.HTTPError):
             plug.close()
+
+
+@pytest.mark.anyio
+async def test_an_answer_is_sent_at_once_however_many_writes_it_takes() -> None:
+    """Else the second write waits 40 ms for the first one's acknowledgement."""
+    for listening in (_listen(HttpOptions(address="127.0.0.1", port=0)), bound(0)):
+        told: asyncio.Queue[int] = asyncio.Queue()
+
+        async def answer(
+            _: asyncio.StreamReader, writer: asyncio.StreamWriter, told: asyncio.Queue[int] = told
+        ) -> None:
+            accepted: socket.socket = writer.get_extra_info("socket")
+            told.put_nowait(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(answer, sock=listening):
+            with closing(socket.create_connection(listening.getsockname()[:2])):
+                assert await told.get()

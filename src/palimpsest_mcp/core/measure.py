@@ -130,12 +130,17 @@ def _has_window(deps: Dependencies, asked: PassOptions) -> bool:
     return any(value is not None for value in named)
 
 
-async def tell(deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions) -> Fold:
+async def tell(
+    deps: Dependencies, sessions: Sessions, info: SessionInfo, asked: PassOptions, *, fold: Fold | None = None
+) -> Fold:
     """Keep what a caller said about the window, if it is news (design §10). Returns the session's fold with it.
 
     It is not flushed: losing it costs a repetition.
+
+    Args:
+        fold: just opened, so that the store need not be asked again.
     """
-    fold = await sessions.opened(info)
+    fold = fold if fold is not None else await sessions.opened(info)
     known = fold.usage.get("", UsageFields())
     _, shown = await sessions.view(info, deps.counter_for(asked.model or deps.model), fold)
     event = UsageSeen(

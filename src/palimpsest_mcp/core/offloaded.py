@@ -8,7 +8,7 @@ import binascii
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -19,7 +19,7 @@ from ..context.tombstones import PURGED
 from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
-from ..models.events import Fetched, ReplacedItem, SessionInfo
+from ..models.events import Fetched, ReplacedItem, SessionInfo, SessionKey
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
 from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
@@ -361,16 +361,18 @@ class Offloaded:
         if not 1 <= limit <= MAX_HITS:
             raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
         info = info or await self._sessions.only()
-        scope = await self._sessions.reach(info) if info else await self._sessions.all()
-        for owner in scope:
+        scope = await self._sessions.reach(info) if info else None
+        for owner in await self._behind() if scope is None else scope:
             await self.index(owner)
         matches = await self._deps.store.search.find(
             query,
             principal=self._deps.principal,
-            session_ids=[owner.session_id for owner in scope] if info else None,
+            session_ids=None if scope is None else [owner.session_id for owner in scope],
             project=project,
             limit=limit,
         )
+        if scope is None:
+            scope = await self._infos({match.session_id for match in matches})
         handles = {owner.session_id: owner.handle for owner in scope}
         return tuple(
             Hit(
@@ -388,6 +390,16 @@ class Offloaded:
             )
             for match in matches
         )
+
+    async def _behind(self) -> Sequence[SessionInfo]:
+        """Sessions to be indexed before all of them are searched."""
+        names = await self._deps.store.search.behind(self._deps.principal)
+        return await self._sessions.all() if names is None else await self._infos(names)
+
+    async def _infos(self, names: Collection[str]) -> list[SessionInfo]:
+        ledger = self._deps.store.ledger
+        found = [await ledger.info(SessionKey(name, self._deps.principal)) for name in sorted(names)]
+        return [one for one in found if one is not None]
 
     async def index(self, info: SessionInfo) -> None:
         """Add the batches that the search index lacks: it is a cache, and may have been deleted."""

@@ -365,8 +365,11 @@ class RecordMethods:
             info = await self._sessions.find(session_id)
         if parsed is not None:
             await import_context(self._deps, self._sessions, info, parsed)
-        chosen = await policies.policy_of(self._deps, self._sessions, info, policy)
-        fold = await tell(self._deps, self._sessions, info, asked)
+        if policy:
+            await policies.policy_of(self._deps, self._sessions, info, policy)
+        fold = await self._sessions.opened(info)  # once for all of it: of a database each reading is a trip
+        fold = await tell(self._deps, self._sessions, info, asked, fold=fold)
+        chosen = policies.stored_policy(self._deps, fold)
         measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host), fold=fold)
         usage = await self._notices.usage(info, measurement, chosen)
         return msgspec.structs.replace(usage, parts=context.parts(measurement, chosen)) if detail else usage

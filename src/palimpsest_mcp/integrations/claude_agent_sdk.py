@@ -1,7 +1,7 @@
 """Claude Agent SDK: hooks that shrink large results before the model sees them, and a session store whose resumed
 sessions hold digests in the place of old results.
 
-    palimpsest = PalimpsestSession(store=my_store, window_tokens=200_000)
+    palimpsest = PalimpsestSession(window_tokens=200_000)
     options = ClaudeAgentOptions(session_store=palimpsest.store, hooks=palimpsest.hooks())
 
 A running session's list belongs to the client, which compacts by itself; there our plugin does it in place.
@@ -14,11 +14,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Unpack
 
+from ..core.palimpsest import Palimpsest
+from ..models.events import Seen, SessionKey
+from ..models.items import Item, content_sha256
 from .conversation import plain, texts_in
 from .window import Agent, AgentWindow, ToolRun, WindowOptions, log
 
+_HOST = "claude-agent-sdk"
 SUB_AGENT_TOOLS = ("Task", "Agent")
 """Tools that run a sub-agent."""
 
@@ -27,7 +32,8 @@ class PalimpsestSession:
     """What goes into `ClaudeAgentOptions`.
 
     Args:
-        store: the session store that keeps every row; None keeps them in this process only.
+        store: the session store that keeps every row; None keeps them in Palimpsest's own store, so that a session is
+            resumed on any machine where that is a PostgreSQL database.
         window: shared with others; None makes one of the options.
     """
 
@@ -35,7 +41,7 @@ class PalimpsestSession:
         self, store: Any = None, *, window: AgentWindow | None = None, **options: Unpack[WindowOptions]
     ) -> None:
         self.window = window or AgentWindow(host="claude-code", **options)
-        self.store = PalimpsestSessionStore(store or _in_memory(), self.window)
+        self.store = PalimpsestSessionStore(store or KeptRows(self.window), self.window)
 
     def hooks(self, others: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """For `ClaudeAgentOptions.hooks`, beside hooks of your own."""
@@ -128,7 +134,109 @@ class PalimpsestSessionStore:
         return await self.window.acompacted_rows(agent, [plain(row) for row in rows], session_id)
 
 
-def _in_memory() -> Any:
-    from claude_agent_sdk import InMemorySessionStore
+_ROWS = "rows of "
 
-    return InMemorySessionStore()
+
+class KeptRows:
+    """A session store whose rows are in Palimpsest's own store, each with its exact text, in a ledger beside the
+    session's: `migrate`, `backup` and `purge` know them as a session of their own, and retention ends them like any.
+    """
+
+    def __init__(self, window: AgentWindow) -> None:
+        self.window = window
+
+    async def append(self, key: Any, entries: list[Any]) -> None:
+        """One write, flushed. A row that is there already is known by its `uuid` when it is read."""
+        if entries:
+            await self.window.aask(lambda p: self._append(p, _name(key), entries))
+
+    async def load(self, key: Any) -> list[Any] | None:
+        """Every row in the order of its commits, each once; None where there is none."""
+        rows, _ = await self._rows(_name(key))
+        return rows or None
+
+    async def list_sessions(self, project_key: str) -> list[Any]:
+        """Sessions of a project, and when a row came last. Reads all of their rows."""
+        return [
+            {"session_id": summary["session_id"], "mtime": summary["mtime"]}
+            for summary in await self.list_session_summaries(project_key)
+        ]
+
+    async def list_session_summaries(self, project_key: str) -> list[Any]:
+        """What the framework itself makes of the rows."""
+        from claude_agent_sdk import fold_session_summary
+
+        found: list[Any] = []
+        for project, session, subpath in await self._keys():
+            key = {"project_key": project, "session_id": session}
+            if project == project_key and not subpath:
+                rows, last = await self._rows(_name(key))
+                if rows:
+                    found.append({**fold_session_summary(None, key, rows), "mtime": last})
+        return found
+
+    async def delete(self, key: Any) -> None:
+        """Purge the rows: of a session with those of its sub-agents, or of one sub-agent."""
+        for project, session, subpath in await self._keys():
+            if (project, session) == (key["project_key"], key["session_id"]):
+                name = _name({"project_key": project, "session_id": session, "subpath": subpath})
+                if key.get("subpath") in (None, subpath):
+                    await self._purge(name)
+
+    async def list_subkeys(self, key: Any) -> list[str]:
+        """Of the sub-agents that have rows."""
+        below = [
+            subpath
+            for project, session, subpath in await self._keys()
+            if subpath and (project, session) == (key["project_key"], key["session_id"])
+        ]
+        return [subpath for subpath in below if await self.load({**key, "subpath": subpath})]
+
+    async def _keys(self) -> list[tuple[str, str, str]]:
+        infos = await self.window.aask(lambda p: p.sessions())
+        names = [one.session_id for one in infos if one.host == _HOST and one.session_id.startswith(_ROWS)]
+        return [tuple(json.loads(name.removeprefix(_ROWS))) for name in names]
+
+    async def _rows(self, name: str) -> tuple[list[Any], int]:
+        return await self.window.aask(lambda p: self._read(p, name))
+
+    async def _purge(self, name: str) -> None:
+        await self.window.aask(lambda p: p.purge(name, dry_run=False))
+
+    async def _append(self, p: Palimpsest, name: str, entries: list[Any]) -> None:
+        await p.begin(name, host=_HOST)
+        texts = [json.dumps(entry) for entry in entries]
+        events = [
+            Seen(
+                ts=p.deps.now(),
+                item=Item(
+                    id=str(entry.get("uuid") or content_sha256(text)),
+                    kind="row",
+                    role="",
+                    position=(0, 0),
+                    content=text,
+                    sha256=content_sha256(text),
+                    size_bytes=len(text),
+                ),
+            )
+            for entry, text in zip(entries, texts, strict=True)
+        ]
+        await p.store.ledger.observe(SessionKey(name, p.deps.principal), events)
+
+    async def _read(self, p: Palimpsest, name: str) -> tuple[list[Any], int]:
+        """Rows, and when the last one came: milliseconds since 1970."""
+        page = await p.store.ledger.read(SessionKey(name, p.deps.principal))
+        seen = [event for event in page.events if isinstance(event, Seen) and isinstance(event.item.content, str)]
+        rows: dict[Any, Any] = {}
+        for number, event in enumerate(seen):
+            row = json.loads(str(event.item.content))
+            rows.setdefault(row.get("uuid") or number, row)
+        if page.damage:
+            log.warning("%s: %d rows cannot be read; `verify` names them", name, len(page.damage))
+        last = datetime.fromisoformat(seen[-1].ts).timestamp() if seen else 0
+        return list(rows.values()), int(last * 1000)
+
+
+def _name(key: Any) -> str:
+    """The session that has the rows of a key, which may hold anything."""
+    return _ROWS + json.dumps([key["project_key"], key["session_id"], key.get("subpath") or ""])

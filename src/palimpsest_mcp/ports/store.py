@@ -471,6 +471,10 @@ class Search(Protocol):
         """Batch ids of the session that are indexed; the caller adds the missing ones."""
         ...
 
+    async def behind(self, principal: str) -> frozenset[str] | None:
+        """Sessions of which the archive may have batches that are not indexed; None where only `indexed` can say."""
+        ...
+
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         """Drop entries for a purge: also their bytes, if need be with everything else in the index.
 

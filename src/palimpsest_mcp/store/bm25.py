@@ -43,6 +43,8 @@ class Need(NamedTuple):
     weight: float
     prefix: bool = False
     """Nothing has it whole: what begins with it."""
+    near: tuple[str, ...] = ()
+    """Nothing has it at all: words that stand for it."""
 
 
 class Query(NamedTuple):
@@ -154,7 +156,7 @@ def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
     whole, text = fold(text), spaced(text)
     folded = fold(text)
     found: list[tuple[int, int]] = []
-    by_key: dict[str, list[int]] = {}
+    by_key: dict[str, set[int]] = {}
     begins: list[tuple[str, int]] = []
     for number, need in enumerate(needs):
         if need.term.cjk or need.term.several:
@@ -163,7 +165,8 @@ def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
             begins.append((fold(need.term.words[0]), number))
         else:
             word = need.term.words[0]
-            by_key.setdefault(stem(fold(word)), []).append(number)
+            for key in {stem(fold(one)) for one in (word, *need.near)}:
+                by_key.setdefault(key, set()).add(number)
             if word.isascii() and word.isdigit() and 3 < len(word) < _MOST_DIGITS:
                 grouped = re.compile(rf"(?<![\d.,]){int(word):,}(?![\d,])")
                 found += [(hit.start(), number) for hit in grouped.finditer(folded)]
@@ -181,7 +184,8 @@ def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
         if word is None:
             continue
         last = word.end()
-        found += [(start, number) for key in keys(word.group()) for number in by_key.get(key, ())]
+        here = {number for key in keys(word.group()) for number in by_key.get(key, ())}
+        found += [(start, number) for number in here]
         found += [(start, number) for begin, number in begins if folded.startswith(begin, start)]
     return found
 

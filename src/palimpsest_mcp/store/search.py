@@ -468,6 +468,10 @@ class IndexSearch:
             lambda: self._index.indexed(principal, session_id), lambda: self._spare.indexed(principal, session_id)
         )
 
+    async def behind(self, principal: str) -> frozenset[str] | None:
+        """The index is a file of its own, which may be older than the archive, or gone."""
+        return None
+
     def close(self) -> None:
         self._index.close()
 

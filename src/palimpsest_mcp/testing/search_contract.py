@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ..ports.store import Store
-from .contract_values import HARD_IDS, OneStore, entry
+from .contract_values import HARD_IDS, S1, OneStore, entry, record
 
 HOSTILE_QUERIES = (
     *(
@@ -205,6 +205,15 @@ class SearchContract(OneStore):
             await store.search.forget("", "s1", ["offload_0001", "offload_0009"])
             assert await store.search.indexed("", "s1") == {"offload_0002"}
             assert await found_by(store, "word") == ["b"]
+
+    async def test_a_session_with_a_batch_that_is_not_indexed_is_behind_where_the_index_can_say(self) -> None:
+        async with self.fresh() as store:
+            await store.archive.append(S1, [record("offload_0001", "word"), record("offload_0002", "word")])
+            for batch in ("offload_0001", "offload_0002"):
+                assert await store.search.behind("") in (None, {"s1"})
+                assert await store.search.behind("ann") in (None, frozenset())
+                await store.search.add([entry("word", batch=batch)])
+            assert await store.search.behind("") in (None, frozenset())
 
     async def test_a_snippet_is_one_clean_line_around_the_hit(self) -> None:
         text = "before\r\n\x1b[31mred\x1b[0m\u202e \u2028 " + "x " * 500 + "\ttarget\n\0line " + "y " * 500

@@ -10,6 +10,7 @@ from typing import Any
 import asyncpg
 
 from ...errors import PalimpsestError, StoreUnusable
+from .meter import begin, end, note_wait
 
 CONNECT_TIMEOUT_S = 5.0
 _COMMAND_TIMEOUT_S = 120.0
@@ -91,11 +92,18 @@ class Pool:
     """
 
     def __init__(self, url: str, most: int) -> None:
-        self._url = url
+        self._url, self.most = url, most
+        self.used = self.waiting = 0
         self._turns = asyncio.Semaphore(most)
         self._idle: list[Line] = []
         self._sweep: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
+        begin(self)
+
+    @property
+    def idle(self) -> int:
+        """Connections that nobody uses now."""
+        return len(self._idle)
 
     @asynccontextmanager
     async def line(self) -> AsyncGenerator[Line]:
@@ -105,12 +113,9 @@ class Pool:
         Raises:
             TimeoutError: none became free in time.
         """
-        if self._turns.locked():
-            async with asyncio.timeout(_TURN_TIMEOUT_S):
-                await self._turns.acquire()
-        else:
-            await self._turns.acquire()
+        await self._turn()
         line: Line | None = None
+        self.used += 1
         try:
             line = self._take() or await self._connected()
             yield line
@@ -125,10 +130,25 @@ class Pool:
                 line.terminate()
             elif line is not None and not line.is_closed:
                 self._give(line)
+            self.used -= 1
             self._turns.release()
+
+    async def _turn(self) -> None:
+        began = asyncio.get_running_loop().time()
+        self.waiting += 1
+        try:
+            if self._turns.locked():
+                async with asyncio.timeout(_TURN_TIMEOUT_S):
+                    await self._turns.acquire()
+            else:
+                await self._turns.acquire()
+        finally:
+            self.waiting -= 1
+            note_wait(asyncio.get_running_loop().time() - began)
 
     async def close(self) -> None:
         """Close every connection; nobody uses one any more."""
+        end(self)
         if self._sweep is not None:
             self._sweep.cancel()
         idle, self._idle = self._idle, []

@@ -20,7 +20,7 @@ _LOCK = 0x70616C69
 """Of the advisory lock that servers which start at once wait for."""
 MONTHS_AHEAD = 12
 OLDEST_SERVER = 130000
-_TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant"
+_TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant, unsearched"
 _FUNCTIONS = (
     "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
     "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
@@ -58,7 +58,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 2
+VERSION = 3
 """Of the tables that this program reads and writes."""
 
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import uuid
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from ...models.events import SessionKey
 from ...ports.store import Entry, Match
-from ...text.stem import stem
 from ..bm25 import Need, Query, Text, best, may_begin, ranked, read
-from ..search_text import WORD, cjk, fold, keys, parts, words
+from ..search_text import Term
 from .bodies import packed, unpacked
 from .keys import Keys, name_bytes, name_hash, name_text
+from .lexemes import expression, lexeme, may_be_near, near, near_expressions, vector
 from .link import Conn, Link, Row, owner_of
 
 _LIKELY = 50
@@ -27,12 +25,9 @@ _LOOKED_AT = 2_000
 """Of so many that have the words the likeliest are chosen."""
 _COUNTED = 10_000
 """More than so many are all the same to a word's rarity."""
-_MOST_KEYS_BYTES = 600_000
-"""A tsvector takes a megabyte; the rarest of so large a text are as good as found by what comes first."""
-_LONGEST_KEY = 500
-_MOST_TIMES = 8
-"""A word that stands oftener counts no more where candidates are chosen."""
 _RAREST = 24
+_RESEMBLING = 30
+"""So many texts are read for words that resemble one that nothing has."""
 _SESSIONS = 40
 """More sessions than these are told apart by their rows, not by words."""
 
@@ -69,7 +64,8 @@ class PgSearch:
             state = await self._sessions.ensure(connection, key, anew=again)
             columns = await asyncio.to_thread(self._columns, entries, key, state.key)
             await connection.execute(
-                "insert into entry (tenant, owner, session_key, entry_hash, batch_id, stands, enc, body, words)"
+                "with done as (delete from unsearched where tenant = $1 and session_key = $3 and batch_id = any($5))"
+                " insert into entry (tenant, owner, session_key, entry_hash, batch_id, stands, enc, body, words)"
                 " select $1, $2, $3, one.entry_hash, one.batch_id, one.stands, one.enc, one.body, one.words::tsvector"
                 " from unnest($4::bytea[], $5::bytea[], $6::smallint[], $7::smallint[], $8::bytea[], $9::text[])"
                 " as one (entry_hash, batch_id, stands, enc, body, words)"
@@ -90,7 +86,7 @@ class PgSearch:
             [body.enc for body in bodies],
             [body.sha256 + body.data for body in bodies],
             [
-                _vector(entry, [self._scope(key.principal), _session(session), _project(entry.project)])
+                vector(entry, [self._scope(key.principal), _session(session), _project(entry.project)])
                 for entry in newest.values()
             ],
         )
@@ -110,14 +106,14 @@ class PgSearch:
         likely = min(max(limit, _LIKELY), 10_000)
 
         async def work(connection: Conn, again: bool) -> tuple[list[Need], list[int], int, list[Row], dict[Any, str]]:
-            scope = [_lexeme(self._scope(principal))]
+            scope = [lexeme(self._scope(principal))]
             if project is not None:
-                scope.append(_lexeme(_project(project)))
+                scope.append(lexeme(_project(project)))
             chosen = None if session_ids is None else await self._keys_of(connection, principal, session_ids)
             if chosen == []:
                 return [], [], 0, [], {}
             if chosen is not None and len(chosen) <= _SESSIONS:
-                scope.append(f"({' | '.join(_lexeme(_session(one)) for one in chosen)})")
+                scope.append(f"({' | '.join(lexeme(_session(one)) for one in chosen)})")
                 chosen = None
             needs, having, total = await self._weighed(connection, asked, " & ".join(scope), chosen)
             rows = await self._rows(connection, asked, needs, " & ".join(scope), chosen, likely) if needs else []
@@ -136,24 +132,52 @@ class PgSearch:
     async def _weighed(
         self, connection: Conn, asked: Query, scope: str, chosen: list[uuid.UUID] | None
     ) -> tuple[list[Need], list[int], int]:
-        """What is looked for, how many have each, and how many there are: one statement for all of it."""
-        begins = [need._replace(prefix=True) for need in asked.needs]
-        queries = [f"{scope} & ({_expression(need)})" for need in (*asked.needs, *begins)]
-        counts = await connection.fetchval(
-            "select counted($1::text[], $2::uuid[], $3)", [*queries, scope], chosen, _COUNTED
-        )
-        needs: list[Need] = []
-        having: list[int] = []
-        for number, need in enumerate(asked.needs):
-            whole = counts[number]
-            as_prefix = not whole and may_begin(need.term)
-            needs.append(begins[number] if as_prefix else need)
-            having.append(counts[len(asked.needs) + number] if as_prefix else whole)
+        """What is looked for, how many have each, and how many there are: one statement for all that is there, one for
+        the beginnings of what is not."""
+        total, *having = await _counts(connection, [scope, *_within(scope, asked.needs)], chosen)
+        needs = list(asked.needs)
+        absent = [n for n, need in enumerate(needs) if not having[n] and may_begin(need.term)] if total else []
+        if absent:
+            begins = [needs[n]._replace(prefix=True) for n in absent]
+            counts = await _counts(connection, _within(scope, begins), chosen)
+            for number, begin, count in zip(absent, begins, counts, strict=True):
+                needs[number], having[number] = begin, count
+        if asked.every and total:
+            lacking = [n for n in range(len(asked.terms)) if not having[n] and may_be_near(needs[n].term)]
+            await self._stand_for(connection, lacking, needs, having, scope, chosen)
         if not asked.every:
             there = sorted((count, number) for number, count in enumerate(having) if count)
             telling = sorted(number for _, number in there[:_RAREST])
             needs, having = [needs[n] for n in telling], [having[n] for n in telling]
-        return needs, having, counts[-1]
+        return needs, having, total
+
+    async def _stand_for(
+        self,
+        connection: Conn,
+        lacking: Sequence[int],
+        needs: list[Need],
+        having: list[int],
+        scope: str,
+        chosen: list[uuid.UUID] | None,
+    ) -> None:
+        """Put words that resemble what nothing has in its place: two statements, however many are lacking."""
+        asked = [near_expressions(needs[number].term) for number in lacking]
+        rows = lacking and await connection.fetch(
+            "select one.number, hit.enc, hit.body from unnest($1::text[], $2::text[]) with ordinality"
+            " as one (query, ranking, number) cross join lateral found(query, ranking, $3::uuid[], $4, $5) hit",
+            *([f"{scope} & ({one})" for one, _ in asked], [one for _, one in asked], chosen, _LOOKED_AT, _RESEMBLING),
+        )
+        if not rows:
+            return
+        found = await asyncio.to_thread(_near, [needs[number].term for number in lacking], rows)
+        some = {
+            number: needs[number]._replace(prefix=False, near=one)
+            for number, one in zip(lacking, found, strict=True)
+            if one
+        }
+        counts = await _counts(connection, _within(scope, some.values()), chosen) if some else []
+        for (number, need), count in zip(some.items(), counts, strict=True):
+            needs[number], having[number] = need, count
 
     async def _rows(
         self,
@@ -164,8 +188,8 @@ class PgSearch:
         chosen: list[uuid.UUID] | None,
         likely: int,
     ) -> list[Row]:
-        ranking = " | ".join(f"({_expression(need)})" for need in needs)
-        every = " & ".join(f"({_expression(need)})" for need in needs[: len(asked.terms)]) if asked.every else ""
+        ranking = " | ".join(f"({expression(need)})" for need in needs)
+        every = " & ".join(f"({expression(need)})" for need in needs[: len(asked.terms)]) if asked.every else ""
         rows: list[Row] = []
         for wanted in filter(None, (every, ranking)):
             rows = rows or await connection.fetch(
@@ -188,13 +212,26 @@ class PgSearch:
 
         return frozenset(name_text(row["batch_id"]) for row in await self._link.run(principal, work))
 
+    async def behind(self, principal: str) -> frozenset[str] | None:
+        rows = await self._link.run(
+            principal,
+            lambda connection, again: connection.fetch(
+                "select distinct s.name from unsearched u join session s using (session_key)"
+                " where u.tenant = $1 and u.owner = $2",
+                *(self._link.tenant, owner_of(principal)),
+            ),
+        )
+        return frozenset(name_text(row["name"]) for row in rows)
+
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         key = SessionKey(session_id, principal)
 
         async def work(connection: Conn, again: bool) -> None:
             if (state := await self._sessions.find(connection, key, anew=again)) is not None:
                 await connection.execute(
-                    "delete from entry where tenant = $1 and session_key = $2 and batch_id = any($3::bytea[])",
+                    "with gone as (delete from unsearched"
+                    " where tenant = $1 and session_key = $2 and batch_id = any($3))"
+                    " delete from entry where tenant = $1 and session_key = $2 and batch_id = any($3::bytea[])",
                     *(self._link.tenant, state.key, [name_bytes(one) for one in batch_ids]),
                 )
 
@@ -209,6 +246,23 @@ class PgSearch:
 
     def _scope(self, principal: str) -> str:
         return "=" + hashlib.sha256(self._link.tenant.encode() + owner_of(principal)).hexdigest()[:16]
+
+
+async def _counts(connection: Conn, queries: Sequence[str], chosen: list[uuid.UUID] | None) -> list[int]:
+    return await connection.fetchval("select counted($1::text[], $2::uuid[], $3)", queries, chosen, _COUNTED)
+
+
+def _within(scope: str, needs: Iterable[Need]) -> list[str]:
+    return [f"{scope} & ({expression(need)})" for need in needs]
+
+
+def _near(terms: Sequence[Term], rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Of each term the words that stand for it, from rows that have the number of their term."""
+    some = [list[Text]() for _ in terms]
+    for row in rows:
+        said = _SAID.decode(texts(row))
+        some[int(row["number"]) - 1].append(Text(said.named, said.text))
+    return [near(*one) for one in zip(terms, some, strict=True)]
 
 
 def texts(row: Row) -> bytes:
@@ -268,59 +322,9 @@ def _hash(entry: Entry) -> bytes:
     return hashlib.sha256(b"%d:" % len(batch) + batch + name_bytes(entry.item_id)).digest()[:16]
 
 
-# Words as a tsvector has them: `w` and the stem, `c` and a pair of characters, and whose and which the entry is.
-
-
 def _session(session: uuid.UUID) -> str:
     return "@" + session.hex
 
 
 def _project(project: str) -> str:
     return "/" + hashlib.sha256(name_bytes(project)).hexdigest()[:16]
-
-
-def _vector(entry: Entry, scope: Sequence[str]) -> str:
-    """The entry's words with as many places as they stand at, since these count where candidates are chosen."""
-    both = f"{entry.named}\n{entry.text}"
-    counts = Counter(f"w{stem(fold(word))}" for word in WORD.findall(words(both)))
-    counts.update(f"w{key}" for word in WORD.findall(parts(both)) for key in keys(word))
-    counts.update(f"c{fold(pair)}" for pair in cjk(both).split())
-    named = {f"w{stem(fold(word))}" for word in WORD.findall(words(entry.named))}
-    found = [_lexeme(one) for one in scope]
-    size = 0
-    for word, times in counts.items():
-        size += len(word.encode("utf-8", "replace")) + 8
-        if len(word) > _LONGEST_KEY or size > _MOST_KEYS_BYTES:
-            continue
-        weight = "A" if word in named else ""
-        found.append(f"{_lexeme(word)}:{','.join(f'{at}{weight}' for at in range(1, min(times, _MOST_TIMES) + 1))}")
-    return " ".join(found)
-
-
-def _expression(need: Need) -> str:
-    """A need as a tsquery; a phrase is all of its words, which the scorer then looks for side by side."""
-    term = need.term
-    if term.cjk:
-        return " & ".join(_pair(pair) for pair in term.words)
-    lexemes = [_word(word, prefix=need.prefix) for word in term.words]
-    return " & ".join(lexemes)
-
-
-def _word(word: str, *, prefix: bool) -> str:
-    key = fold(word)
-    if prefix:
-        return _lexeme(f"w{key[:_LONGEST_KEY]}") + ":*"
-    whole = _lexeme(f"w{stem(key)}"[: _LONGEST_KEY + 1])
-    return whole
-
-
-def _pair(pair: str) -> str:
-    folded = fold(pair)
-    return _lexeme(f"c{folded}") + (":*" if len(pair) == 1 else "")
-
-
-_QUOTED = re.compile(r"['\\]")
-
-
-def _lexeme(text: str) -> str:
-    return f"'{_QUOTED.sub(lambda one: one.group() * 2, text)}'"

@@ -1,0 +1,158 @@
+"""Words as PostgreSQL's tsvector has them: those of an entry, those of a query, and the pieces that words have.
+
+A lexeme is `w` and a stem, `c` and a pair of characters of a script without spaces, or `t` and three letters that stand
+side by side in a word, a blank at its ends among them; besides, whose an entry is and where it belongs. One GIN index
+has them all, so that a piece of a word is looked for among the rows of its principal only, in any script and locale.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from ...ports.store import Entry
+from ...text.stem import stem
+from ..bm25 import Need, Text
+from ..search_text import WORD, Term, cjk, fold, keys, parts, words
+
+_MOST_KEYS_BYTES = 600_000
+"""A tsvector takes a megabyte; the rarest of so large a text are as good as found by what comes first."""
+_LONGEST_KEY = 500
+_MOST_TIMES = 8
+"""A word that stands oftener counts no more where candidates are chosen."""
+_MOST_PIECES = 10_000
+"""Of one entry."""
+_SHORTEST_INSIDE = 4
+"""Letters of what is looked for inside of words."""
+_SHORTEST_MISSPELT = 6
+"""Letters of what may differ from a word by one of them."""
+_LONGEST_IN_PIECES = 64
+"""Longer words have no pieces: they are nothing that somebody types."""
+_MOST_NEAR = 16
+"""Words that stand for one that nothing has."""
+
+
+def lexeme(text: str) -> str:
+    """A lexeme in the quotes that both types take."""
+    return f"'{_QUOTED.sub(lambda one: one.group() * 2, text)}'"
+
+
+_QUOTED = re.compile(r"['\\]")
+
+
+def vector(entry: Entry, scope: Sequence[str]) -> str:
+    """The entry's words with as many places as they stand at, since these count where candidates are chosen."""
+    both = f"{entry.named}\n{entry.text}"
+    whole = words(both)
+    counts = Counter(f"w{stem(fold(word))}" for word in WORD.findall(whole))
+    counts.update(f"w{key}" for word in WORD.findall(parts(both)) for key in keys(word))
+    counts.update(f"c{fold(pair)}" for pair in cjk(both).split())
+    named = {f"w{stem(fold(word))}" for word in WORD.findall(words(entry.named))}
+    found = [lexeme(one) for one in scope]
+    size = 0
+    for word, times in counts.items():
+        size += len(word.encode("utf-8", "replace")) + 8
+        if len(word) > _LONGEST_KEY or size > _MOST_KEYS_BYTES:
+            continue
+        weight = "A" if word in named else ""
+        found.append(f"{lexeme(word)}:{','.join(f'{at}{weight}' for at in range(1, min(times, _MOST_TIMES) + 1))}")
+    return " ".join([*found, *map(lexeme, _pieces_of(whole))])
+
+
+def _pieces_of(text: str) -> list[str]:
+    several = {fold(word) for word in dict.fromkeys(WORD.findall(text)) if _has_pieces(word)}
+    pieces: dict[str, None] = {}
+    for word in sorted(several):
+        pieces.update(dict.fromkeys(_pieces(f" {word} ")))
+        if len(pieces) > _MOST_PIECES:
+            break
+    return list(pieces)[:_MOST_PIECES]
+
+
+def _has_pieces(word: str) -> bool:
+    """Whether something shorter may be looked for in it. A code with digits is found by itself and its beginning: its
+    pieces would be a third of all."""
+    return _SHORTEST_INSIDE < len(word) <= _LONGEST_IN_PIECES and not _has_digits(word)
+
+
+def _has_digits(word: str) -> bool:
+    return any(sign.isdigit() for sign in word)
+
+
+def _pieces(text: str) -> list[str]:
+    return [f"t{text[at : at + 3]}" for at in range(len(text) - 2)]
+
+
+def expression(need: Need) -> str:
+    """A need as a tsquery; a phrase is all of its words, which the scorer then looks for side by side."""
+    term = need.term
+    if term.cjk:
+        return " & ".join(_pair(pair) for pair in term.words)
+    if need.near:
+        return " | ".join(_word(word, prefix=False) for word in need.near)
+    lexemes = [_word(word, prefix=need.prefix) for word in term.words]
+    return " & ".join(lexemes)
+
+
+def _word(word: str, *, prefix: bool) -> str:
+    key = fold(word)
+    if prefix:
+        return lexeme(f"w{key[:_LONGEST_KEY]}") + ":*"
+    whole = lexeme(f"w{stem(key)}"[: _LONGEST_KEY + 1])
+    return whole
+
+
+def _pair(pair: str) -> str:
+    folded = fold(pair)
+    return lexeme(f"c{folded}") + (":*" if len(pair) == 1 else "")
+
+
+# Where nothing has a word, whole or as a beginning, words stand for it that have it inside, or differ by one letter.
+
+
+def may_be_near(term: Term) -> bool:
+    """Whether a term may stand for words that only resemble it: a number is itself or nothing."""
+    word = term.words[0]
+    return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not _has_digits(word)
+
+
+def near_expressions(term: Term) -> tuple[str, str]:
+    """What finds entries that may have such words, and what says how likely each is.
+
+    One letter too many, too few or wrong, or two that changed places, leave a word's beginning or its end as it was.
+    """
+    word = fold(term.words[0])
+    ways = [_pieces(word)]
+    if len(word) >= _SHORTEST_MISSPELT:
+        rest = (len(word) - 2) // 2
+        ways += [_pieces(f" {word[:rest]}"), _pieces(f"{word[-rest:]} ")]
+    return " | ".join(f"({_joined(' & ', way)})" for way in ways), _joined(" | ", _pieces(f" {word} "))
+
+
+def _joined(sign: str, pieces: Iterable[str]) -> str:
+    return sign.join(map(lexeme, dict.fromkeys(pieces)))
+
+
+def near(term: Term, texts: Iterable[Text]) -> tuple[str, ...]:
+    """The words of some texts that stand for a term: those that have it inside, shortest first; else those that differ
+    by one letter."""
+    word = fold(term.words[0])
+    known = {fold(one) for text in texts for one in WORD.findall(words(f"{text.named}\n{text.body}"))}
+    found = [one for one in known if word in one and len(one) <= _LONGEST_IN_PIECES]
+    if not found and len(word) >= _SHORTEST_MISSPELT:
+        begun = stem(word)
+        found = [one for one in known if one_letter_off(word, one) or one_letter_off(begun, stem(one))]
+    return tuple(sorted(found, key=lambda one: (len(one), one))[:_MOST_NEAR])
+
+
+def one_letter_off(one: str, other: str) -> bool:
+    """Whether a letter too many, too few or wrong, or two neighbours that changed places, make one word of another."""
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) > 1 or short == long or len(short) < _SHORTEST_INSIDE:
+        return False
+    at = next((n for n, sign in enumerate(short) if sign != long[n]), len(short))
+    if len(short) < len(long):
+        return short[at:] == long[at + 1 :]
+    swapped = short[:at] + short[at : at + 2][::-1] + short[at + 2 :]
+    return short[at + 1 :] == long[at + 1 :] or swapped == long

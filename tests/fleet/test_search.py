@@ -1,0 +1,189 @@
+"""Search across the sessions of a principal: by words and their pieces, in any script, in the order of the disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.ports.store import Entry
+from palimpsest_mcp.store.bm25 import Text, read
+from palimpsest_mcp.store.disk_store import DiskStore
+from palimpsest_mcp.testing.contract_values import entry
+
+from .cluster import OWNER, Cluster
+from .test_passes import messages
+from .wire import Wire
+
+if TYPE_CHECKING:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+pytestmark = pytest.mark.anyio
+PASS: dict[str, Any] = {"window_tokens": 9_000, "target": 0.3, "force": True}
+WORDS = {
+    "a": "PoolTimeoutError: no connection became free",
+    "b": "错误：数据库连接超时，请重试",
+    "c": "the migrations were rolled back, код ошибкиСервера 4711",
+    "d": "commit 3f9c0a1b2d4e5f60 by Zoë, status 404",
+    "e": "データベースの接続が失敗しました",
+}
+
+
+def opened(cluster: Cluster, place: Path, tenant: str) -> PgStore:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    return PgStore(cluster.pooled, home=place, tenant=tenant)
+
+
+def everywhere() -> list[Entry]:
+    """Each text in a session of its own."""
+    return [entry(text, name, session=f"session {name}") for name, text in WORDS.items()]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("timeouterror", "a"),  # inside
+        ("meouterr", "a"),
+        ("conection", "a"),  # a letter too few, too many, wrong, and two that changed places
+        ("connecction", "a"),
+        ("comnection", "a"),
+        ("conenction", "a"),
+        ("migartion", "c"),  # by its stem
+        ("ибкисерв", "c"),  # whatever the locale of the database
+        ("ошибкаСервера", "c"),
+        ("3f9c0a", "d"),
+        ("zoë conection", "ad"),
+        ("数据库", "b"),
+        ("接続", "e"),
+        ("失", "e"),
+        ("0a1b2d", ""),  # a code is found by its beginning, a number is itself or nothing
+        ("405", ""),
+        ("4712", ""),
+        ("3f9c0a1b2d4e5f61", ""),
+        ("tion", "ac"),
+        ("ion", ""),
+        ("库数", ""),
+        ("entirely unrelated", ""),
+    ],
+)
+async def test_a_piece_of_a_word_and_one_wrong_letter_are_found_in_every_session(
+    cluster: Cluster, tmp_path: Path, tenant: str, query: str, found: str
+) -> None:
+    store = opened(cluster, tmp_path, tenant)
+    await store.search.add(everywhere())
+    hits = await store.search.find(query)
+    assert "".join(sorted(one.item_id for one in hits)) == found
+    assert all(one.session_id == f"session {one.item_id}" for one in hits)
+    await store.aclose()
+
+
+async def test_a_piece_finds_only_what_its_principal_and_the_named_sessions_and_project_have(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    store, other = opened(cluster, tmp_path, tenant), opened(cluster, tmp_path, f"{tenant}-b")
+    mine = entry("connection refused", "mine", session="s1", project="p")
+    hers = entry("connection refused", "hers", session="s1", principal="ann")
+    await store.search.add([mine, entry("connection refused", "late", session="s2", project="q"), hers])
+    await other.search.add([entry("connection refused", "theirs")])
+
+    async def ids(store: PgStore, **scope: Any) -> list[str]:
+        return sorted(one.item_id for one in await store.search.find("onnectio", **scope))
+
+    assert await ids(store) == ["late", "mine"] and await ids(other) == ["theirs"]
+    assert await ids(store, principal="ann") == ["hers"] and await ids(store, principal="bob") == []
+    assert await ids(store, session_ids=["s2", "s3"]) == ["late"] and await ids(store, project="p") == ["mine"]
+    await store.search.forget("", "s1", ["offload_0001"])
+    assert await ids(store) == ["late"]
+    await store.aclose()
+    await other.aclose()
+
+
+async def test_across_sessions_hits_come_in_the_order_of_the_disk_with_its_scores(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    disk, store = DiskStore(tmp_path / "disk"), opened(cluster, tmp_path, tenant)
+    some = [
+        entry(
+            f"{'pool ' * (n % 5)}worker {n} waits {'for a connection ' * (n % 3)} 连接{n}", f"i{n}", session=f"s{n % 7}"
+        )
+        for n in range(40)
+    ]
+    await disk.search.add(some)
+    await store.search.add(some)
+    for query in ("pool connection", "worker 7", "why does a pool worker wait for it", "连接", "wait pool 连接"):
+        there, here = await disk.search.find(query), await store.search.find(query)
+        assert [(one.item_id, round(one.score, 6)) for one in there] == [
+            (one.item_id, round(one.score, 6)) for one in here
+        ], query
+    await store.aclose()
+
+
+async def test_a_search_over_all_sessions_asks_the_database_no_oftener_when_there_are_more_of_them(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire, trips = Wire(cluster.port), list[int]()
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+        async with Palimpsest.open(tmp_path, store=store) as p:
+            for number in range(12):
+                await p.compact_messages(messages(), session_id=f"s{number}", **PASS)
+                for query in ("refused", "efuse"):
+                    wire.trips = 0
+                    hits = await p.search_offloaded(query, limit=3)
+                    assert len(hits) == 3 and all(one.handle for one in hits)
+                    trips.append(wire.trips)
+    assert trips[-2:] == trips[2:4], trips
+
+
+async def test_what_was_archived_by_a_server_that_died_then_is_found_by_the_next_search_over_all_sessions(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    import asyncpg
+
+    store = opened(cluster, tmp_path, tenant)
+    async with Palimpsest.open(tmp_path, store=store) as p:
+        await p.compact_messages(messages(), session_id="s", **PASS)
+        owner: Any = await asyncpg.connect(cluster.url(OWNER))
+        await owner.execute("set search_path = palimpsest")
+        await owner.execute("delete from entry where tenant = $1", tenant)
+        await owner.execute(
+            "insert into unsearched select distinct tenant, owner, session_key, batch_id from record where tenant = $1",
+            tenant,
+        )
+        await owner.close()
+        assert [one.session_id for one in await p.search_offloaded("refused", limit=1)] == ["s"]
+        assert await store.search.behind("") == frozenset()
+
+
+LETTERS = st.text("abcdeé", min_size=6, max_size=12)
+
+
+@given(LETTERS, st.integers(0, 11), st.sampled_from("abcz"), st.sampled_from(["less", "more", "other", "swapped"]))
+def test_whichever_letter_of_a_word_is_wrong_the_word_is_looked_for_and_found(
+    word: str, at: int, letter: str, how: str
+) -> None:
+    from palimpsest_mcp.store.postgres.lexemes import near, near_expressions, vector
+
+    at %= len(word)
+    ways = {
+        "less": word[:at] + word[at + 1 :],
+        "more": word[:at] + letter + word[at:],
+        "other": word[:at] + letter + word[at + 1 :],
+        "swapped": word[:at] + word[at : at + 2][::-1] + word[at + 2 :],
+    }
+    if len(ways[how]) < 6:
+        return
+    (term,) = read(ways[how]).terms
+    there = set(re.findall("'([^']*)'", vector(entry(word), [])))
+    asked, _ = near_expressions(term)
+    ways_of_asking = [set(re.findall("'([^']*)'", way)) for way in asked.split(" | ")]
+    assert any(way <= there for way in ways_of_asking), asked
+    assert near(term, [Text("", word)]), "and it is the word that stands for it"
