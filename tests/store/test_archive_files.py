@@ -14,6 +14,7 @@ import pytest
 from palimpsest_mcp.errors import RecordDamaged, WriteFailed
 from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.store import DiskStore
+from palimpsest_mcp.store.appender import ROLL_BYTES
 from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.real_disk import RealDisk
@@ -24,9 +25,11 @@ from palimpsest_mcp.testing.simulated_disk import SimulatedDisk
 pytestmark = pytest.mark.anyio
 
 
-def archive_on(disk: RealDisk | SimulatedDisk, home: Path = Path("/data/home"), **options: int) -> ArchiveFiles:
+def archive_on(
+    disk: RealDisk | SimulatedDisk, home: Path = Path("/data/home"), roll_bytes: int = ROLL_BYTES
+) -> ArchiveFiles:
     home_ = Home(home, disk, secrets.token_hex)
-    return ArchiveFiles(home_, clock=lambda: datetime.now(UTC), random_hex=secrets.token_hex, **options)
+    return ArchiveFiles(home_, clock=lambda: datetime.now(UTC), random_hex=secrets.token_hex, roll_bytes=roll_bytes)
 
 
 def segment_with(home: Path, *lines: bytes, name: str = "1.jsonl") -> Path:
