@@ -57,7 +57,6 @@ PROSE_SHARE = 0.4
 _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of its source"
 BEFORE = "extractive/1"
 """The digester of the notation of before."""
-_NUMBERED = re.compile(r"column ([0-9]{1,5})")
 _ON = f" {CUT}"
 _EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|item ([0-9]{1,6}) but:)\]")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")

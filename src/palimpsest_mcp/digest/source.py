@@ -10,9 +10,6 @@ from .readers import PROSE, READERS
 from .records import Reader, Reading, Record, Shape, Table, plain
 from .templates import Template, mined
 
-_INSIDE = 300
-"""Characters of a text inside a field from which it is read as a text of its own."""
-
 
 class Source:
     """A text that has been read.
