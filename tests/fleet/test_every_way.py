@@ -74,7 +74,7 @@ NAMES = (
 MEANS_NOTHING = """
 accept_losses above_tokens also args auto close_blockers cursor days detail digests down_to_bytes edited environ event
 everywhere fields focus force form full grep host hosts intent_changed keep_last limit line lines max_tokens model most
-noted number offset once options pin plan_id policy regex reinstate section size strategy supersede system target
+noted number offset once options pin plan_id policy regex reinstate section size status strategy supersede system target
 thinking tool_name transcript_path unpin used_tokens user_home view whole window_tokens
 """
 """Parameters that name nothing that anybody has."""
