@@ -602,3 +602,10 @@ def test_a_heading_whose_entries_are_left_out_says_that_there_are_some(bench: Be
         heads = [n for n, line in enumerate(lines) if line.startswith("Untracked files:")]
         for n in heads:
             assert lines[n].endswith("…") or n + 1 < len(lines), lines
+
+
+def test_last_words_of_commits_are_no_names(bench: Bench) -> None:
+    log = "\n".join(
+        f"{n * 7919:07x} The keeper of the {word} asks where it stands {word}ward" for n, word in enumerate(WORDS, 99)
+    )
+    assert "[names]" not in bench.digest(log, share=0.5).parts[0].text

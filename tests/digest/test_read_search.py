@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_mcp.digest.cues import mark
 from palimpsest_mcp.digest.readers import search, web_results
 from palimpsest_mcp.digest.records import Reader
+from palimpsest_mcp.digest.source import Source
 
 _SEARCH = Reader("search", search.claims, search.read)
 _WEB_RESULTS = Reader("web results", web_results.claims, web_results.read)
@@ -83,3 +85,18 @@ def test_compilers_logs_shown_files_and_prose_are_no_hits() -> None:
     ):
         assert _SEARCH.claims(text.split("\n"), 0) == 0, text
         assert _WEB_RESULTS.claims(text.split("\n"), 0) == 0, text
+
+
+def test_the_hit_that_defines_what_was_searched_says_more_than_those_that_use_it() -> None:
+    text = "\n".join(
+        [
+            "99:\tprivate unsubscribe?: () => void;",
+            "128:\tsubscribe(listener: Listener): () => void {",
+            "173:\t\tthis.unsubscribe = undefined;",
+            "184:\t\tthis.unsubscribe = this.agent.subscribe(async (event) => {",
+        ]
+    )
+    worth = {record.at: record.worth for record in search.read(text.split("\n")).records}
+    assert max(worth, key=worth.__getitem__) == 1
+    reading = Source(text).reading
+    assert mark(reading, verb="Bash grep -n subscribe agent.ts") == [], "`undefined` is no failure"

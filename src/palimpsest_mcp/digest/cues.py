@@ -499,6 +499,8 @@ def _failing(lines: Sequence[_Line], *, source: bool) -> list[int]:
         if line.record.kind in _LISTED or len(text) > _MESSAGE_CHARS or not (line.failed or _HANDLES.search(text)):
             continue
         known = _FAILS.search(text) is not None
+        if line.record.kind == "hit" and not known:
+            continue  # of a search, a name that only sounds like a failure is no answer
         told = _told_failure(line, text, source=source)
         best = max(best, (told, known, -len(text), number))
         if known and told:

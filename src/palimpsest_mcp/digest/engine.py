@@ -258,7 +258,7 @@ class Attempt:
             # What stands in a row has its owner beside it there, as long as there is room for rows.
             chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
             alone = [_values(records[n]) for n in chosen]
-            entries = called(records[n] for n in free)
+            entries = called(records[n] for n in free if source.forms[n] == "listing")  # not of commits, told by words
             item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)
         return item
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ..records import Reading, Record
+from .code_lines import defines
 from .paths import PATH, is_dull, is_path, is_test
 
 _AT = re.compile(rf"({PATH})(?:[:](\d{{1,7}})(?::\d{{1,5}})?[:]|-(\d{{1,7}})-)")
@@ -41,7 +42,8 @@ _NEIGHBOUR = 0.25
 def _text_worth(path: str, text: str) -> float:
     if is_dull(path) or is_test(path) or len(text) > 1000 or _COMMENT.match(text):
         return 0.3
-    return 2.0 if _DEFINES.match(text) else 1.0
+    bare = text.strip()
+    return 2.0 if _DEFINES.match(text) or (bare and defines(bare)) else 1.0
 
 
 def _hit(line: str, *, loose: bool) -> float | None:
