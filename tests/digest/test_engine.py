@@ -591,19 +591,6 @@ def test_later_rows_of_lists_in_a_list_are_not_taken_for_the_first(bench: Bench)
     assert digest.verification.passed
 
 
-def test_a_heading_whose_entries_are_left_out_says_that_there_are_some(bench: Bench) -> None:
-    changed = [f"\tmodified:   src/harbour/{word}/berth.py" for word in WORDS]
-    text = "\n".join(
-        ["On branch main", "Changes not staged for commit:", *changed, "", "Untracked files:"]
-        + [f"\tsrc/harbour/{word}/mole_of_{word}.py" for word in WORDS[:3]]
-    )
-    for share in (0.3, 0.5, 0.7, 0.8):
-        lines = bench.digest(text, share=share).parts[0].text.split("\n")
-        heads = [n for n, line in enumerate(lines) if line.startswith("Untracked files:")]
-        for n in heads:
-            assert lines[n].endswith("…") or n + 1 < len(lines), lines
-
-
 def test_last_words_of_commits_are_no_names(bench: Bench) -> None:
     log = "\n".join(
         f"{n * 7919:07x} The keeper of the {word} asks where it stands {word}ward" for n, word in enumerate(WORDS, 99)

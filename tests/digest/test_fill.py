@@ -242,3 +242,16 @@ def test_a_paragraph_after_a_list_does_not_say_their_heading_again() -> None:
     at = next(n for n, line in enumerate(shown) if line.startswith("- Typography"))
     assert shown[at + 1].startswith("Elegance comes")
     assert shown.count("## Style") == 2, "after another section it must be said again"
+
+
+def test_a_line_that_is_cut_does_not_count_as_shown_and_a_row_or_an_outcome_does() -> None:
+    """A row stands in the count above it, and how it went is said at the beginning."""
+    long = " ".join(f"{word} and whatever grows around it" for word in WORDS * 3)
+    rows = [Record(f"{word}|{word} {long}", "row", table=0, cells=(word, f"{word} {long}")) for word in WORDS[:3]]
+    item = _item(
+        *rows, Record(long, at=4), Record(f"failed: {long}", "outcome", at=5), tables=(Table(("name", "note")),)
+    )
+    item.taken = {n for n, unit in enumerate(item.units) if not unit.span}
+    lines = [one.text for one in printed(item)]
+    assert lines[0] == "[3 of 3 rows] name|note" and sum(line.endswith(" …") for line in lines) == 5
+    assert item.printed == {0, 1, 2, 4}

@@ -221,3 +221,10 @@ def test_a_field_that_is_a_long_text_is_counted_among_the_fields() -> None:
     long = "A harbour at dawn, seen from the mole. " * 20
     text = json.dumps({"prompt": long, "style": "etching, fine lines", "light": "cold and low, from the east"})
     assert "prompt" in outlined(text, 200), outlined(text, 200)
+
+
+def test_what_leads_to_a_list_is_no_field() -> None:
+    text = (
+        f"Parameters:\n\n- one\n- two\n\n```json\n{json.dumps({'style': 'etching', 'light': 'cold'}, indent=1)}\n```\n"
+    )
+    assert "Parameters" not in outlined(text, 200), outlined(text, 200)

@@ -113,7 +113,7 @@ class _Sound(NamedTuple):
     heads: Heads
     """Columns that it says for later parts."""
     printed: frozenset[int]
-    """Records that it shows whole."""
+    """Records that it shows."""
     units: list[Unit]
     """What the selection numbers; kept, so that nothing else gets its id."""
 

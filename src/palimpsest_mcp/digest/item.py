@@ -137,7 +137,7 @@ class Item:
     heads: set[int] = field(default_factory=set[int])
     """Records that are shown as a heading or by a unit."""
     printed: frozenset[int] = frozenset()
-    """Records that stand whole in the part as it was last printed, headings among them."""
+    """Records that the part shows as it was last printed, headings among them (`lines.printed`)."""
     open: set[int] = field(default_factory=set[int])
     """Blocks with a row that is shown."""
     alike: Counter[int] = field(default_factory=Counter[int])

@@ -18,6 +18,8 @@ SHORT = 10
 """Characters of the names of columns up to which they are said again rather than looked up."""
 _NESTED = frozenset({"definition", "heading"})
 """Kinds whose place is told by what stands around them: no heading is printed again for one more of them."""
+_TOLD = frozenset({"outcome", "error"})
+"""Kinds that say at their beginning what they say."""
 _HEAD = 16
 """Characters of the count before a template, about."""
 
@@ -83,9 +85,10 @@ class _Print:
 
     @property
     def shown(self) -> frozenset[int]:
-        """Records that stand whole in its lines."""
-        cut = {n for one in self._item.taken if (unit := self._item.units[one]).cut for n in unit.records}
-        return frozenset(self._shown - cut)
+        """Records that its lines show; not a line of which only the beginning is left, unless that says it all."""
+        units = (self._item.units[one] for one in self._item.taken)
+        cut = {n for unit in units if unit.cut and unit.block < 0 for n in unit.records}
+        return frozenset(n for n in self._shown if n not in cut or self._item.records[n].kind in _TOLD)
 
     def _quote(self, number: int) -> None:
         unit = self._item.units[number]
@@ -108,7 +111,8 @@ class _Print:
         item = self._item
         if record in item.unfinished and record + 1 not in self._whole:
             return True
-        return item.follower.get(record, record) not in {record, *self._whole}
+        following = item.follower.get(record, record)
+        return following != record and following not in self._whole
 
     def _has_more(self, record: int) -> bool:
         """Whether it is the last that is shown of an object which has other fields (D19)."""

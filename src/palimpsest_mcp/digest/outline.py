@@ -135,21 +135,20 @@ def _object(
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
-    listed: list[tuple[str, str, list[list[str]]]] = []
+    listed: list[tuple[str, str, list[str], list[str]]] = []
     for one in lists:
         of = [n for n, record in enumerate(reading.records) if record.table == one.table]
         rest = [n for n in of if n not in shown]
         count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
         if rest:
-            beside = _with_values(reading, rest, worth)
-            listed.append((count, one.noun, [*beside, [_called_of(reading, n) for n in rest]]))
-    listed += [(f"{len(one):,}", name, [one]) for name, one in words.items()]
-    for total, noun, ways in listed:
+            names = [_called_of(reading, n) for n in rest]
+            listed.append((count, one.noun, names, _with_values(reading, rest, worth) or names))
+    listed += [(f"{len(one):,}", name, one, one) for name, one in words.items()]
+    for total, noun, names, told in listed:
         count = f"{total} {noun}"
         if left > len(count) and not _BRACKETS.search(noun):
-            names = next(
-                (one for one in ways[:-1] if sum(len(name) + 2 for name in one) <= left - len(count)), ways[-1]
-            )
+            if sum(len(name) + 2 for name in told) <= left - len(count):
+                names = told
             said.append(_joined(count, names, left - len(count)))
             left -= len(said[-1])
             named.append(noun)
@@ -160,7 +159,7 @@ def _object(
     return "; ".join(said)
 
 
-def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[list[str]]:
+def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[str]:
     """What rows are called, each with its value in the column that tells most; none where none tells much. One name of
     the column is said, with the first."""
     table = reading.tables[reading.records[rows[0]].table]
@@ -176,7 +175,7 @@ def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[li
         return []
     name, column = table.columns[-told[1]], -told[1]
     first, *rest = ((_called_of(reading, n), row[column]) for n, row in zip(rows, cells, strict=True))
-    return [[f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]]
+    return [f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]
 
 
 def _called_of(reading: Reading, row: int) -> str:
@@ -221,7 +220,7 @@ def _fields(records: Sequence[Record], tables: Sequence[Table], largest: int) ->
     counted by its rows. An object may be the one row of a table without a name of its own."""
     found: dict[str, None] = {}
     rows = Counter(one.table for one in records)
-    for one in records:
+    for number, one in enumerate(records):
         if one.table >= 0 and one.table != largest:
             table = tables[one.table]
             alone = rows[one.table] == 1 and table.noun == Table(()).noun
@@ -233,6 +232,8 @@ def _fields(records: Sequence[Record], tables: Sequence[Table], largest: int) ->
             if not names and (key := _KEY.match(one.text)):
                 names = [key[1]]
             found.update(dict.fromkeys(names))
-        elif one.kind == "heading" and not one.worth and (long := _LONG_FIELD.fullmatch(one.text)):
-            found[long[1]] = None
+        elif (long := _LONG_FIELD.fullmatch(one.text)) and not one.worth:
+            # A text that is a field by itself begins where its name does; what leads to a list stands above it.
+            below = [line.at for line in records[number + 1 : number + 2]]
+            found.update({long[1]: None} if below == [one.at] else {})
     return list(dict.fromkeys(name.partition(".")[0] for name in found))

@@ -73,7 +73,8 @@ _WARN = re.compile(
 )
 ADVICE = re.compile(
     r"\((?:use|commit or discard) \"?git .*\)$|no changes added to commit\b|nothing added to commit but\b"
-    r"|run `npm fund`|\d+ packages? (?:is|are) looking for funding|npm notice\b|\[notice\] |WARNING: Running pip as"
+    r"|run `npm fund`|\d+ packages? (?:is|are) looking for funding|npm notice\b"
+    r"|\[notice\] (?:A new release of pip|To update, run)|WARNING: Running pip as"
     r"|Use `mix credo explain`|Please report incorrect results:"
     r"|Debugger (?:attached|listening)\b|Waiting for the debugger\b|For help,? see: https?://nodejs"
 )
