@@ -171,7 +171,7 @@ async def test_wanted_lines_that_find_no_room_are_counted_as_left_out(p: Palimps
     assert in_lines(done.report.specifics) == (
         f'{count.shown:,} of {count.total:,} with "quota", {count.total - count.shown:,} left out'
     )
-    assert all(batch.digest_tokens <= 2_000 for batch in done.report.batches)
+    assert all(batch.digest_tokens <= 6_000 for batch in done.report.batches)
 
 
 @pytest.mark.anyio
