@@ -240,3 +240,9 @@ def test_a_tools_word_that_it_does_not_show_everything_is_an_outcome(note: str) 
     reading = Source("\n".join([*lines[:15], note, *lines[15:]])).reading
     marked = mark(reading, verb="read plan.md")
     assert note in [reading.records[n].text for n in marked[:2]]
+
+
+def test_no_word_of_a_speech_says_how_anything_went() -> None:
+    speech = "we had an exit and it failed and we went on " * 60
+    assert told(f"# A talk\n\n143 comments\n{speech}", verb="web_get") != [speech.strip()]
+    assert speech.strip() not in told(f"# A talk\n\n143 comments\nand more\nof it\nhere\n{speech}", verb="web_get")

@@ -284,3 +284,14 @@ def test_a_long_text_takes_no_more_than_its_length(piece: str) -> None:
     begun = time.process_time()
     whole(READERS, text)
     assert time.process_time() - begun < (12 if LONG else 3)
+
+
+def test_a_last_column_that_is_blank_in_most_rows_is_one() -> None:
+    text = "id,city,rate,notes\n" + "\n".join(f"h{n},Oslo,{n}.5,{'late' if n % 5 == 4 else ''}" for n in range(12))
+    told = only(text)
+    assert told.tables[0].columns == ("id", "city", "rate", "notes") and len(rows(told)) == 12
+
+
+def test_a_list_in_source_whose_lines_end_with_a_comma_is_no_table() -> None:
+    for text in ("a, b, c,\nd, e, f,\ng, h, i,", '"id","city","rate",\n"h1","Oslo","1",\n"h2","Bergen","2",'):
+        assert readers.delimited.claims(text.split("\n"), 0) == 0

@@ -16,6 +16,7 @@ from .records import Reading, Record
 
 CLAIM_WORTH: Final = {"decision": 4.0, "firm": 3.0, "plain": 2.0}
 _MOST_OUTCOMES = 3
+_SPEECH = 1_200
 _LOOK_CHARS = 400
 """Of a longer line only its beginning is looked at: what came of a call is said in short lines."""
 _RULE = "=-_*~─━! "
@@ -329,7 +330,7 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool
     last = len(lines) - _ENDS
     for number, line in enumerate(lines):
         edge = number < _ENDS or number >= last
-        shape = _shape(line.seen) if _has_cue(line) else ""
+        shape = _shape(line.seen) if _has_cue(line) and not _is_speech(line.record) else ""
         shapes[shape] += 1
         if not shape or (not edge and shapes[shape] > _OFTEN):
             continue
@@ -357,6 +358,11 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool
     if len(lines) > _ENDS and (is_file or source or not verb or not _PROGRAMS["list"].isdisjoint(words)):
         return told
     return told + [number for number in _last_word(lines) if number not in told]
+
+
+def _is_speech(record: Record) -> bool:
+    """Whether it is so long, without a full stop, that no word in it says how anything went."""
+    return len(record.text) > _SPEECH and record.kind in ("line", "claim")
 
 
 def _verbs(verb: str) -> list[str]:
@@ -455,6 +461,8 @@ def _last_word(lines: Sequence[_Line]) -> list[int]:
     shapes = Counter(_shape(line.seen) for line in lines)
     for number in range(len(lines) - 1, max(-1, len(lines) - 1 - 2 * _ENDS), -1):
         record, seen, _, _ = lines[number]
+        if _is_speech(record):
+            continue
         if record.kind in _SPEAKS and not _ITEM.match(record.text) and not _is_code(record.text):
             words = sum(map(str.isalpha, seen.tokens))
             if (words > 1 or seen.gapless) and shapes[_shape(seen)] == 1:

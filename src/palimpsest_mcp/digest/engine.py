@@ -45,7 +45,7 @@ from .outline import outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
-from .records import Record
+from .records import STATE, Record
 from .source import Source
 from .study import Marked, Studies, Study, shapes_of
 
@@ -88,6 +88,12 @@ _LONG_LEFT = 3
 """Times that the share of lines which are shown is more than their share of the text, from which both are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
+_WORD_CELL = 0.4
+"""Worth of a cell that is told in words: a status, a city, a kind says more of its row than one more number."""
+_STATE = 3.0
+"""Times that for a column that says how each row went."""
+_ADDRESS = re.compile(r"https?://\S+")
+"""A column of these is how each row is opened, and goes last."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -275,13 +281,20 @@ class Attempt:
             rows = [n for n in item.free if item.records[n].table == block.table][:_SAMPLED]
             worth: list[tuple[float, int]] = []
             for column in block.columns:
+                table = item.tables[block.table]
                 cells = [n for n in rows if column < len(item.specs[n])]
-                cost = sum(self._count(item.records[n].cells[column]) + 1 for n in cells)
+                texts = [item.records[n].cells[column] for n in cells]
+                cost = sum(self._count(text) + 1 for text in texts)
                 gain = sum(item.values[spec] for n in cells for spec in item.specs[n][column])
-                blank = 2 * sum(not item.records[n].cells[column] for n in cells) > len(cells)
-                key = column == item.tables[block.table].key
-                worth.append((-1.0 if blank and not key else gain / max(1, cost) + 1e9 * key, column))
-            gone = {column for _, column in sorted(worth)[: max(1, len(worth) // 2)]}
+                words = [n for n, text in zip(cells, texts, strict=True) if text and not item.specs[n][column]]
+                gain += _WORD_CELL * len(words)
+                blank = 2 * texts.count("") > len(cells)
+                if column == table.key:
+                    continue
+                gain *= _STATE if STATE.search("".join(table.columns[column : column + 1])) else 1.0
+                last = 1e9 * all(_ADDRESS.fullmatch(text) for text in texts)
+                worth.append((-1.0 if blank else gain / max(1, cost) + last, column))
+            gone = {column for _, column in sorted(worth)[: max(1, len(block.columns) // 2)]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found
 
@@ -680,6 +693,8 @@ def _share_of(item: Item) -> str:
     size = sum(len(item.records[n].text) for n in lines)
     shown = item.printed.intersection(lines)
     some = sum(len(item.records[n].text) for n in shown)
+    pieces = (item.units[number] for number in item.taken if item.units[number].span and item.units[number].block < 0)
+    some += sum(len(one.text) for one in pieces if one.records[0] not in shown)
     if some * _LONG_LEFT * len(lines) >= size * len(shown):
         return ""
     return f"{100 * some // size or 'less than 1'} % of the text"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .blocks import Block, Unit, encoded
 from .notation import CUT
-from .pieces import COLUMNS, LINE, ROW, Spot, fields_of, of_fields, of_line, of_row
+from .pieces import COLUMNS, LINE, ROW, SPOKEN, Spot, fields_of, of_fields, of_line, of_row, passages
 from .rank import Need, tokens_of
 from .records import Record, Table
 from .source import Source
@@ -36,6 +36,8 @@ _FULL_LINE = 50
 _HALF_LINE = 25
 """The same before a line that begins with a small letter."""
 _SPOKEN = frozenset({"line", "claim"})
+_EARLY = 20
+"""Passages of a speech after which one tells half of what the first does."""
 _ENDS = re.compile(r"[.!?:;。！？]\W{0,3}$")
 _LEADING = 1.5
 """Worth of a row from which it says what is below it."""
@@ -234,7 +236,15 @@ class Item:
         for unit in list(self.units):
             n = unit.records[0]
             record = self.records[n]
-            if unit.cut or len(unit.records) > 1 or record.kind == "definition" or forms[n] == "code":
+            if len(unit.records) > 1 or record.kind == "definition" or forms[n] == "code":
+                continue
+            if len(record.text) >= SPOKEN and unit.block < 0 and record.kind in _SPOKEN and forms[n] in _LISTS:
+                for place, piece in enumerate(passages(record, n, self.spots.get(n, ()))):
+                    piece.told = self._told(n, len(piece.text))[0] / (1 + place / _EARLY)
+                    self.units.append(piece)
+                if unit.cut and self.units[-1].records == (n,):
+                    unit.told = unit.asked = 0.0  # its beginning is a passage, too
+            if unit.cut:
                 continue
             if record.table >= 0:
                 table = self.tables[record.table]

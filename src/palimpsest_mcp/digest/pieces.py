@@ -25,6 +25,8 @@ _LABEL = 3
 """Words that say what a value is: those before it, at the beginning of a line those behind it, too."""
 _LONGEST = 160
 """Characters of a piece; a longer one is no shorter form."""
+SPOKEN, _PASSAGE = 600, 160
+"""Characters of a sentence that nobody ended, such as a transcript has, and of what is shown of it at once."""
 _MOST = 40
 """Pieces of one record: what holds more is a list, and its values tell nothing apart."""
 _WORD = re.compile(r"\S*\w\w\S*")
@@ -54,6 +56,22 @@ def of_line(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit
         if between(text, first) and between(text, last) and not turns(cut_at(text, first) + cut_at(text, last)):
             inside = (one.number for one in spots if first <= one.start and one.end <= last)
             yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
+
+
+def passages(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit]:
+    """Stretches of what somebody said without a full stop, from blank to blank: together all of it but what could say
+    the opposite of its sentence."""
+    text = record.text
+    first = 0
+    while first < len(text):
+        last = len(text) if len(text) - first <= _PASSAGE else text.rfind(" ", first + 1, first + _PASSAGE)
+        if last <= first:
+            return  # no blanks: nothing that is read
+        whole = between(text, first) and between(text, last) and CUT not in text[first:last]
+        if whole and not turns(cut_at(text, first) + cut_at(text, last)):
+            inside = (one.number for one in spots if first <= one.start and one.end <= last)
+            yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
+        first = last + 1
 
 
 def of_fields(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit]:

@@ -7,6 +7,7 @@ Three worths of one unit, so that filling can weigh them against each other: of 
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -37,6 +38,9 @@ KIND: Final[Mapping[Kind, float]] = {
 """What a record tells beside its specifics: how it went, then what went wrong and what was concluded (design §4)."""
 WHOLE: Final = 48
 """Characters of a record from which it tells as much as its kind does: a shorter one tells less."""
+SENTENCE: Final = 160
+"""Characters of a sentence up to which it tells more the longer it is (by the root of its length): else the scraps of a
+page, which are short, would go before what it says."""
 COMMON: Final = 0.3
 """How fast a record falls with each further one of its shape: rare before common."""
 FOCUS: Final = 0.25
@@ -117,6 +121,7 @@ _MARK: Final = re.compile(r"[/._-]")
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HEX: Final = re.compile(r"[0-9a-fA-F-]*[0-9][0-9a-fA-F-]*")
 _LONG_ENOUGH_FOR_HEX: Final = 7
+_SENTENCES: Final = frozenset({"page", "prose"})
 _PROSE: Final = frozenset({"page", "prose", "web_results"})
 _PROSE_WORD: Final = re.compile(
     r"[A-Za-z][a-z]*/[a-z]+|[a-z]+\d{1,3}|[a-z]+-\d{1,3}[a-z]*|\d{1,3}[a-z]+(?:-[a-z]+)*"
@@ -214,7 +219,10 @@ class Need:
             record: with its kind, and its worth among its like.
             size: characters that are printed of it.
         """
-        own = KIND[record.kind] * record.worth * (1.0 if record.kind == "definition" else min(1.0, size / WHOLE))
+        length = 1.0 if record.kind == "definition" else min(1.0, size / WHOLE)
+        if size > WHOLE and self._form in _SENTENCES and record.kind in ("line", "claim"):
+            length = math.sqrt(min(size, SENTENCE) / WHOLE)
+        own = KIND[record.kind] * record.worth * length
         asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
         if any(name in record.text for name in self._names):  # cheaper than to take every line apart
             asked += len(self._names.intersection(typed_in(record.text)))

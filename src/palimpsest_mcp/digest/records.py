@@ -34,6 +34,10 @@ of a search; `entry`: of a listing; `noise`: nobody asks for it."""
 
 MASKED = re.compile(r"(?:[^=|]*=)?\[redacted:[\w-]+(?::\w+)?\]")
 """A leaf, or `name=leaf`, that says nothing but that something is hidden."""
+STATE = re.compile(
+    r"(?:^|[^a-z])(?:status|state|ok|success|error|errors|level|severity|health|result|outcome|verdict)$", re.IGNORECASE
+)
+"""Names of fields and columns that say how their object or row went."""
 
 
 class Record(msgspec.Struct, gc=False):

@@ -27,6 +27,9 @@ _FEW = 8
 """Members of an object that are looked at for what it is."""
 _NEAREST = 12
 """Levels around an object in which is looked for what says whose it is."""
+_RUN_ON, _CLAUSE = 600, 200
+"""Characters without an end, to one side, from which there are no sentences, as in a transcript; and of what stands
+around a place there."""
 _NEAR = 5_000
 """Characters around a piece in which its sentence is looked for."""
 _OFTEN = 64
@@ -568,16 +571,17 @@ def between(text: str, at: int) -> bool:
 
 
 def cut_at(text: str, at: int) -> str:
-    """The sentence that is cut at a place; empty where nothing is, between two of them."""
+    """The sentence that is cut at a place, or of a speech without full stops what stands around it; empty where nothing
+    is cut, between two of them."""
     if _begins(text, at) or _ends(text, at):
         return ""
     low = max(text.rfind("\n", 0, at) + 1, at - _NEAR)
     high = text.find("\n", at)
     high = min(len(text) if high < 0 else high, at + _NEAR)
     ends = [found.end() for found in _ENDS.finditer(text, low, high)]
-    return text[
-        max((one for one in ends if one <= at), default=low) : min((one for one in ends if one > at), default=high)
-    ]
+    first = max((one for one in ends if one <= at), default=low if at - low <= _RUN_ON else at - _CLAUSE)
+    last = min((one for one in ends if one > at), default=high if high - at <= _RUN_ON else at + _CLAUSE)
+    return text[first:last]
 
 
 def is_cut(piece: str, text: str) -> bool:

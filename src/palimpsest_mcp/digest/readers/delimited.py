@@ -109,7 +109,9 @@ def _plausible(lines: Sequence[str], rows: Sequence[tuple[int, list[str]]], deli
     ):
         return False
     if delimiter == "," and sum(text.rstrip().endswith((",", "{", "(", "[")) for text in texts) > 1:
-        return False
+        names = rows[0][1]  # the last column may be blank in most rows, below a head that names it
+        if len(names) <= _LEAST or not all(map(_NAME.fullmatch, names)):
+            return False
     if delimiter == "," and all(len(_THOUSANDS.findall(text)) == text.count(",") for text in texts):
         return False
     if len(rows[0][1]) == 2 and _counting(rows):

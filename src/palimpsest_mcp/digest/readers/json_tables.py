@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
-from ..records import MASKED, Kind, Object, Reading, Record, Table
+from ..records import MASKED, STATE, Kind, Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
+from .prose import LONG_LINE, sentences
 from .web_results import BEST, BEST_ONES, OTHERS
 
 BEHIND = "rows behind the one in brackets"
@@ -29,9 +30,6 @@ _NAMES = re.compile(
 _TITLE = re.compile(r"(?:^|\.)(?:title|headline)$", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:^|\.)(?:url|link|href)$", re.IGNORECASE)
 """Rows with both are hits of a search."""
-_STATUS = re.compile(
-    r"(?:^|[^a-z])(?:status|state|ok|success|error|errors|level|severity|health|result)$", re.IGNORECASE
-)
 _ERROR = re.compile(r"(?:^|\.)(?:error|errors|error_message|errorMessage|exception|fault)$")
 _FINE = frozenset(("", "null", "None", "false", "False", "0", "[]", "{}"))
 """What an error field says when there was none."""
@@ -39,6 +37,8 @@ _FIELDS = 120
 """Characters of one record of fields: an object with more leaves is told in parts, so that some of them can be had."""
 _REST = 0.7
 """Worth of the parts after the first: ids and names come first nearly everywhere."""
+_TEXT_OF_ROW = 0.5
+"""Worth of a line of a long text that a row has: first the rows, then what they say at length."""
 _FEW = 12
 """Leaves. A larger object with a leaf called `error` is a palette or a schema, not the report of one."""
 
@@ -104,7 +104,7 @@ class _Told:
         for name, count in counts.items():
             value, often = count.most_common(1)[0]
             if _REGULAR * len(rows) <= often < len(rows):
-                worth = 3.0 if _STATUS.search(name) else 2.0
+                worth = 3.0 if STATE.search(name) else 2.0
                 for number, row in zip(group.members, rows, strict=True):
                     if row.get(name, "") not in (value, ""):
                         group.worth[number] = max(worth, group.worth.get(number, 1.0))
@@ -160,11 +160,11 @@ class _Told:
         """A text under the record that says where it stood."""
         head = len(self.records)
         owner = "|".join(f"{name}={value}" for name, value in self.owner(item))
-        kind, worth = ("field", 1.0) if owner else ("heading", 0.0)
-        self.records.append(Record(f"{item.path}: {owner}".strip(), kind, worth, at=item.at))
+        worth = _TEXT_OF_ROW if owner else 1.0
+        self.records.append(Record(f"{item.path}: {owner}".strip(), "heading", 0.0, at=item.at))
         for line in (item.text or "").split("\n"):
-            if line.strip():
-                self.records.append(Record(line.strip(), under=head, at=item.at))
+            said = sentences(line) if len(line) > LONG_LINE else (line.strip(),)
+            self.records += [Record(one, worth=worth, under=head, at=item.at) for one in said if one]
 
     def fields(self, item: Item) -> None:
         """An object that stands alone: its leaves, in as many records as they need; each names the object."""

@@ -18,6 +18,9 @@ LEAD = 100
 TITLE = 12, 160
 """Characters of a first line that is no sentence, and that all sections of its text stand under: its title."""
 _ENDS = re.compile(r"[.!?:;,。！？：]\W*$")
+LEADING = 48
+"""Characters of a first sentence that says what the text is about."""
+_STOPS = re.compile(r"[.!?。！？]\W*$")
 EDGE = 4
 """So many lines at both ends of a text may say how a command went; inside, the same words are talk about it."""
 
@@ -48,7 +51,8 @@ _BOILERPLATE = re.compile(
     r"|subscribe(?: now)?|share(?: (?:this|on|via)\b.*)?|tweet|follow us.*|accept(?: all)?(?: cookies)?|reject all"
     r"|(?:privacy|cookie)s? (?:policy|settings|notice|preferences)|terms(?: (?:of (?:use|service)|and conditions))?"
     r"|contact(?: us)?|about(?: us)?|advertisement|sponsored|back to top|read more|load more|show more|see more"
-    r"|previous|next|search|close|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
+    r"|get the latest.*|back to (?:the )?(?:blog|home|list|overview|news)|previous|next|search|close"
+    r"|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
     r"|all rights reserved.*|newsletter|loading\W*)\W*$"
     r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
     r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
@@ -143,7 +147,7 @@ def read(lines: Sequence[str]) -> Reading:
     fences = [i for i, line in enumerate(lines) if _FENCE.match(line)]
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
     unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
-    fenced, apart, rule = False, True, -1
+    fenced, apart, rule, told = False, True, -1, False
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
     for i, line in enumerate(lines):
         text = line.strip()
@@ -175,7 +179,10 @@ def read(lines: Sequence[str]) -> Reading:
                 record = log.verdict(piece) if i < EDGE or i >= len(lines) - EDGE else Record(piece)
                 record.under, record.at = under if len(out) == begins or not item else begins, i
                 if record.kind == "line":
-                    record.worth = 0.6 if item and _LINK_ITEM.match(piece[:1000]) else 1.5 if first else 1.0
+                    link = _LINK_ITEM.match(piece[:1000])
+                    lead = not told and not item and len(piece) >= LEADING and _STOPS.search(piece) is not None
+                    told |= lead
+                    record.worth = (0.6 if item else 0.3) if link else 2.0 if lead else 1.5 if first else 1.0
                 out.append(record)
                 first = False
             if len(out) == 1 and entitled and TITLE[0] <= len(text) <= TITLE[1] and not _ENDS.search(text):
