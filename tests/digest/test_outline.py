@@ -31,20 +31,20 @@ def test_rows_are_named_by_their_keys_and_columns() -> None:
 
 def test_an_object_is_told_by_its_fields_and_what_it_lists() -> None:
     text = json.dumps({"cabin": "economy", "from": "SEA", "bags": [{"tag": f"B{n}", "kg": n} for n in range(9)]})
-    assert outlined(text) == "cabin=economy, from=SEA; 9 bags: B0, B1, B2, B3, B4, B5, B6, B7, B8"
+    assert outlined(text) == "cabin=economy, from=SEA; 9 bags: tag B0, B1, B2, B3, B4, B5, B6, B7, B8"
 
 
 def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_rows() -> None:
     legs = [{"flight": f"HAT{n}", "date": f"2024-05-1{n}", "price": 100 + n} for n in range(3)]
     text = json.dumps({"reservation_id": "HXDUBJ", "cabin": "economy", "from": "IAH", "legs": legs})
-    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: HAT0, HAT1, HAT2"
+    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: flight HAT0, HAT1, HAT2"
 
 
 def test_the_fields_of_an_object_are_counted_and_not_those_of_what_lies_in_it() -> None:
     trip = {"id": "VA5SGQ", "cabin": "economy", "legs": [{"from": "DTW", "to": "PHX"}, {"from": "PHX", "to": "LGA"}]}
     trip |= {"travellers": [{"first": "Raj", "last": "Brown", "born": "1967-03-12"}], "paid": {"card": 686}, "bags": 0}
     assert outlined(json.dumps(trip), 300) == (
-        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: DTW, PHX; 2 more fields: travellers, paid"
+        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: from DTW, PHX; 2 more fields: travellers, paid"
     )
 
 
@@ -171,7 +171,7 @@ def test_of_a_file_with_tables_those_that_are_not_shown_are_named() -> None:
     _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
     first = {n for n, record in enumerate(records) if record.table == 0}
     said = unshown(source.reading, blocks, first, 100, few=False)
-    assert said == "4 rows: `paper0`, `paper1`, `paper2`, `paper3`"
+    assert said == "4 rows: paper `paper0`, `paper1`, `paper2`, `paper3`"
     assert not unshown(source.reading, blocks, range(len(records)), 100, few=False)
 
 
@@ -208,11 +208,11 @@ def test_rows_stand_with_the_value_that_tells_most_of_them_where_all_fit() -> No
     def worth(row: int, column: int) -> float:
         return 0.7 if records[row].cells[column].startswith("2024") else 0.2
 
-    dated = "3 legs: HAT11 (date 2024-05-11), HAT12 (2024-05-12), HAT13 (2024-05-13)"
+    dated = "3 legs: flight HAT11 (date 2024-05-11), HAT12 (2024-05-12), HAT13 (2024-05-13)"
     assert outline(source.reading, blocks, 200, worth) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
     assert (
         outline(source.reading, blocks, 80, worth)
-        == "reservation_id=HXDUBJ, cabin=economy; 3 legs: HAT11, HAT12, HAT13"
+        == "reservation_id=HXDUBJ, cabin=economy; 3 legs: flight HAT11, HAT12, HAT13"
     )
     assert "(" not in outline(source.reading, blocks, 200)
 

@@ -45,7 +45,7 @@ from .outline import outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
-from .records import STATE, Record
+from .records import STATE, Record, Table
 from .source import Source
 from .study import Marked, Studies, Study, shapes_of
 
@@ -93,7 +93,7 @@ _WORD_CELL = 0.4
 _STATE = 3.0
 """Times that for a column that says how each row went."""
 _ADDRESS = re.compile(r"https?://\S+")
-"""A column of these is how each row is opened, and goes last."""
+"""A column of these is how each row is opened, and stays."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -245,6 +245,8 @@ class Attempt:
             said = ("outcome", "error", "claim")
             outcomes = [n for n in outcomes if records[n].kind in said or one.is_error or source.forms[n] == "code"]
             outcomes = [n for n in outcomes if records[n].kind != "outcome" or records[n].worth >= _PLAINLY]
+        own = next((one.records for one in source.reading.objects if one.noun == Table(()).noun), ())
+        outcomes = [n for n in outcomes if n not in own]  # its outline says how it went, and right behind what it is
         most = OUTCOMES + any(source.forms[n] == "code" for n in outcomes)  # one says that the file goes on
         specs, spots = _renumbered(self._marked[number], numbers)
         item = Item(
@@ -289,11 +291,10 @@ class Attempt:
                 words = [n for n, text in zip(cells, texts, strict=True) if text and not item.specs[n][column]]
                 gain += _WORD_CELL * len(words)
                 blank = 2 * texts.count("") > len(cells)
-                if column == table.key:
+                if column == table.key or all(_ADDRESS.fullmatch(text) for text in texts):
                     continue
                 gain *= _STATE if STATE.search("".join(table.columns[column : column + 1])) else 1.0
-                last = 1e9 * all(_ADDRESS.fullmatch(text) for text in texts)
-                worth.append((-1.0 if blank else gain / max(1, cost) + last, column))
+                worth.append((-1.0 if blank else gain / max(1, cost), column))
             gone = {column for _, column in sorted(worth)[: max(1, len(block.columns) // 2)]}
             found[block.table] = tuple(sorted(block.shown - gone))
         return found

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ..models.text import counted
 from .blocks import Block
 from .pieces import fields_of
-from .records import Reading, Record, Table
+from .records import STATE, Reading, Record, Table
 
 _DEFINED = re.compile(
     r"\b(?:class|def|defp?|defmodule|defstruct|enum|fn|func|function|impl|interface|module|namespace|record|struct|trait"
@@ -121,9 +121,10 @@ def _object(
     named: list[str] = []
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
-    for name, value in zip(own.columns, own.cells, strict=True) if own else ():
-        if name not in fields:
-            continue
+    pairs = [pair for pair in zip(own.columns, own.cells, strict=True) if pair[0] in fields] if own else []
+    # What says how it went, wherever it stands, right behind what it went so with.
+    pairs = [*pairs[:1], *sorted(pairs[1:], key=lambda pair: STATE.search(pair[0]) is None)]
+    for name, value in pairs:
         if _LISTED.fullmatch(value):
             words[name] = value[2:-2].replace('", "', '","').split('","')
         elif (
@@ -135,21 +136,23 @@ def _object(
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
-    listed: list[tuple[str, str, list[str], list[str]]] = []
+    listed: list[tuple[str, str, str, list[str], list[str]]] = []
     for one in lists:
         of = [n for n, record in enumerate(reading.records) if record.table == one.table]
         rest = [n for n in of if n not in shown]
         count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
         if rest:
             names = [_called_of(reading, n) for n in rest]
-            listed.append((count, one.noun, names, _with_values(reading, rest, worth) or names))
-    listed += [(f"{len(one):,}", name, one, one) for name, one in words.items()]
-    for total, noun, names, told in listed:
+            told = _with_values(reading, rest, worth) or names
+            key = _key_of(reading, rest[0], one.noun)
+            listed.append((count, one.noun, key, names, told))
+    listed += [(f"{len(one):,}", name, "", one, one) for name, one in words.items()]
+    for total, noun, key, names, told in listed:
         count = f"{total} {noun}"
         if left > len(count) and not _BRACKETS.search(noun):
-            if sum(len(name) + 2 for name in told) <= left - len(count):
+            if sum(len(name) + 2 for name in told) <= left - len(count) - len(key):
                 names = told
-            said.append(_joined(count, names, left - len(count)))
+            said.append(_joined(count, names, left - len(count) - len(key), key))
             left -= len(said[-1])
             named.append(noun)
     others = [name for name in fields if name not in named]
@@ -178,6 +181,14 @@ def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[st
     return [f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]
 
 
+def _key_of(reading: Reading, row: int, noun: str) -> str:
+    """The name of the column that says what rows are called, for the first of them; empty where the list says it."""
+    table = reading.tables[reading.records[row].table]
+    name = table.columns[table.key] if table.columns else ""
+    said = not name or _UNFIT.search(name) or name in noun or len(name) > _BESIDE_CHARS
+    return "" if said else f"{name} "
+
+
 def _called_of(reading: Reading, row: int) -> str:
     record = reading.records[row]
     return record.cells[reading.tables[record.table].key]
@@ -188,8 +199,8 @@ def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> l
     return [one.cells[tables[block.table].key] for one in records if one.table == block.table]
 
 
-def _joined(count: str, names: Iterable[str], width: int) -> str:
-    """The count and as many of its names as fit, none cut."""
+def _joined(count: str, names: Iterable[str], width: int, key: str = "") -> str:
+    """The count and as many of its names as fit, none cut; before the first what they are called by."""
     shown: list[str] = []
     cut = ""
     for name in dict.fromkeys(" ".join(name.split()) for name in names):
@@ -200,7 +211,7 @@ def _joined(count: str, names: Iterable[str], width: int) -> str:
             cut = " …"
             break
         shown += [name] if name else []
-    return f"{count}: {', '.join(shown)}{cut}" if shown else count
+    return f"{count}: {key}{', '.join(shown)}{cut}" if shown else count
 
 
 def _sections(records: Sequence[Record]) -> list[str]:

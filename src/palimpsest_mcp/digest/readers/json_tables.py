@@ -180,7 +180,10 @@ class _Told:
         if first in names and (item.row or (item.path and _NAMES.search(first))):
             named.append(pieces[names.index(first)])
         head = f"{item.path}: " if item.path else ""
-        pieces.sort(key=_is_masked)  # behind what says something, and in no record with it
+        # How it went stands with the first, what is masked behind what says something, and in no record with it.
+        went = {piece for name, piece in zip(labels[1:], pieces[1:], strict=True) if STATE.search(name)}
+        pieces[1:] = sorted(pieces[1:], key=lambda piece: piece not in went)
+        pieces.sort(key=_is_masked)
         if sum(map(len, (*line, *pieces))) > _FIELDS - len(head) or any("|" in piece for piece in pieces):
             line = list(named)
         failed = (

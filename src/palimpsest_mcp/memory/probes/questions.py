@@ -254,6 +254,8 @@ _VALUE = re.compile(
     r"|\b(?=[A-Za-z_]*\d)(?=\d*[A-Za-z_])\w{5,40}\b"
     r"|(?<![\w.,-])\d{5,12}(?![\w.,-])"
 )
+_PICTURE = re.compile(r"https?://\S+\.(?:gif|png|jpe?g|svg|webp|ico)|\S+\.gif")
+"""What only adorns a page: nobody comes back to it."""
 _MAYBE = re.compile(r"[\d/]")
 _LABEL = re.compile(r"\"([A-Za-z][\w -]{1,40})\"\s?: ?\"?$|(?:^|[\s,;({])([A-Za-z][\w-]{1,40}) ?[:=] ?[\"'`]?$")
 _CELLS = re.compile(r"\t|\||,")
@@ -420,7 +422,8 @@ def _values(text: str) -> dict[str, None]:
     # No value runs over white space, and each has a digit or a slash.
     words = " ".join(filter(_MAYBE.search, MARK.sub(" ", text).split()))
     found = _VALUE.findall(words)
-    return dict.fromkeys(value for value in found if LEAST <= len(value) <= MAX_WORDS)
+    kept = (value for value in found if LEAST <= len(value) <= MAX_WORDS and not _PICTURE.fullmatch(value))
+    return dict.fromkeys(kept)
 
 
 def _whole(line: str) -> tuple[str, ...]:
