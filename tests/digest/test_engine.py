@@ -499,7 +499,7 @@ def test_of_hits_of_a_search_the_titles_are_shown_where_their_texts_do_not_fit(b
     ]
     shown = bench.digest(json.dumps(hits, indent=2), share=0.3).parts[0].text
     assert "Keeping bees in a small garden" in shown and "Keeping hens in a small garden" in shown
-    assert "[columns left out:" in shown
+    assert "[columns left out:" in shown and "https://example.org/bees" in shown, "without its address no hit is opened"
 
 
 def test_what_leads_to_a_list_stands_only_above_something_of_it(bench: Bench) -> None:

@@ -40,6 +40,12 @@ def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_
     assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: flight HAT0, HAT1, HAT2"
 
 
+def test_how_an_object_went_stands_right_behind_what_it_is() -> None:
+    """What was cancelled must not look like what stands."""
+    trip = {"id": "VA5SGQ", **{f"field{n}": f"value {n}" for n in range(30)}, "status": "cancelled"}
+    assert outlined(json.dumps(trip), 60).startswith("id=VA5SGQ, status=cancelled, field0=value 0")
+
+
 def test_the_fields_of_an_object_are_counted_and_not_those_of_what_lies_in_it() -> None:
     trip = {"id": "VA5SGQ", "cabin": "economy", "legs": [{"from": "DTW", "to": "PHX"}, {"from": "PHX", "to": "LGA"}]}
     trip |= {"travellers": [{"first": "Raj", "last": "Brown", "born": "1967-03-12"}], "paid": {"card": 686}, "bags": 0}

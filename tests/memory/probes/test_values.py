@@ -34,3 +34,8 @@ def test_a_value_that_came_up_again_is_asked_for_once() -> None:
     ]
     asked = [one.expected for one in results.result_probes(originals, results.Texts())]
     assert sorted(asked) == [("item_0001",), ("item_0002",), ("user_4711",)]
+
+
+def test_a_picture_that_adorns_a_page_is_not_asked_for() -> None:
+    text = "/img/line.gif https://img.example.org/badge/python-3.12.svg assets/map2.png https://example.org/a/1"
+    assert list(results._values(text)) == ["assets/map2.png", "https://example.org/a/1"]  # pyright: ignore[reportPrivateUsage]
