@@ -88,9 +88,9 @@ _LONG_LEFT = 3
 """Times that the share of lines which are shown is more than their share of the text, from which both are said."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
-_WORD_CELL = 0.4
+_WORD_CELL = 0.2
 """Worth of a cell that is told in words: a status, a city, a kind says more of its row than one more number."""
-_STATE = 3.0
+_STATE = 6.0
 """Times that for a column that says how each row went."""
 _ADDRESS = re.compile(r"https?://\S+")
 """A column of these is how each row is opened, and stays."""
