@@ -69,7 +69,7 @@ def test_the_cells_of_a_bar_are_its_whole_width(sizes: list[int], room: int) -> 
 def test_the_map_sums_to_the_window_and_names_the_ten_largest(program: Program, compacted: str) -> None:
     found = program("show", compacted, "--json").json
     text = program("show", compacted).text
-    rows = re.findall(r"^[█▒▚░▓▆▅▄▃]  .*?  +([\d,]+) +[\d.]+ %$", text, re.MULTILINE)
+    rows = re.findall(r"^[█▒▚░▓▆▅▄▃]  .*?  +([\d,]+) +[\d.]+%$", text, re.MULTILINE)
     used = found["usage"]["used"]["value"]
     window = found["usage"]["effective_window"]["value"] or used
     assert sum(int(row.replace(",", "")) for row in rows) == max(used, window)

@@ -189,8 +189,8 @@ def say_overhead(batches: Sequence[BatchReport] | Sequence[BatchView]) -> None:
     """Why a table's sizes are not those that a digest's own header gives."""
     if overhead := sum(batch.overhead_tokens for batch in batches):
         say(
-            f"tokens and digest: each count {overhead:,} tokens that results take beside their texts; "
-            "the header of a digest counts the texts alone"
+            f"both sizes include {overhead:,} tokens that results take beside their texts; the header of a digest "
+            "counts the texts alone"
         )
 
 
@@ -227,15 +227,15 @@ def _facts(report: Report, *, verbose: bool) -> list[tuple[str, str]]:
     cost = f"rewrites {tokens(cache.invalidated_tokens)} cached tokens, {back}{prices}" if cache else ""
     masked = ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))
     if not verbose:
-        return [("cache  ", cost), ("masked", masked), ("probes", report.probes.line)]
+        return [("cache  ", cost), ("masked", masked), ("probes", _probed(report))]
     target = ""
     if report.target_ratio is not None:
-        target = f"{report.target_ratio:.0%} of {tokens(report.target_of)} ({tokens(report.target_tokens)})"
+        target = f"{tokens(report.target_tokens)} tokens, {report.target_ratio:.0%} of {tokens(report.target_of)}"
     values = ""
     if counts.total:
         values = (
-            f"{counts.total} in all: {counts.shown} shown, {counts.elsewhere} elsewhere in view, "
-            f"{counts.left_out} left out (restorable)"
+            f"{counts.total:,} in all: {counts.shown:,} shown, {counts.elsewhere:,} elsewhere in view, "
+            f"{counts.left_out:,} left out (restorable)"
         )
     return [
         ("target", target),
@@ -251,6 +251,13 @@ def _facts(report: Report, *, verbose: bool) -> list[tuple[str, str]]:
         ("cache", cost),
         ("probes", report.probes.line),
     ]
+
+
+def _probed(report: Report) -> str:
+    found = report.probes
+    if not found.total:
+        return found.line
+    return f"{found.state}: what stays answers {found.passed} of {counted(found.total, 'question')} about what left"
 
 
 # The options of a pass, as flags of a command.
@@ -349,7 +356,7 @@ def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bo
         return
     say_report(result.report, face, verbose=verbose)
     if dry_run:
-        say("nothing was written, neither to the store nor elsewhere; without --dry-run it is done")
+        say("nothing was written; run it without --dry-run to do this")
     elif out is not None:
         say(f"written: {out} ({counted(len(result.messages), 'message')})")
     elif result.report.status != "nothing_to_do":

@@ -58,7 +58,7 @@ def _say_both(one: Beside, *, every: bool) -> None:
     say(
         f"--- {one.item_id} {about}",
         f"    {counted(one.original_tokens, 'token')} in {counted(one.original_lines, 'line')}; its digest "
-        f"{counted(one.digest_tokens, 'token')}, from {counted(one.quoted_lines, 'line')} of them",
+        f"{counted(one.digest_tokens, 'token')}, with words of {counted(one.quoted_lines, 'line')}",
     )
     if one.note:
         say(f"    {one.note}")

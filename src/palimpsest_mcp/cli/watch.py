@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--once", is_flag=True, help="Look once, and end.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="codex or gemini-cli; default: both.")
-@click.option("--days", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Files changed in so many days.")
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    help="Only files changed in the last so many days; default: 1.",
+)
 @click.option("--every", type=click.FloatRange(min=0.2), default=2.0, metavar="SECONDS", help="Between two looks.")
 @shared_options
 @pass_face
@@ -32,9 +37,12 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
 
     async def look(facade: Palimpsest) -> None:
         while True:
-            for one in await facade.watch(days=days, hosts=hosts):
+            found = await facade.watch(days=days, hosts=hosts)
+            for one in found:
                 _say(face, one)
             if once:
+                if not found and not face.as_json:
+                    say(f"nothing new in session files of the last {days:g} d")
                 return
             await asyncio.sleep(every)
 
