@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 BATCHES_SHOWN = 30
-FEW_BATCHES = 6
+FEW_BATCHES = 5
 """Of a report that fits a screen, as of its defects and notes the first two."""
 
 
@@ -149,7 +149,7 @@ def _say_few_batches(report: Report) -> None:
     say_table((Column("batch"), *numbers), few)
     if rest := report.batches[len(few) :]:
         before, after = (sum(getattr(one, name) for one in rest) for name in ("original_tokens", "tokens_after"))
-        say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; --verbose has them all")
+        say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; all: --verbose")
 
 
 def _say_batches(report: Report, face: Face) -> None:
@@ -257,7 +257,7 @@ def _probed(report: Report) -> str:
     found = report.probes
     if not found.total:
         return found.line
-    return f"{found.state}: what stays answers {found.passed} of {counted(found.total, 'question')} about what left"
+    return f"{found.state}: {found.passed} of {counted(found.total, 'question')} still answered"
 
 
 # The options of a pass, as flags of a command.
@@ -300,7 +300,7 @@ def _flag(name: str, kind: Any, default: Any, offer: Offer, help: Mapping[str, s
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--line", type=click.IntRange(min=1), help="Which session of a file with one a line, from 1.")
+@click.option("--line", type=click.IntRange(min=1), help="Which session of a file that has one per line, from 1.")
 @click.option("--format", "form", default="auto", show_default=True, help="anthropic, openai, claude-code, or auto.")
 @click.option(
     "--session", type=SessionName(), help="Session id; default: the host's own, else made of file name and path."
@@ -323,8 +323,8 @@ def compact(
 ) -> int:
     """Compact the session in FILE: a message list, one session a line (gzip too), or a Claude Code transcript.
 
-    FILE may also be a session that was read from a file. FILE itself is not changed. Originals go to the store, from
-    which `restore` gives them back.
+    FILE may also be the id or handle of a session: the file that it came from is read again. FILE itself is not
+    changed. Originals go to the store, from which `restore` gives them back.
     """
     if not file.exists():
         file, session = face.ask(lambda facade: _file_of(facade, file, session), make=False)

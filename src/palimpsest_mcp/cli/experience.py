@@ -290,7 +290,7 @@ def _say_explanation(found: Explanation) -> None:
 @shared_options
 @pass_face
 def rollback(face: Face, skill: str) -> None:
-    """Put experience.md of SKILL back as it was before its last compaction; again: one more back."""
+    """Put experience.md of SKILL back as it was before its last compaction; run again, it goes one further back."""
     done = face.ask(lambda facade: facade.experience_rollback(skill))
     if face.as_json:
         say_json(done)

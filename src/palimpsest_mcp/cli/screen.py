@@ -347,7 +347,7 @@ def out_options(help: str) -> Callable[[Command], Command]:
         overwrite = click.option(
             "--overwrite",
             is_flag=True,
-            help="--out may replace a file that exists; never one that a session is read from.",
+            help="Let --out replace an existing file, but never one that a session is read from.",
         )
         return out(overwrite(command))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SessionName())
-@click.option("--full", is_flag=True, help="Also what 1,500 tokens leave out.")
+@click.option("--full", is_flag=True, help="All of it, beyond the usual limit of 1,500 tokens.")
 @shared_options
 @pass_face
 def summary(face: Face, session: str, full: bool) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: float) -> int:
     """Follow the session files of Codex CLI and Gemini CLI until it is stopped.
 
-    What stands in them is archived before their own compaction takes it away. After one, what its summary lost is
-    compared by code, and said at the session's next start. Their files are only read.
+    What is in them is archived before the host's own compaction takes it away. Afterwards code compares the summary
+    with the originals, and the session's next start says what was lost. The files are only read.
     """
     import asyncio
 
