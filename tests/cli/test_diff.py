@@ -128,6 +128,16 @@ def test_in_the_tree_every_node_is_the_sum_of_what_is_under_it(program: Program,
         assert sum(leaves) == size and (not tools or sum(tools) == size)
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_tree_fits_the_width_and_uses_it(
+    program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("palimpsest_mcp.cli.window_map.on_terminal", lambda: True)
+    leaves = [line for line in program("show", compacted, "--tree").text.splitlines() if "─ " in line]
+    assert min(width, 80) - 10 <= max(map(len, leaves)) <= width
+
+
 def test_a_digest_stands_on_the_right_beside_the_line_that_it_quotes(
     program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
