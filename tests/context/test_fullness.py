@@ -100,7 +100,7 @@ def test_where_nothing_waits_there_is_one_list_and_one_number() -> None:
     assert found.action == "compact" and found.compacted_view_tokens is None and found.how_to_apply == ""
     assert found.meaning == "The host's own list fills 74.4%; no digest waits to be applied. Next: compact."
     unknown = explained(usage(744, None), RESEARCH, view_used=744, waiting=0, how_to_apply="x")
-    assert unknown.meaning.startswith("How full the window is, is not known. Next: say how large the window is")
+    assert unknown.meaning.startswith("It is not known how full the window is. Next: say how large the window is")
 
 
 def test_a_measurement_is_changed_in_nothing_else() -> None:

@@ -292,7 +292,7 @@ def purge(
     if older_than is not None or down_to is not None:
         if session or matching or regex or everywhere:
             raise InvalidArgument(
-                "A retention looks at all sessions, and at nothing but age and size.",
+                "--older-than and --down-to choose whole sessions by age and size, and go with nothing else.",
                 next="Give --older-than or --down-to alone.",
             )
         _retain(face, older_than, None if down_to is None else _bytes_of(down_to), yes=yes)

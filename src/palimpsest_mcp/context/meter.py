@@ -17,7 +17,7 @@ from ..text.specifics.cues import outcome_of
 # In which zone of a policy a ratio lies, and what to do there.
 
 
-UNKNOWN_ZONE = Zone("unknown", 0.0, "say how much is used, of how large a window (used_tokens, window_tokens)")
+UNKNOWN_ZONE = Zone("unknown", 0.0, "say how much is used, of how large a window")
 
 
 def ratio_of(used: int | None, window: int | None) -> float | None:
@@ -323,7 +323,7 @@ def explained(
     """
     used = usage.used.value
     if used is not None and usage.effective_window.value is None:
-        usage = msgspec.structs.replace(usage, action="say how large the window is (window_tokens)")
+        usage = msgspec.structs.replace(usage, action="say how large the window is")
     due = usage.ratio is not None and zone_of(usage.ratio, policy) != policy.zones[0]
     if due and not recorded and triggers(usage.ratio, policy):
         said = f"{usage.ratio:.1%} is what was told of the host; nothing of the session is recorded, so nothing "
@@ -349,7 +349,7 @@ def explained(
 
 def _one_list(usage: Usage) -> str:
     if usage.ratio is None:
-        return f"How full the window is, is not known. Next: {usage.action}."
+        return f"It is not known how full the window is. Next: {usage.action}."
     next_step = "" if usage.action == "no action" else f" Next: {usage.action}."
     return f"The host's own list fills {usage.ratio:.1%}; no digest waits to be applied.{next_step}"
 
