@@ -72,10 +72,17 @@ await click(page, page.getByRole("button", { name: "Undo pass 1" }));
 await ready(page, () => click(page, page.getByRole("button", { name: "Take it back" })));
 seen.state = await page.locator("tbody tr .tag").first().innerText();
 
-for (const [name, hash] of [["experience", "#/experience"], ["handoffs", "#/handoffs"]]) {
-  await go(page, hash);
-  await faults(page, name);
-}
+// What was learned, with its evidence, and what is handed on.
+await go(page, "#/experience");
+await page.getByRole("button", { name: /^Show the evidence of/ }).click();
+await page.waitForSelector("tbody [title^=e]");
+seen.evidence = await page.locator("tbody [title^=e]").count();
+await faults(page, "experience");
+await go(page, "#/handoffs");
+await page.locator("summary").first().click();
+seen.handoff = await page.locator("main").innerText();
+await faults(page, "handoffs");
+
 const dark = await open("dark");
 await dark.goto(`${address}#/s/${handle}`);
 await dark.waitForSelector(".list .line");
