@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -34,6 +35,9 @@ def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: fl
     with the originals, and the session's next start says what was lost. The files are only read.
     """
     import asyncio
+
+    if not once and sys.stderr.isatty():
+        sys.stderr.write("following the session files; Ctrl-C ends it\n")
 
     async def look(facade: Palimpsest) -> None:
         while True:
