@@ -18,7 +18,7 @@ import pytest
 from palimpsest_mcp import Palimpsest
 from palimpsest_mcp.__main__ import main
 from palimpsest_mcp.cli import main as entry
-from palimpsest_mcp.cli.main import COMMANDS
+from palimpsest_mcp.cli.main import COMMANDS, GROUPS
 from palimpsest_mcp.cli.main import program as group
 from palimpsest_mcp.errors import PalimpsestError
 
@@ -206,3 +206,7 @@ def test_a_command_that_a_program_should_start_says_so_to_a_person(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))
     main(list(command))
     assert "waiting" not in capsys.readouterr().err
+
+
+def test_every_command_stands_once_in_the_help() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names.split()) == sorted(COMMANDS)

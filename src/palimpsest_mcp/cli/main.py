@@ -54,6 +54,15 @@ COMMANDS = {
     "hook": ("serve", "hook", "Answer one event of a host's hooks: JSON on stdin, the answer on stdout."),
 }
 """Name -> module, attribute, and what `--help` says of it without importing it."""
+GROUPS = {
+    "Shorten a session, see what left, get it back": (
+        "demo compact view sessions show list diff search restore undo pin status"
+    ),
+    "Go on with what is known": "summary handoff experience probe rewrite specifics",
+    "Hosts and settings": "install doctor config watch proxy serve statusline hook",
+    "The store": "verify repair backup pack migrate export import purge",
+}
+"""The headings of `--help`, and the commands below each."""
 
 
 class LateGroup(click.Group):
@@ -84,8 +93,9 @@ class LateGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:10}", COMMANDS[name][2]) for name in names.split()])
 
 
 def _say_version(context: click.Context, _option: click.Parameter, value: bool) -> None:
