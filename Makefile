@@ -49,7 +49,7 @@ lint: $(DEV) ## format, lint, types, floors
 	$(BIN)/lint-imports
 
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Gemini CLI; the page in Chromium
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)

@@ -29,9 +29,13 @@ def main() -> None:
         sys.exit("Chromium, or .build/browser, is not here")
     with tempfile.TemporaryDirectory() as folder:
         program = [sys.executable, "-m", "palimpsest_mcp", "--home", str(Path(folder) / "palimpsest-demo")]
-        options = ["--session", "harbour", "--window", "64000", "--target", "0.3", "--force"]
-        done = subprocess.run([*program, "compact", SESSION, *options, "--json"], capture_output=True, check=True)
+        options = ["--session", "harbour", "--window", "64000"]
+        shorter = Path(folder) / "coding_session.json"
+        passed = [*program, "compact", SESSION, *options, "--target", "0.3", "--force", "--out", shorter, "--json"]
+        done = subprocess.run(passed, capture_output=True, check=True)
         handle = json.loads(done.stdout)["handle"]
+        # The host goes on with the shorter list: from now on its digests stand in the window.
+        subprocess.run([*program, "compact", shorter, *options, "--json"], capture_output=True, check=True)
         command = [*program, "view", "--no-browser", "--json"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:

@@ -55,6 +55,8 @@ def serve(
         return serve_http(home, only_session, http)
     from .server.server import serve_stdio
 
+    if _terminal_on_stdin():
+        sys.stderr.write("waiting: an MCP client starts this server and speaks to it on stdin; Ctrl-C ends it\n")
     return serve_stdio(home, host, only_session, core=core)
 
 

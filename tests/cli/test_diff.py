@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -69,7 +70,7 @@ def test_the_cells_of_a_bar_are_its_whole_width(sizes: list[int], room: int) -> 
 def test_the_map_sums_to_the_window_and_names_the_ten_largest(program: Program, compacted: str) -> None:
     found = program("show", compacted, "--json").json
     text = program("show", compacted).text
-    rows = re.findall(r"^[█▒▚░▓▆▅▄▃]  .*?  +([\d,]+) +[\d.]+ %$", text, re.MULTILINE)
+    rows = re.findall(r"^[█▒▚░▓▆▅▄▃]  .*?  +([\d,]+) +[\d.]+%$", text, re.MULTILINE)
     used = found["usage"]["used"]["value"]
     window = found["usage"]["effective_window"]["value"] or used
     assert sum(int(row.replace(",", "")) for row in rows) == max(used, window)
@@ -97,3 +98,59 @@ def test_a_diff_of_an_item_that_is_not_there_names_the_next_step(program: Progra
     assert ran.status != 0 and "list" in ran.err
     found = program("diff", compacted, batch, "--json").json["items"]
     assert all(one["digest"] and one["original"] and one["quotes"] for one in found)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_map_of_a_known_window_has_what_is_free_and_a_bar_of_its_whole_width(
+    program: Program, session_file: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    program("compact", session_file, "--session", "known", "--window", "40000", "--target", "0.3", "--force")
+    rows = re.findall(r"^([█▒▚░▓▆▅▄▃])  .*?  +([\d,]+) +([\d.]+)%$", program("show", "known").text, re.MULTILINE)
+    sizes = [int(size.replace(",", "")) for _, size, _ in rows]
+    assert rows[-1][0] == "░" and sum(sizes) == 40_000
+    assert [float(share) for _, _, share in rows] == [round(size / 400, 1) for size in sizes]
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("palimpsest_mcp.cli.window_map.on_terminal", lambda: True)
+    bar = next(line for line in program("show", "known").text.splitlines() if re.fullmatch(r"[█▒▚░▓▆▅▄▃]+", line))
+    assert [bar.count(sign) for sign, _, _ in rows] == cells(sizes, min(100, width))
+    assert len(bar) == min(100, width)
+
+
+def test_in_the_tree_every_node_is_the_sum_of_what_is_under_it(program: Program, compacted: str) -> None:
+    tree = program("show", compacted, "--tree").text
+    kinds = re.split(r"^([a-z ]+)  ([\d,]+) tokens in [\d,]+$", tree, flags=re.MULTILINE)[1:]
+    whole = [int(size.replace(",", "")) for size in kinds[1::3]]
+    view = program("show", compacted, "--json").json
+    assert sum(whole) == sum(item["tokens"] for item in view["items"] if item["state"] != "gone") > 0
+    for size, under in zip(whole, kinds[2::3], strict=True):
+        tools = [int(one.replace(",", "")) for one in re.findall(r"^[├└]─ \S.*?  ([\d,]+) in ", under, re.MULTILINE)]
+        leaves = [int(one.replace(",", "")) for one in re.findall(r"[├└]─ +([\d,]+)  ", under)]
+        assert sum(leaves) == size and (not tools or sum(tools) == size)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_tree_fits_the_width_and_uses_it(
+    program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("palimpsest_mcp.cli.window_map.on_terminal", lambda: True)
+    leaves = [line for line in program("show", compacted, "--tree").text.splitlines() if "─ " in line]
+    assert min(width, 80) - 10 <= max(map(len, leaves)) <= width
+
+
+def test_a_digest_stands_on_the_right_beside_the_line_that_it_quotes(
+    program: Program, compacted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest_mcp.cli.diff.PLAIN_WIDTH", 2_000)
+    batch = program("list", compacted, "--json").json["batches"][0]["batch_id"]
+    both = program("diff", compacted, batch, "--json").json["items"]
+    shown = [line for line in program("diff", compacted, batch, "--all").text.splitlines() if "│" in line]
+    rows = [[side.strip() for side in line.split("│", 1)] for line in shown]
+    pairs = [(re.sub(r"^\d+ ?", "", left), right) for left, right in rows]
+    originals = [line.strip() for one in both for line in one["original"].split("\n")]
+    digests = [line.strip() for one in both for line in one["digest"].split("\n")]
+    assert [left for left, _ in pairs if left] == [line for line in originals if line]
+    assert [right for _, right in pairs if right] == [line for line in digests if line]
+    whole = set(digests) & set(originals) - {""}
+    assert whole
+    assert {line for line in whole if (line, line) in pairs} == whole

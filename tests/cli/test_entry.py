@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp import Palimpsest
+from palimpsest_mcp.__main__ import main
 from palimpsest_mcp.cli import main as entry
-from palimpsest_mcp.cli.main import COMMANDS
+from palimpsest_mcp.cli.main import COMMANDS, GROUPS
 from palimpsest_mcp.cli.main import program as group
 from palimpsest_mcp.errors import PalimpsestError
 
@@ -183,3 +185,28 @@ def test_a_terminal_gets_bars_and_a_pipe_gets_plain_lines(session_file: Path, tm
 
 def test_the_interrupt_signal_has_its_usual_number() -> None:
     assert entry.INTERRUPTED == 128 + signal.SIGINT
+
+
+class Typed(io.TextIOWrapper):
+    """What a person typed, and then Ctrl-D."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("command", [("statusline",), ("hook", "Stop"), ("experience", "record", "search-web")])
+def test_a_command_that_a_program_should_start_says_so_to_a_person(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_HOME", str(tmp_path))
+    typed = b'{"outcome": "success", "hook_event_name": "Stop"}'
+    monkeypatch.setattr(sys, "stdin", Typed(io.BytesIO(typed)))
+    main(list(command))
+    assert capsys.readouterr().err.startswith("waiting: ")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed)))
+    main(list(command))
+    assert "waiting" not in capsys.readouterr().err
+
+
+def test_every_command_stands_once_in_the_help() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names.split()) == sorted(COMMANDS)

@@ -92,7 +92,7 @@ def faces(program: Program, home: Path, file: Path) -> dict[str, tuple[Any, ...]
         found[f"{name} --dry-run"] = (before["tokens"], before["window"], before["ratio"])
     shown = program("show", SID, "--json").json["usage"]
     found["show --json"] = (shown["used"]["value"], shown["effective_window"]["value"], shown["ratio"])
-    bar = re.search(r"([\d,]+) of ([\d,]+) tokens \(([\d.]+) %\)", program("show", SID).text)
+    bar = re.search(r"([\d,]+) of ([\d,]+) tokens \(([\d.]+)%\)", program("show", SID).text)
     assert bar is not None
     used, window = (int(bar[n].replace(",", "")) for n in (1, 2))
     found["show"] = (used, window, used / window)

@@ -13,7 +13,7 @@ Program = Callable[..., Any]
 def test_the_probes_of_a_session_are_counted_by_type(program: Program, compacted: str) -> None:
     ran = program("probe", compacted)
     assert ran.status == 0 and f"(handle {compacted})" in ran.text
-    assert "probes      passed: " in ran.text and " answered no" in ran.text
+    assert "probes         passed: " in ran.text and " rejected" in ran.text
     assert "with the digests emptied" in ran.text
     assert [line.split()[0] for line in ran.text.splitlines() if line.startswith("recall ")] == ["recall"]
 

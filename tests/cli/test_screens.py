@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,19 @@ def test_a_report_fits_one_screen_and_verbose_has_the_rest(
         assert word in short and word in long, word
     for word in ("policy", "stayed", "filled by", "compression", "form"):
         assert word in long and word not in short, word
+
+
+def test_a_report_of_many_batches_fits_one_screen_and_counts_those_it_does_not_show(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(files("palimpsest_mcp.demo") / "coding_session.json")
+    monkeypatch.chdir(home.parent)
+    report = seen(home, monkeypatch, "compact", file, "--force", "--session", "many", "--out", "short.json")
+    assert screen_lines(report, home) <= LINES
+    shown = len(re.findall(r"^offload_\d+ ", report, re.MULTILINE))
+    more = re.search(r"^… (\d+) more batches: ", report, re.MULTILINE)
+    listed = seen(home, monkeypatch, "list", "many")
+    assert more is not None and shown + int(more[1]) == len(re.findall(r"^offload_\d+ ", listed, re.MULTILINE)) > 10
 
 
 def test_what_fills_a_window_fits_one_screen(home: Path, compacted: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_what_a_digest_says_of_its_size_differs_by_what_the_report_names(program
         assert f", {texts:,} → {digest:,} tokens" in batch["digest"].split("]")[0]
     beside = sum(batch["overhead_tokens"] for batch in batches)
     for text in (demo, program("list", "harbour", "--verbose").text):
-        assert number(text, "each count ", " tokens that results take beside their texts") == beside
+        assert number(text, "both sizes include ", " tokens that results take beside their texts") == beside
 
 
 def test_a_plan_says_about_how_long_its_digests_get_and_sums_to_what_it_predicts(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from palimpsest_mcp.cli.demo import SCENES, TARGET
 from palimpsest_mcp.cli.doctor import file_system_of
 
 Program = Callable[..., Any]
@@ -26,7 +28,7 @@ def test_the_status_counts_what_was_saved_net_of_what_was_given_back(program: Pr
     (row,) = program("sessions", "--json").json["sessions"]
     assert listed["net"] == row["saved_tokens"] == after["net_saved_tokens"] + after["standing_tokens"]
     assert listed["restores_per_hundred"] == row["restores_per_hundred"] == after["restores_per_hundred"] > 0
-    assert f"{after['restores_per_hundred']:g} per hundred" in program("list", compacted).text
+    assert f"({after['restores_per_hundred']:g}%)" in program("list", compacted).text
     text = program("status").text
     assert f"{after['net_saved_tokens']:,} tokens" in text and compacted in text
 
@@ -115,3 +117,13 @@ def test_the_demo_is_exact_and_leaves_nothing_behind(program: Program, home: Pat
     assert all(scene["exact"] and scene["restored_bytes"] > 200 for scene in answer["scenes"])
     assert all(scene["report"]["after"]["tokens"] < scene["report"]["before"]["tokens"] for scene in answer["scenes"])
     assert home.is_dir()  # --home was given: that store stays
+
+
+def test_what_the_demo_looks_for_stands_in_nothing_that_stays(program: Program, tmp_path: Path) -> None:
+    told = program("demo").text
+    for scene in SCENES:
+        file = Path(str(files("palimpsest_mcp.demo") / f"{scene.name}.json"))
+        out = tmp_path / f"{scene.name}.json"
+        program("compact", file, "--force", "--target", str(TARGET), "--out", out)
+        assert scene.ask in file.read_text("utf-8") and scene.ask not in out.read_text("utf-8")
+        assert scene.ask in told

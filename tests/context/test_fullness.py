@@ -79,14 +79,14 @@ def test_after_a_pass_that_the_host_does_not_show_the_action_is_to_apply_it(poli
     assert (found.compacted_view_tokens, found.compacted_view_ratio, found.waiting) == (250, 0.25, 23)
     assert found.how_to_apply == "Resume the new one."
     assert found.meaning == (
-        "74.4% is the host's own list: 23 results of it have digests that it does not show yet; with them it would "
+        "The host's own list fills 74.4%. 23 results have digests that the host does not show yet; with them it would "
         "hold 250 tokens (25.0%). Next: apply the shorter list."
     )
 
 
 def test_where_even_the_shorter_list_is_at_the_trigger_both_steps_are_named() -> None:
     found = explained(usage(950), RESEARCH, view_used=800, waiting=1, how_to_apply="")
-    assert "1 result of it has a digest" in found.meaning
+    assert "1 result has a digest" in found.meaning
     assert found.meaning.endswith("Next: apply the shorter list, and compact again then.")
 
 
@@ -98,9 +98,9 @@ def test_below_every_threshold_nothing_is_asked_for() -> None:
 def test_where_nothing_waits_there_is_one_list_and_one_number() -> None:
     found = explained(usage(744), RESEARCH, view_used=744, waiting=0, how_to_apply="x")
     assert found.action == "compact" and found.compacted_view_tokens is None and found.how_to_apply == ""
-    assert found.meaning == "74.4% is the host's own list, in which no digest waits to be applied. Next: compact."
+    assert found.meaning == "The host's own list fills 74.4%; no digest waits to be applied. Next: compact."
     unknown = explained(usage(744, None), RESEARCH, view_used=744, waiting=0, how_to_apply="x")
-    assert unknown.meaning.startswith("How full it is, is not known. Next: give window_tokens: ")
+    assert unknown.meaning.startswith("It is not known how full the window is. Next: say how large the window is")
 
 
 def test_a_measurement_is_changed_in_nothing_else() -> None:

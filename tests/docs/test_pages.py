@@ -131,7 +131,22 @@ def test_the_pages_for_users_are_short() -> None:
     assert words <= MOST_WORDS, words
 
 
+OUTSIDE_THE_SITE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that GitHub gives a page's headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
-    for page in [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", CHECKOUT / "CHANGELOG.md", *DOCS.glob("*.md")]:
-        for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#]+)", page.read_text("utf-8")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    links = 0
+    for page in [*(CHECKOUT / name for name in OUTSIDE_THE_SITE), *DOCS.glob("*.md")]:
+        for target, anchor in re.findall(r"\]\((?!https?://|mailto:)([^)#]*)(?:#([^)]+))?\)", page.read_text("utf-8")):
+            found = page.parent / target if target else page
+            assert found.exists(), f"{page.name} links to {target}"
+            links += bool(anchor)
+            assert not anchor or anchor in headings(found), f"{page.name} links to {target}#{anchor}"
+    assert links > 20

@@ -23,6 +23,15 @@ def test_every_command_of_the_readme_prints_what_the_readme_shows() -> None:
     assert "ok" in output
 
 
+def test_the_readme_is_short_and_says_at_once_what_it_does_what_it_costs_and_how_things_come_back() -> None:
+    text = (HERE.parents[1] / "README.md").read_text("utf-8")
+    assert text.count("\n") <= 120
+    first = text[: text.index("## ")]
+    assert "docs/pictures/view-session-light.png" in first and "uvx palimpsest-mcp demo" in first
+    for answer in ("gives each one back byte for byte", "it costs you", "`restore SESSION BATCH`", "What it cannot do"):
+        assert answer in first, answer
+
+
 def test_a_page_with_another_output_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("```console\n$ echo one two\none three\n```\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +14,33 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
+def built(checkout: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Strictly: a page without a place or a link or anchor that leads nowhere ends it (not with `--quiet`, which counts
+    no warnings)."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a page without a place or a link or anchor that leads nowhere ends it."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
-    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=CHECKOUT, env=quiet, capture_output=True, encoding="utf-8")
+    done = built(CHECKOUT, folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+@pytest.mark.parametrize("link", ["nowhere.md", "concepts.md#nowhere"])
+def test_a_link_that_leads_nowhere_ends_the_build(tmp_path: Path, link: str) -> None:
+    for one in CHECKOUT.iterdir():  # pages link to files beside `docs`
+        if one.name not in ("docs", "mkdocs.yml") and not one.name.startswith("."):
+            (tmp_path / one.name).symlink_to(one)
+    shutil.copy(CHECKOUT / "mkdocs.yml", tmp_path)
+    shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
+    page = tmp_path / "docs" / "index.md"
+    page.write_text(page.read_text("utf-8") + f"\n[there]({link})\n", "utf-8")
+    done = built(tmp_path, tmp_path / "site")
+    assert done.returncode != 0 and f"contains a link '{link}'" in done.stdout + done.stderr
 
 
 def test_the_site_has_every_page(site: Path) -> None:

@@ -42,6 +42,17 @@ async def fill(home: Path) -> str:
             asked = {"role": "user", "content": f"Look at job {number}."}
             await p.record_items(f"night-{number}", [asked], host="codex")
         done = await p.compact_messages(conversation(14), session_id="main", force=True, target=0.4, keep_last=3)
+        for number in range(3):
+            event = {
+                "session_id": f"night-{number}",
+                "outcome": "success",
+                "winning_pattern": "read the newest log first",
+            }
+            await p.record_experience("marlin-watch", event)
+        await p.compact_experience("marlin-watch")
+        await p.write_handoff(
+            "main", "Which job fails?", fields={"decisions": {"Look at part 7": "its checksum differs"}}
+        )
         return done.report.handle
 
 
@@ -81,6 +92,7 @@ def test_a_dropped_value_is_found_seen_and_restored_and_a_pass_undone(tmp_path: 
     assert "\n".join(line if line != " " else "" for line in seen["exact"]) == text_of(7)
     assert seen["sha256"] == hashlib.sha256(text_of(7).encode()).hexdigest()
     assert seen["atEnd"] == "29" and seen["state"] == "taken back"
+    assert seen["evidence"] == 3 and "Look at part 7" in seen["handoff"]
     # The figures that were on the screen before the pass was taken back do not depend on what followed, but these do.
     store = {one[1]: json.loads(one[2]) for one in seen["figures"]["store"]}
     session = {one[1]: json.loads(one[2]) for one in seen["figures"]["session"]}

@@ -129,7 +129,8 @@ def _say_window(view: ContextView, face: Face, *, verbose: bool) -> None:
     from .window_map import say_map
 
     say_fields([("session", f"{view.session_id} (handle {view.handle})")])
-    say_bar("window ", view.usage.ratio, f"{fill(view.usage)}, zone {view.usage.zone}: {view.usage.action}")
+    zone = "" if view.usage.ratio is None else f", zone {view.usage.zone}: {view.usage.action}"
+    say_bar("window ", view.usage.ratio, f"{fill(view.usage)}{zone}")
     say(f"         {sources(view.usage)}")
     say_meaning(view.usage, face, verbose=verbose)
     say_map(view)
@@ -278,7 +279,7 @@ def restore(
     out: Path | None,
     overwrite: bool,
 ) -> None:
-    """Give the originals of BATCH of SESSION back, or with --all the whole input of its last compaction."""
+    """Give the originals of BATCH of SESSION back, or with --all every message as it came in."""
     if whole or out is not None or overwrite:
         _restore_all(
             face, session, out, overwrite=overwrite, alone=whole and batch is None and item is None and not raw
@@ -350,7 +351,7 @@ def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool,
     if face.as_json:
         say_json({"messages": number, "out": str(out)})
     else:
-        say(f"{counted(number, 'message')} written to {out}, equal to the input of the last compaction")
+        say(f"{counted(number, 'message')} written to {out}, equal to what the last compaction was given")
 
 
 @click.command()
@@ -363,7 +364,7 @@ def _restore_all(face: Face, session: str, out: Path | None, *, overwrite: bool,
 def undo(face: Face, session: str, number: int | None) -> None:
     """One step back: what the newest pass over SESSION replaced (or pass N) stands in its context again.
 
-    Digests and originals stay in the archive; for some answers a later pass leaves these items alone.
+    Digests and originals stay in the archive; later passes leave these items alone for a few answers.
     """
     done = face.ask(lambda facade: facade.undo(session, number), make=False)
     if face.as_json:

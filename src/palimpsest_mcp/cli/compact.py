@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 BATCHES_SHOWN = 30
-FEW_BATCHES = 6
+FEW_BATCHES = 5
 """Of a report that fits a screen, as of its defects and notes the first two."""
 
 
@@ -149,7 +149,7 @@ def _say_few_batches(report: Report) -> None:
     say_table((Column("batch"), *numbers), few)
     if rest := report.batches[len(few) :]:
         before, after = (sum(getattr(one, name) for one in rest) for name in ("original_tokens", "tokens_after"))
-        say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; --verbose has them all")
+        say(f"… {counted(len(rest), 'more batch')}: {before:,} tokens became {after:,}; all: --verbose")
 
 
 def _say_batches(report: Report, face: Face) -> None:
@@ -189,8 +189,8 @@ def say_overhead(batches: Sequence[BatchReport] | Sequence[BatchView]) -> None:
     """Why a table's sizes are not those that a digest's own header gives."""
     if overhead := sum(batch.overhead_tokens for batch in batches):
         say(
-            f"tokens and digest: each count {overhead:,} tokens that results take beside their texts; "
-            "the header of a digest counts the texts alone"
+            f"both sizes include {overhead:,} tokens that results take beside their texts; the header of a digest "
+            "counts the texts alone"
         )
 
 
@@ -227,15 +227,15 @@ def _facts(report: Report, *, verbose: bool) -> list[tuple[str, str]]:
     cost = f"rewrites {tokens(cache.invalidated_tokens)} cached tokens, {back}{prices}" if cache else ""
     masked = ", ".join(f"{number} {kind}" for kind, number in sorted(report.redaction.items()))
     if not verbose:
-        return [("cache  ", cost), ("masked", masked), ("probes", report.probes.line)]
+        return [("cache  ", cost), ("masked", masked), ("probes", _probed(report))]
     target = ""
     if report.target_ratio is not None:
-        target = f"{report.target_ratio:.0%} of {tokens(report.target_of)} ({tokens(report.target_tokens)})"
+        target = f"{tokens(report.target_tokens)} tokens, {report.target_ratio:.0%} of {tokens(report.target_of)}"
     values = ""
     if counts.total:
         values = (
-            f"{counts.total} in all: {counts.shown} shown, {counts.elsewhere} elsewhere in view, "
-            f"{counts.left_out} left out (restorable)"
+            f"{counts.total:,} in all: {counts.shown:,} shown, {counts.elsewhere:,} elsewhere in view, "
+            f"{counts.left_out:,} left out (restorable)"
         )
     return [
         ("target", target),
@@ -251,6 +251,13 @@ def _facts(report: Report, *, verbose: bool) -> list[tuple[str, str]]:
         ("cache", cost),
         ("probes", report.probes.line),
     ]
+
+
+def _probed(report: Report) -> str:
+    found = report.probes
+    if not found.total:
+        return found.line
+    return f"{found.state}: {found.passed} of {counted(found.total, 'question')} still answered"
 
 
 # The options of a pass, as flags of a command.
@@ -293,7 +300,7 @@ def _flag(name: str, kind: Any, default: Any, offer: Offer, help: Mapping[str, s
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--line", type=click.IntRange(min=1), help="Which session of a file with one a line, from 1.")
+@click.option("--line", type=click.IntRange(min=1), help="Which session of a file that has one per line, from 1.")
 @click.option("--format", "form", default="auto", show_default=True, help="anthropic, openai, claude-code, or auto.")
 @click.option(
     "--session", type=SessionName(), help="Session id; default: the host's own, else made of file name and path."
@@ -316,8 +323,8 @@ def compact(
 ) -> int:
     """Compact the session in FILE: a message list, one session a line (gzip too), or a Claude Code transcript.
 
-    FILE may also be a session that was read from a file. FILE itself is not changed. Originals go to the store, from
-    which `restore` gives them back.
+    FILE may also be the id or handle of a session: the file that it came from is read again. FILE itself is not
+    changed. Originals go to the store, from which `restore` gives them back.
     """
     if not file.exists():
         file, session = face.ask(lambda facade: _file_of(facade, file, session), make=False)
@@ -349,7 +356,7 @@ def _say(face: Face, result: CompactedMessages, out: Path | None, *, dry_run: bo
         return
     say_report(result.report, face, verbose=verbose)
     if dry_run:
-        say("nothing was written, neither to the store nor elsewhere; without --dry-run it is done")
+        say("nothing was written; run it without --dry-run to do this")
     elif out is not None:
         say(f"written: {out} ({counted(len(result.messages), 'message')})")
     elif result.report.status != "nothing_to_do":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from ..models.advice import command_line, step
+from ..models.advice import command_line
 from ..models.text import counted
 from .face import VERBOSE, Face, pass_face, shared_options
 from .screen import fill, free_name, say, say_bar, say_fields, say_json
@@ -34,12 +34,12 @@ class Scene(msgspec.Struct, frozen=True):
     name: str
     title: str
     ask: str
-    """Words from a result that is dropped."""
+    """What stands in an original and in nothing that stays."""
 
 
 SCENES = (
-    Scene("coding_session", "a coding session", "1440"),
-    Scene("research_session", "a research session with evidence", "percent"),
+    Scene("coding_session", "a coding session", "258014770"),
+    Scene("research_session", "a research session with evidence", "LSA-2026-004"),
 )
 
 
@@ -100,7 +100,7 @@ def _say_scene(face: Face, seen: Seen, messages: int, *, kept: bool, verbose: bo
         results, digests = sum(one.items for one in report.batches), len(report.batches)
         left = f"{report.specifics.left_out:,} of their {counted(report.specifics.total, 'specific')} left out"
         say_fields([("change ", f"{counted(results, 'tool result')} in {counted(digests, 'digest')}, {left}")])
-    say_fields([("search ", f'"{seen.scene.ask}", left out: found in {hit.batch_id} {hit.item_id}')])
+    say_fields([("search ", f"{seen.scene.ask}, which no digest shows: found in {hit.batch_id} {hit.item_id}")])
     verdict = "equal to the original" if seen.exact else "NOT equal to the original"
     say_fields([("restore", f"by a new process: {counted(seen.size, 'byte')}, {verdict}")])
     say("")
@@ -143,10 +143,11 @@ def _say_next(seen: list[Seen], kept: str | None) -> None:
     say("  the shorter session:", f"      {command_line(['compact', session, '--force', *out])}")
     say("  the tools in Claude Code:", "      palimpsest-mcp install claude-code")
     if kept:
-        listed = step("list_offloaded", session_id=seen[0].report.handle).command(kept)
-        say("  what this demo offloaded:", f"      {listed}")
+        handle, batch = seen[0].report.handle, seen[0].report.batches[0].batch_id
+        say("  an original beside its digest:", f"      {command_line(['diff', handle, batch], kept)}")
+        say("  all of it in a browser:", f"      {command_line(['view'], kept)}")
     else:
-        say("The store of this demo is gone; --home keeps it to look around in:", f"      {_keeper()}")
+        say("The store of this demo is gone; --home keeps one to look around in:", f"      {_keeper()}")
 
 
 def _keeper() -> str:

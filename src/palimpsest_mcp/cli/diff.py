@@ -33,8 +33,7 @@ PLAIN_WIDTH = 160
 def diff(face: Face, session: str, batch: str, item: str | None, every: bool, no_pager: bool) -> None:
     """Originals of BATCH of SESSION on the left, what stands for them on the right, both masked.
 
-    A line of the digest stands beside the line of the original that it has its words from; a run of lines that were
-    left out is counted.
+    Each line of the digest stands beside the line that it quotes; runs of lines that were left out are counted.
     """
     from ..errors import ItemUnknown
 
@@ -58,7 +57,7 @@ def _say_both(one: Beside, *, every: bool) -> None:
     say(
         f"--- {one.item_id} {about}",
         f"    {counted(one.original_tokens, 'token')} in {counted(one.original_lines, 'line')}; its digest "
-        f"{counted(one.digest_tokens, 'token')}, from {counted(one.quoted_lines, 'line')} of them",
+        f"{counted(one.digest_tokens, 'token')}, with words of {counted(one.quoted_lines, 'line')}",
     )
     if one.note:
         say(f"    {one.note}")

@@ -41,7 +41,7 @@ def experience(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@experience.command("record")
+@experience.command("record", short_help="Append events to the log of a skill.")
 @click.argument("skill")
 @click.argument("event", required=False)
 @click.option("--file", type=click.Path(path_type=Path), metavar="FILE", help="Events, one JSON object a line.")
@@ -72,7 +72,11 @@ def _event_text(event: str | None, file: Path | None) -> str:
             return file.read_text("utf-8")
         except (OSError, UnicodeError) as error:
             raise FileMissing(f"{file} cannot be read as text.", next="Name a readable file of JSON lines.") from error
-    return sys.stdin.read() if event in (None, "-") else event
+    if event not in (None, "-"):
+        return event
+    if sys.stdin.isatty():
+        sys.stderr.write("waiting: type events, one JSON object a line; Ctrl-D ends them\n")
+    return sys.stdin.read()
 
 
 def _events(text: str) -> list[dict[str, Any]]:
@@ -107,7 +111,7 @@ def _say_recorded(recorded: Sequence[EventRecorded], face: Face) -> None:
         say(f"due ({', '.join(last.triggers)}): {face.command('compact_experience', skill=last.skill)}")
 
 
-@experience.command("compact")
+@experience.command("compact", short_help="Bring the rules of a skill up to date.")
 @click.argument("skill", required=False)
 @click.option("--due", is_flag=True, help="Every skill with a trigger met; for cron and the end of a session.")
 @click.option(
@@ -169,7 +173,7 @@ def _waiting_rows(found: Compaction | ExperienceView) -> list[str]:
     return [*rows, f"{counted(more, 'further pattern')}"] if more else rows
 
 
-@experience.command("status")
+@experience.command("status", short_help="Every skill with experience.")
 @shared_options
 @pass_face
 def status(face: Face) -> None:
@@ -214,7 +218,7 @@ def _say_status(found: Sequence[SkillStatus]) -> None:
         say("no skill has experience yet: `palimpsest-mcp experience record --help` says how to log one")
 
 
-@experience.command("show")
+@experience.command("show", short_help="What a skill learned, what waits, what is due.")
 @click.argument("skill")
 @shared_options
 @pass_face
@@ -244,7 +248,7 @@ def _why_pending(rule: Rule) -> str:
     return f"worked last on {rule.last_verified}: a success brings it back"
 
 
-@experience.command("explain")
+@experience.command("explain", short_help="The events behind a rule.")
 @click.argument("rule")
 @click.argument("skill", required=False)
 @shared_options
@@ -285,12 +289,12 @@ def _say_explanation(found: Explanation) -> None:
     say(f"{counted(found.total, 'event')} {verb(found.total, 'speaks', 'speak')} of it")
 
 
-@experience.command("rollback")
+@experience.command("rollback", short_help="Take the last compaction of a skill back.")
 @click.argument("skill")
 @shared_options
 @pass_face
 def rollback(face: Face, skill: str) -> None:
-    """Put experience.md of SKILL back as it was before its last compaction; again: one more back."""
+    """Put experience.md of SKILL back as it was before its last compaction; run again, it goes one further back."""
     done = face.ask(lambda facade: facade.experience_rollback(skill))
     if face.as_json:
         say_json(done)

@@ -38,7 +38,7 @@ def handoff(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@handoff.command("write")
+@handoff.command("write", short_help="Write a handoff from a session.")
 @click.option(
     "--session", type=SessionName(), metavar="S", required=True, help="Session id or handle to write it from."
 )
@@ -91,7 +91,7 @@ def _say_written(written: WrittenHandoff, face: Face) -> None:
     )
 
 
-@handoff.command("load")
+@handoff.command("load", short_help="Print what the next conversation starts from.")
 @click.option("--task", metavar="T", default="", help="Its task, or the handoff's name. Default: the newest.")
 @PROJECT
 @click.option("--section", metavar="NAME", default="", help="Another section by its heading; all for the whole file.")
@@ -114,7 +114,7 @@ def _say_loaded(loaded: LoadedHandoff, face: Face) -> None:
         say("", f"{loaded.path} was consumed, and is deleted")
 
 
-@handoff.command("list")
+@handoff.command("list", short_help="Handoffs of this project, newest first.")
 @PROJECT
 @shared_options
 @pass_face
@@ -156,7 +156,7 @@ def _row(one: KeptHandoff) -> dict[str, Any]:
     }
 
 
-@handoff.command("clean")
+@handoff.command("clean", short_help="Archive, merge and delete old handoffs.")
 @click.option("--dry-run", is_flag=True, help="Only show what is due; the default.")
 @click.option("--yes", is_flag=True, help="Do it.")
 @shared_options

@@ -55,6 +55,8 @@ def answer_hook(event: str, home: str | None, host: str = CLAUDE_CODE, *, apart:
     if quick is None:
         return 0
     try:
+        if sys.stdin.isatty():
+            sys.stderr.write("waiting: a host gives its event as JSON on stdin; Ctrl-D ends it\n")
         data = sys.stdin.buffer.read()
         call = quick.read(event, data, os.environ)
         if quick.ends(call) and not apart:

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from ..core.install_files import Change, Launch
 
 _ENTERED = {row.name: row.entered for row in HOSTS.values() if row.entered}
-_SETTINGS = " or ".join(f"{name} ({what})" for name, what in _ENTERED.items())
-_HELP = f"""Enter Palimpsest in the settings of {_SETTINGS}.
+_SETTINGS = ", ".join(f"{name} ({what})" for name, what in _ENTERED.items())
+_HELP = f"""Enter Palimpsest in the settings of HOST: {_SETTINGS}.
 
 Each file is copied first; only entries of our own are added, replaced or removed. Running it again changes nothing.
 """
+PLUGIN = "https://github.com/palimpsest-mcp/palimpsest-mcp/blob/main/docs/claude-code.md"
 
 
 @click.command(help=_HELP)
-@click.argument("host", type=click.Choice(list(_ENTERED)))
+@click.argument("host", type=click.Choice(list(_ENTERED)), metavar="HOST")
 @click.option("--remove", is_flag=True, help="Take out what was entered.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @shared_options
@@ -89,15 +90,16 @@ def _say(face: Face, host: str, changes: list[Change], copies: list[Path], *, re
     for change in open_ones:
         if dry_run:
             say(change.diff().rstrip("\n"))
-        else:
-            say(f"{'removed from' if remove else 'entered in'} {change.path}: {change.what}")
+    done = "removed from" if remove else "entered in"
+    for change in open_ones:
+        say(f"{'to be ' if dry_run else ''}{done} {change.path}: {change.what}")
     for copy in copies:
         say(f"as it was: {copy}")
     if dry_run:
         say("nothing was written; run it without --dry-run to do this")
     elif host == "claude-code" and not remove:
         say("next: start a new session in Claude Code; `palimpsest-mcp doctor` says what is wired")
-        say("note: compaction in place needs the plugin; see docs/claude-code.md")
+        say(f"note: only the plugin, installed instead of this, compacts a running session in place: {PLUGIN}")
     elif host == "codex" and not remove:
         say("next: start Codex again, and trust the hooks: /hooks lists them")
     elif not remove:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from ..errors import InvalidArgument, PalimpsestError, SessionUnknown
-from .face import COMPLETE, Face, Serve, complete, mask_by, masked, shared_options
+from .face import COMPLETE, Face, Serve, SessionName, complete, mask_by, masked, shared_options
 
 INTERNAL_ERROR = 1
 INTERRUPTED = 130
@@ -22,14 +22,14 @@ COMMANDS = {
     "compact": ("compact", "compact", "Compact a session file: old tool results become checked digests."),
     "status": ("store", "status", "What the store holds, what it takes, what it saved."),
     "sessions": ("store", "sessions", "Every session: how full, what it saved, what it is about."),
-    "show": ("archive", "show", "What a session's context holds now, and why."),
+    "show": ("archive", "show", "What fills a session's window, and why it stays."),
     "diff": ("diff", "diff", "Originals of a batch beside the digest that stands for them."),
     "list": ("archive", "list_batches", "What was offloaded from a session."),
     "view": ("view", "view", "Look into the store with a browser: what fills a window, originals beside digests."),
     "search": ("archive", "search", "Find words in everything that was offloaded."),
     "restore": ("archive", "restore", "Give an original back, byte for byte."),
     "undo": ("archive", "undo", "Take a pass back: its originals stand in the context again."),
-    "probe": ("summary", "probe", "Ask what a session's originals hold: does what stays still answer?"),
+    "probe": ("summary", "probe", "Questions about a session's originals: does what stays still answer them?"),
     "rewrite": ("compact", "rewrite", "Write a shorter Claude Code session beside one, to resume in its place."),
     "summary": ("summary", "summary", "The anchored summary: intent, files, decisions, state, errors, next steps."),
     "handoff": ("handoff", "handoff", "What the next phase or conversation starts from: write, load, list, clean up."),
@@ -41,19 +41,28 @@ COMMANDS = {
     "purge": ("store", "purge", "Remove originals for good; shows first what would go."),
     "backup": ("upkeep", "backup", "Copy the store, while others write, into a folder that is a store itself."),
     "pack": ("upkeep", "pack", "Put a session's many small files together."),
-    "migrate": ("upkeep", "migrate", "Bring an older store to what this program makes; shows first what it would do."),
+    "migrate": ("upkeep", "migrate", "Bring an older store up to date; shows first what it would do."),
     "export": ("store", "export", "Write sessions into one checked file, to be imported elsewhere."),
     "import": ("store", "import_file", "Take in what export wrote, checked as a whole before anything is written."),
     "config": ("store", "config", "Every setting, its value and where it comes from."),
     "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
     "install": ("install", "install", "Enter Palimpsest in a host's own settings, or take it out."),
-    "watch": ("watch", "watch", "Follow sessions of Codex CLI and Gemini CLI: archive, and say what they lost."),
-    "proxy": ("proxy", "proxy", "A thin gateway to a provider, for programs with a base URL and no other seam."),
+    "watch": ("watch", "watch", "Follow sessions of Codex CLI and Gemini CLI: archive them, say what they lost."),
+    "proxy": ("proxy", "proxy", "A gateway to a provider, for programs of which only the base URL can be set."),
     "statusline": ("serve", "statusline", "One line for Claude Code's status bar."),
     "serve": ("serve", "serve", "Run the MCP server on stdin and stdout."),
     "hook": ("serve", "hook", "Answer one event of a host's hooks: JSON on stdin, the answer on stdout."),
 }
 """Name -> module, attribute, and what `--help` says of it without importing it."""
+GROUPS = {
+    "Shorten a session, see what left, get it back": (
+        "demo compact view sessions show list diff search restore undo pin status"
+    ),
+    "Go on with what is known": "summary handoff experience probe rewrite specifics",
+    "Hosts and settings": "install doctor config watch proxy serve statusline hook",
+    "The store": "verify repair backup pack migrate export import purge",
+}
+"""The headings of `--help`, and the commands below each."""
 
 
 class LateGroup(click.Group):
@@ -84,8 +93,9 @@ class LateGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:10}", COMMANDS[name][2]) for name in names.split()])
 
 
 def _say_version(context: click.Context, _option: click.Parameter, value: bool) -> None:
@@ -98,7 +108,9 @@ def _say_version(context: click.Context, _option: click.Parameter, value: bool) 
 
 @click.group(cls=LateGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @shared_options
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_say_version, help="Say which.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_say_version, help="Print the version."
+)
 @click.pass_context
 def program(context: click.Context) -> None:
     """Keeps an AI agent's context window healthy: checked digests, every original kept, exact restore.
@@ -182,6 +194,8 @@ def _usage_error(error: click.ClickException, face: Face) -> int:
     context = error.ctx if isinstance(error, click.UsageError) else None
     command = context.command_path if context else "palimpsest-mcp"
     next = f"See `{command} --help`"
+    if isinstance(error, click.MissingParameter) and error.param and isinstance(error.param.type, SessionName):
+        next += "; `palimpsest-mcp sessions` lists the sessions"
     return _say_error(InvalidArgument.code, error.format_message(), next, InvalidArgument.exit_status, face)
 
 

@@ -18,25 +18,27 @@ PORT = 8322
 
 @click.command()
 @click.option("--to", "upstream", metavar="URL", required=True, help="The provider, such as https://api.openai.com.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Of 127.0.0.1; 0: any.")
-@click.option("--window", metavar="TOKENS", type=click.IntRange(min=1), help="Of a model that the table does not know.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Port on 127.0.0.1; 0: a free one."
+)
+@click.option("--window", metavar="TOKENS", type=click.IntRange(min=1), help="Window of a model that we do not know.")
 @click.option(
     "--thinking",
     type=click.Choice(["refuse", "drop"]),
     default="refuse",
     show_default=True,
-    help="Models that bind thinking to what stood before it: leave such a list alone, or leave that thinking out.",
+    help="For models that bind thinking to all before it: leave their lists alone, or leave that thinking out.",
 )
 @shared_options
 @pass_face
 def proxy(face: Face, upstream: str, port: int, window: int | None, thinking: str) -> int:
     """Forward requests to a provider, with digests in the place of older results once a window is nearly full.
 
-    Set a program's base URL to the address that is printed. Requests go on byte for byte until a pass changed one, and
-    answers always. Only this machine can reach it; keys are passed on, and neither kept nor logged.
+    Set a program's base URL to the address that is printed. Requests pass through byte for byte until a pass changes
+    one, and answers always do. Only this machine can reach it; keys are passed on, and neither kept nor logged.
 
     Not for Claude Code: its plugin compacts in the client itself, which then counts its window, its cache and its own
-    compaction by what it really sends. Behind a gateway it would go on counting what left.
+    compaction by what it really sends. Behind a gateway it would keep counting what has left.
     """
     from ..web.gateway import checked_upstream
 

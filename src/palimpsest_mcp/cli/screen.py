@@ -174,8 +174,8 @@ def size(value: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """`65.5 %`, or `unknown`."""
-    return "unknown" if share is None else f"{share * 100:.1f} %"
+    """`65.5%`, or `unknown`."""
+    return "unknown" if share is None else f"{share:.1%}"
 
 
 def age(since: str, now: datetime) -> str:
@@ -190,15 +190,21 @@ def age(since: str, now: datetime) -> str:
 
 
 def fill(usage: Usage) -> str:
-    """`131,072 of 200,000 tokens (65.5 %)`."""
+    """`131,072 of 200,000 tokens (65.5%)`."""
+    if usage.effective_window.value is None:
+        return f"{tokens(usage.used.value)} tokens; the size of the window is not known"
     share = "" if usage.ratio is None else f" ({percent(usage.ratio)})"
     return f"{tokens(usage.used.value)} of {tokens(usage.effective_window.value)} tokens{share}"
 
 
 def sources(usage: Usage) -> str:
     """Where both numbers come from."""
-    return f"used: {usage.used.source}; window: {usage.effective_window.source}"
+    window = usage.effective_window.source
+    return f"used: {usage.used.source}; window: {WINDOWS.get(window, window)}"
 
+
+WINDOWS = {"argument": "as given", "forced": "the session's own size, by --force"}
+"""Sources of a window in a person's words; others are named as they are."""
 
 Colour = Literal["ok", "warn", "fail", "digest", "apart"]
 COLOURS: dict[Colour, str] = {"ok": "green", "warn": "yellow", "fail": "red", "digest": "cyan", "apart": "dim"}
@@ -341,7 +347,7 @@ def out_options(help: str) -> Callable[[Command], Command]:
         overwrite = click.option(
             "--overwrite",
             is_flag=True,
-            help="--out may replace a file that exists; never one that a session is read from.",
+            help="Let --out replace an existing file, but never one that a session is read from.",
         )
         return out(overwrite(command))
 

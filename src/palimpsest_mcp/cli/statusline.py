@@ -44,6 +44,8 @@ _MOST = 10**15
 
 def main(home: str | None = None) -> int:
     """Read the client's JSON on stdin, print one line. Whatever comes in, a line goes out and the status is 0."""
+    if sys.stdin.isatty():
+        sys.stderr.write("waiting: Claude Code gives its JSON on stdin; Ctrl-D ends it\n")
     try:
         given: Any = json.loads(sys.stdin.buffer.read())
     except (ValueError, RecursionError):

@@ -67,7 +67,7 @@ def status(face: Face) -> None:
 
 def _say_status(found: StoreStatus, face: Face) -> None:
     parts = (("ledger", found.ledger_bytes), ("archive", found.archive_bytes), ("index", found.index_bytes))
-    parts += (("beside", found.beside_bytes),)
+    parts += (("other files", found.beside_bytes),)
     say_fields(
         [
             ("store", found.home),
@@ -79,9 +79,9 @@ def _say_status(found: StoreStatus, face: Face) -> None:
             ),
             ("holds", f"{counted(found.sessions, 'session')}, {counted(found.batches, 'batch')}"),
             ("offloaded", f"{tokens(found.tokens_offloaded)} tokens, replaced by {tokens(found.tokens_digests)}"),
-            ("given back", f"{tokens(found.tokens_restored)} tokens by restores, {_share_restored(found)}"),
+            ("restored", f"{tokens(found.tokens_restored)} tokens, {_share_restored(found)}"),
             ("read again", _read_again(found)),
-            ("own tools", f"{tokens(found.standing_tokens)} tokens standing in sessions over MCP"),
+            ("own tools", f"{tokens(found.standing_tokens)} tokens of tool definitions in sessions over MCP"),
             ("net saved", f"{tokens(found.net_saved_tokens)} tokens"),
         ]
     )
@@ -98,7 +98,7 @@ def _say_status(found: StoreStatus, face: Face) -> None:
 
 def _share_restored(found: StoreStatus) -> str:
     of = f"{found.results_restored:,} of {counted(found.results_offloaded, 'result')}"
-    return of if found.restores_per_hundred is None else f"{of} ({found.restores_per_hundred:g} per hundred)"
+    return of if found.restores_per_hundred is None else f"{of} ({found.restores_per_hundred:g}%)"
 
 
 def _read_again(found: StoreStatus) -> str:
@@ -292,7 +292,7 @@ def purge(
     if older_than is not None or down_to is not None:
         if session or matching or regex or everywhere:
             raise InvalidArgument(
-                "A retention looks at all sessions, and at nothing but age and size.",
+                "--older-than and --down-to choose whole sessions by age and size, and go with nothing else.",
                 next="Give --older-than or --down-to alone.",
             )
         _retain(face, older_than, None if down_to is None else _bytes_of(down_to), yes=yes)

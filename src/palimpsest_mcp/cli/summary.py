@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SessionName())
-@click.option("--full", is_flag=True, help="Also what 1,500 tokens leave out.")
+@click.option("--full", is_flag=True, help="All of it, beyond the usual limit of 1,500 tokens.")
 @shared_options
 @pass_face
 def summary(face: Face, session: str, full: bool) -> None:
@@ -48,7 +48,8 @@ async def _summary(facade: Palimpsest, session: str, *, full: bool) -> tuple[str
 @shared_options
 @pass_face
 def probe(face: Face, session: str) -> None:
-    """Ask SESSION (id or handle) for its files, decisions, errors, steps: do digests, summary and kept items answer?"""
+    """Ask what the originals of SESSION (id or handle) say of files, decisions, errors and steps: do its digests,
+    summary and kept items still answer?"""
     info, found = face.ask(lambda facade: _probed(facade, session), make=False)
     if face.as_json:
         data = {"session_id": info.session_id, "handle": info.handle, "score": found.score}
@@ -63,12 +64,12 @@ async def _probed(facade: Palimpsest, session: str) -> tuple[SessionInfo, ProbeR
 
 def _say(face: Face, info: SessionInfo, found: ProbeReport) -> None:
     share = "" if found.score is None else f" ({found.score:.1%})"
-    distractors = f"{found.distractors - found.distractors_taken} of {found.distractors} answered no"
+    distractors = f"{found.distractors - found.distractors_taken} of {found.distractors} rejected"
     say_fields(
         [
             ("session", f"{info.session_id} (handle {info.handle})"),
             ("probes", f"{found.line}{share}"),
-            ("wrong ones", distractors if found.distractors else ""),
+            ("false answers", distractors if found.distractors else ""),
             ("took", "" if found.elapsed_s is None else f"{found.elapsed_s:.2f} s"),
         ]
     )

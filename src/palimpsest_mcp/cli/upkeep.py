@@ -44,7 +44,7 @@ def pack(face: Face, session: str | None) -> None:
         say_json({"sessions": packed})
         return
     for one in packed:
-        say(f"{one.handle}: {one.after:,} of {counted(one.before, 'file')} left")
+        say(f"{one.handle}: {counted(one.before, 'file')} packed into {one.after:,}")
     if not packed:
         say("nothing to pack")
 
@@ -59,8 +59,8 @@ def pack(face: Face, session: str | None) -> None:
 @shared_options
 @pass_face
 def migrate(face: Face, yes: bool, role: tuple[str, ...], source: str, target: str) -> None:
-    """Bring a store that an older program, or a hand, left to what this one makes: format, who may read it, witnesses;
-    of a database, whose owner --store names, the tables. With --from and --to: copy one store into another.
+    """Bring an older or hand-edited store up to date: its format, file permissions and witnesses; for a database, its
+    tables (--store as their owner). With --from and --to: copy one store into another.
 
     Shows what it would do; --yes does it. A store of a newer program is refused.
     """

@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", type=SessionName(), required=False)
-@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Of 127.0.0.1; default: one that is free.")
-@click.option("--no-browser", is_flag=True, help="Only print the address; else a terminal opens the browser, too.")
-@out_options("Write one HTML file instead, masked and complete, to share or to keep; with SESSION of it alone.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Port on 127.0.0.1; default: a free one.")
+@click.option(
+    "--no-browser", is_flag=True, help="Only print the address; otherwise, on a terminal, the browser opens too."
+)
+@out_options("Write one masked HTML file instead, to share or to keep; of SESSION alone if one is named.")
 @shared_options
 @pass_face
 def view(face: Face, session: str | None, port: int, no_browser: bool, out: Path | None, overwrite: bool) -> int | None:
     """Look into the store, or into SESSION, with a browser: until Ctrl-C.
 
     The page shows what fills each window, every original beside its digest, every pass with its cost, and searches the
-    archive. It is served on this machine alone, under an address that nobody can guess; it changes nothing but what its
-    buttons say: restore, put back, undo a pass, pin.
+    archive. It is served on this machine alone, under an address that nobody can guess; only its buttons change
+    anything: restore, put back, undo a pass, pin.
     """
     target = out_file(face, out, overwrite=overwrite, session=session or "")
     if target is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -18,23 +19,34 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--once", is_flag=True, help="Look once, and end.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="codex or gemini-cli; default: both.")
-@click.option("--days", type=click.FloatRange(min=0, min_open=True), default=1.0, help="Files changed in so many days.")
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    help="Only files changed in the last so many days; default: 1.",
+)
 @click.option("--every", type=click.FloatRange(min=0.2), default=2.0, metavar="SECONDS", help="Between two looks.")
 @shared_options
 @pass_face
 def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: float) -> int:
     """Follow the session files of Codex CLI and Gemini CLI until it is stopped.
 
-    What stands in them is archived before their own compaction takes it away. After one, what its summary lost is
-    compared by code, and said at the session's next start. Their files are only read.
+    What is in them is archived before the host's own compaction takes it away. Afterwards code compares the summary
+    with the originals, and the session's next start says what was lost. The files are only read.
     """
     import asyncio
 
+    if not once and sys.stderr.isatty():
+        sys.stderr.write("following the session files; Ctrl-C ends it\n")
+
     async def look(facade: Palimpsest) -> None:
         while True:
-            for one in await facade.watch(days=days, hosts=hosts):
+            found = await facade.watch(days=days, hosts=hosts)
+            for one in found:
                 _say(face, one)
             if once:
+                if not found and not face.as_json:
+                    say(f"nothing new in session files of the last {days:g} d")
                 return
             await asyncio.sleep(every)
 

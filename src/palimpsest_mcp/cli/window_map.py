@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models.reports import NOT_APPLIED, OUTSIDE
-from .screen import COLOURS, Column, console, on_terminal, percent, say, say_table, terminal_width, tokens
+from .screen import COLOURS, Column, console, cut, on_terminal, percent, say, say_table, terminal_width, tokens
 
 if TYPE_CHECKING:
     from ..models.reports import ContextView, ItemView
@@ -109,10 +109,9 @@ def say_tree(view: ContextView) -> None:
 
 def _say_leaves(items: Sequence[ItemView], lead: str) -> None:
     ordered = sorted(items, key=lambda one: -one.tokens)
-    room = max(20, (terminal_width() if on_terminal() else 120) - 26)
-    lines = [
-        f"{item.tokens:>7,}  {item.item_id[:24]}  {item.preview[: max(8, room - 26)]}" for item in ordered[:LEAVES]
-    ]
+    width = (terminal_width() if on_terminal() else PLAIN_WIDTH) - len(lead) - len("├─ ")
+    heads = [(f"{item.tokens:>7,}  {item.item_id[:24]}  ", item.preview) for item in ordered[:LEAVES]]
+    lines = [head + cut(preview, max(8, width - len(head))) for head, preview in heads]
     if rest := ordered[LEAVES:]:
         lines.append(f"{_sum(rest):>7,}  {len(rest):,} more")
     for at, line in enumerate(lines):
@@ -120,6 +119,8 @@ def _say_leaves(items: Sequence[ItemView], lead: str) -> None:
 
 
 LEAVES = 3
+PLAIN_WIDTH = 120
+"""Cells where nobody looks."""
 
 
 def _sum(items: Sequence[ItemView]) -> int:

@@ -17,8 +17,7 @@ from ..text.specifics.cues import outcome_of
 # In which zone of a policy a ratio lies, and what to do there.
 
 
-_UNDECIDED = "nothing is decided on an unknown number"
-UNKNOWN_ZONE = Zone("unknown", 0.0, f"give used_tokens and window_tokens: {_UNDECIDED}")
+UNKNOWN_ZONE = Zone("unknown", 0.0, "say how much is used, of how large a window")
 
 
 def ratio_of(used: int | None, window: int | None) -> float | None:
@@ -324,7 +323,7 @@ def explained(
     """
     used = usage.used.value
     if used is not None and usage.effective_window.value is None:
-        usage = msgspec.structs.replace(usage, action=f"give window_tokens: {_UNDECIDED}")
+        usage = msgspec.structs.replace(usage, action="say how large the window is")
     due = usage.ratio is not None and zone_of(usage.ratio, policy) != policy.zones[0]
     if due and not recorded and triggers(usage.ratio, policy):
         said = f"{usage.ratio:.1%} is what was told of the host; nothing of the session is recorded, so nothing "
@@ -350,25 +349,24 @@ def explained(
 
 def _one_list(usage: Usage) -> str:
     if usage.ratio is None:
-        return f"How full it is, is not known. Next: {usage.action}."
+        return f"It is not known how full the window is. Next: {usage.action}."
     next_step = "" if usage.action == "no action" else f" Next: {usage.action}."
-    return f"{usage.ratio:.1%} is the host's own list, in which no digest waits to be applied.{next_step}"
+    return f"The host's own list fills {usage.ratio:.1%}; no digest waits to be applied.{next_step}"
 
 
 def _two_lists(usage: Usage, view_used: int, *, again: bool, fresh_start: bool) -> str:
-    host = "This" if usage.ratio is None else f"{usage.ratio:.1%}"
+    host = "" if usage.ratio is None else f"The host's own list fills {usage.ratio:.1%}. "
     share = "" if usage.compacted_view_ratio is None else f" ({usage.compacted_view_ratio:.1%})"
     ready = verb(
         usage.waiting,
-        "has a digest that it does not show yet; with it",
-        "have digests that it does not show yet; with them",
+        "has a digest that the host does not show yet; with it",
+        "have digests that the host does not show yet; with them",
     )
     after = ", and compact again then" if again else ""
     cost = ", which is what a fresh start costs" if fresh_start else ""
     next_step = "" if usage.action == "no action" else f" Next: {usage.action}{after}."
     return (
-        f"{host} is the host's own list: {counted(usage.waiting, 'result')} of it {ready} it would hold "
-        f"{view_used:,} tokens{share}{cost}.{next_step}"
+        f"{host}{counted(usage.waiting, 'result')} {ready} it would hold {view_used:,} tokens{share}{cost}.{next_step}"
     )
 
 

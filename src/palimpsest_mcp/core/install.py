@@ -68,7 +68,7 @@ def _claude_code(launch: Launch, environ: Mapping[str, str], home: Path, _: str,
     if not remove and has_plugin(parsed(settings, bytes_of(settings))):
         raise InvalidArgument(
             "The plugin is installed in Claude Code, and does all of this.",
-            next="Nothing is to do; `palimpsest-mcp doctor` says what is wired.",
+            next="There is nothing to do; `palimpsest-mcp doctor` says what is wired.",
         )
     return [
         json_change(
@@ -102,7 +102,7 @@ def _plugin_file(path: Path, host: str, launch: Launch, remove: bool) -> Change:
     before, head = bytes_of(path), _WRITTEN.format(host=host)
     if before is not None and not before.startswith(head.encode()):
         raise InvalidArgument(
-            f"{path} is there, and is none of ours; nothing was changed.", next="Rename it, then run this again."
+            f"{path} exists and was not written by us; nothing was changed.", next="Rename it, then run this again."
         )
     home = launch.environment.get("PALIMPSEST_HOME", "")
     command = [launch.command, *launch.arguments, *(["--home", home] if home else [])]

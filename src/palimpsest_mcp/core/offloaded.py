@@ -541,5 +541,6 @@ def _read(cursor: str) -> int:
     except (ValueError, binascii.Error):
         pass
     raise InvalidArgument(
-        f"The cursor {shown(cursor)} is none of ours.", next="Leave it out to begin, or pass next_cursor unchanged."
+        f"The cursor {shown(cursor)} was not given by us.",
+        next="Leave it out to begin, or pass next_cursor unchanged.",
     )

@@ -160,7 +160,7 @@ class Palimpsest(
         return await session_rows(self._deps, self._sessions, reversed(await self.sessions()))
 
     async def session_rows_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionRow]:
-        """One page of the same; only its sessions are read.
+        """One page of `session_rows`; only its sessions are read.
 
         Raises:
             InvalidArgument: the cursor is none of ours.
@@ -170,7 +170,7 @@ class Palimpsest(
         return Page(items=rows, total=page.total, next_cursor=page.next_cursor)
 
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
-        """One page of the same.
+        """One page of `sessions`.
 
         Raises:
             InvalidArgument: the cursor is none of ours.
@@ -178,7 +178,7 @@ class Palimpsest(
         return page_of(await self.sessions(), cursor, size)
 
     async def iter_sessions(self) -> AsyncGenerator[SessionInfo]:
-        """The same, one by one."""
+        """The sessions of `sessions`, one by one."""
         for info in await self.sessions():
             yield info
 

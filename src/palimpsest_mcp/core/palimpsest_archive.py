@@ -38,7 +38,7 @@ class RestoreMethods:
         return await self._offloaded.batches(await self._sessions.find(session_id))
 
     async def list_offloaded_page(self, session_id: str, cursor: str = "", *, size: int = 20) -> Page[BatchView]:
-        """One page of the same.
+        """One page of `list_offloaded`.
 
         Raises:
             InvalidArgument: the cursor is none of ours.
@@ -46,7 +46,7 @@ class RestoreMethods:
         return page_of(await self.list_offloaded(session_id), cursor, size)
 
     async def offloaded_now(self, session_id: str, cursor: str = "", *, size: int = 20) -> OffloadedNow:
-        """One page of the same, with how full the window is and what offloading saved: all of one moment.
+        """One page of `list_offloaded`, with how full the window is and what offloading saved, all of one moment.
 
         Raises:
             InvalidArgument: the cursor is none of ours.
@@ -59,7 +59,7 @@ class RestoreMethods:
         return OffloadedNow(page=page, usage=now.usage, saved=self._offloaded.saved_of(info, fold))
 
     async def iter_offloaded(self, session_id: str) -> AsyncGenerator[BatchView]:
-        """The same, one by one."""
+        """The batches of `list_offloaded`, one by one."""
         for batch in await self.list_offloaded(session_id):
             yield batch
 
@@ -208,7 +208,7 @@ class SummaryMethods:
         return await self._summaries.current(await self._sessions.find(session_id), full=full)
 
     async def summary_markdown(self, session_id: str, *, full: bool = False) -> str:
-        """The same in the form of `summary.md`."""
+        """The session's summary in the form of `summary.md`."""
         return to_markdown(await self.summary(session_id, full=full))
 
     async def probe(self, session_id: str) -> ProbeReport:

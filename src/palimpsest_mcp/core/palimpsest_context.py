@@ -134,8 +134,8 @@ class CompactMethods:
         auto: bool = False,
         **options: Unpack[PassKeywords],
     ) -> CompactedMessages:
-        """The same for the rows of a Claude Code transcript: `messages` is what a file of this session holds, with the
-        rows that came in where nothing of theirs was replaced.
+        """`compact_messages` for the rows of a Claude Code transcript: `messages` are rows for a file of this session,
+        unchanged where nothing in them was replaced.
 
         Args:
             host_session_id: the client's own id, which every row is given; empty: `session_id`.
@@ -163,7 +163,7 @@ class CompactMethods:
         session_id: str | None = None,
         **options: Unpack[PassKeywords],
     ) -> CompactedMessages:
-        """The same for a session file; `value` is what a file in the form that came in holds.
+        """`compact_messages` for a session file; `value` is what a file in the form that came in holds.
 
         Raises:
             FileMissing, FileEmpty, FileNotJson, LineNeeded: and what `compact_messages` raises.

@@ -335,7 +335,7 @@ async def admit_list(
 def no_window() -> WindowUnknown:
     """What is said where no window is known."""
     return WindowUnknown(
-        "How large the window is, is not known.",
+        "The size of the window is not known.",
         next=Advice(
             "Give {}, or {} to take the session's own size as the window.",
             Either(command="--window with its tokens", tool="window_tokens"),

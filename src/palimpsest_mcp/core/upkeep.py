@@ -64,8 +64,7 @@ class Upkeep:
         return tuple(packed)
 
     async def migrate(self, *, dry_run: bool = True) -> Migration:
-        """Bring a store that an older program, or a hand, left to what this program makes: its version, who may read
-        its files, a witness for each.
+        """Bring an older or hand-edited store up to date: its version, who may read its files, a witness for each.
 
         Raises:
             StoreNewer: a newer program wrote it.

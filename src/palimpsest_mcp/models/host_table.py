@@ -50,7 +50,7 @@ _FRESH_START = HostNote(
 )
 _LIST = HostNote(
     how_to_apply="Send the returned message list with your next request, in the place of the old one.",
-    how_to_undo="The next compact of the list gives its originals back in it, below the trigger too.",
+    how_to_undo="Compact the list once more: its originals come back in it, below the trigger too.",
 )
 
 

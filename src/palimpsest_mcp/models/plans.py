@@ -235,7 +235,10 @@ class PassOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the window to reach, above 0 and below 1; None takes the policy's."""
     force: Annotated[
         bool,
-        Offer("Run below the trigger too; without --window the session itself is it.", said="also below the trigger"),
+        Offer(
+            "Run below the trigger too; without --window the session's own size is taken for it.",
+            said="also below the trigger",
+        ),
     ] = False
     """Run below the trigger too; with no window from anywhere the session's own size is the window."""
     dry_run: Annotated[bool, Offer("Show the plan and change nothing.")] = False
@@ -267,7 +270,7 @@ class PassOptions(msgspec.Struct, frozen=True, kw_only=True):
     thinking: Annotated[
         str,
         Offer(
-            "What newer models would refuse behind a change: drop (default), drop_block, keep, refuse.",
+            "Thinking that newer models would refuse after a change: drop (default), drop_block, keep, refuse.",
             metavar="WAY",
             to_agents=False,
         ),

@@ -338,7 +338,7 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def came_back(self) -> str:
         """One line for people."""
-        share = f" ({self.restores_per_hundred:g} per hundred)" if self.results else ""
+        share = f" ({self.restores_per_hundred:g}%)" if self.results else ""
         again = (
             "what was read again is not known"
             if self.read_again is None

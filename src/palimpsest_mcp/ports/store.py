@@ -582,7 +582,7 @@ class Store(Protocol):
         ...
 
     async def migrate(self, *, dry_run: bool) -> Migration:
-        """Bring what an older program, or a hand, left to what this one makes.
+        """Bring an older or hand-edited store up to date.
 
         Raises:
             StoreNewer: a newer program wrote it.

@@ -148,7 +148,8 @@ def offset_of(cursor: str) -> int:
     except (binascii.Error, ValueError):
         pass
     raise InvalidArgument(
-        f"The cursor {shown(cursor)} is none of ours.", next="Call again without cursor to start at the first page."
+        f"The cursor {shown(cursor)} was not given by us.",
+        next="Call again without cursor to start at the first page.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What an older program, or a hand, left otherwise than this program makes it."""
+"""What is out of date in a store that an older program or a hand changed."""
 
 from __future__ import annotations
 

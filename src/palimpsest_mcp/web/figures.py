@@ -46,7 +46,7 @@ STORE = (
     Figure(label="batches", path="batches", unit="count", command="status", source=LEDGER),
     Figure(label="on disk", path="disk_bytes", unit="bytes", command="status", source="sizes of the store's files"),
     Figure(label="results offloaded", path="results_offloaded", unit="count", command="status", source=LEDGER),
-    Figure(label="of them asked back", path="results_restored", unit="count", command="status", source=LEDGER),
+    Figure(label="of them restored", path="results_restored", unit="count", command="status", source=LEDGER),
 )
 """Of the whole store."""
 SESSION = (
@@ -65,7 +65,7 @@ SESSION = (
         command="show",
         source="usage.effective_window.source",
     ),
-    Figure(label="fill", path="usage.ratio", unit="share", command="show", source="used / window"),
+    Figure(label="full", path="usage.ratio", unit="share", command="show", source="used / window"),
     Figure(
         label="with every digest applied",
         path="usage.compacted_view_tokens",
@@ -74,7 +74,7 @@ SESSION = (
         source="our own view of the session",
     ),
     Figure(label="results offloaded", path="saved.results", unit="count", command="list", source=LEDGER),
-    Figure(label="of them asked back", path="saved.restored_results", unit="count", command="list", source=LEDGER),
+    Figure(label="of them restored", path="saved.restored_results", unit="count", command="list", source=LEDGER),
 )
 """Of one session."""
 

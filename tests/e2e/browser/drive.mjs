@@ -9,9 +9,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const browser = await chromium.launch({ executablePath: process.env.TEST_CHROMIUM, args: ["--no-sandbox"] });
 const seen = { faults: [], errors: [], asked: [], clicks: 0, figures: {} };
 
-async function open(colorScheme) {
+async function open(colorScheme, width = 1280) {
   // axe-core is put into the page, which the page's own policy forbids to anybody else.
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme, bypassCSP: true });
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
   const page = await context.newPage();
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (line) => line.type() === "error" && seen.errors.push(line.text()));
@@ -31,6 +31,9 @@ async function faults(page, where) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
   for (const one of found.violations) if (["serious", "critical"].includes(one.impact)) seen.faults.push(`${where}: ${one.id}: ${one.nodes[0].html.slice(0, 160)}`);
+}
+async function wide(page, width) {
+  if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) seen.faults.push(`wider than ${width}`);
 }
 const figures = (page) => page.$$eval("dd[data-path]", (all) => all.map((one) => [one.dataset.command, one.dataset.path, one.dataset.value]));
 const go = (page, hash) => ready(page, () => page.evaluate((to) => { location.hash = to; }, hash));
@@ -72,14 +75,31 @@ await click(page, page.getByRole("button", { name: "Undo pass 1" }));
 await ready(page, () => click(page, page.getByRole("button", { name: "Take it back" })));
 seen.state = await page.locator("tbody tr .tag").first().innerText();
 
-for (const [name, hash] of [["experience", "#/experience"], ["handoffs", "#/handoffs"]]) {
-  await go(page, hash);
-  await faults(page, name);
+// What was learned, with its evidence, and what is handed on.
+await go(page, "#/experience");
+await page.getByRole("button", { name: /^Show the evidence of/ }).click();
+await page.waitForSelector("tbody [title^=e]");
+seen.evidence = await page.locator("tbody [title^=e]").count();
+await faults(page, "experience");
+await go(page, "#/handoffs");
+await page.locator("summary").first().click();
+seen.handoff = await page.locator("main").innerText();
+await faults(page, "handoffs");
+
+// The same in the dark, and on a telephone.
+for (const width of [1280, 390]) {
+  const dark = await open("dark", width);
+  await dark.goto(`${address}#/s/${handle}`);
+  await dark.waitForSelector(".list .line");
+  await faults(dark, `session, dark, ${width}`);
+  await wide(dark, width);
+  await dark.keyboard.press("/");
+  await dark.keyboard.type(word);
+  await ready(dark, () => dark.keyboard.press("Enter"));
+  await ready(dark, () => dark.locator(".hit a").first().click());
+  await faults(dark, `item, dark, ${width}`);
+  await wide(dark, width);
 }
-const dark = await open("dark");
-await dark.goto(`${address}#/s/${handle}`);
-await dark.waitForSelector(".list .line");
-await faults(dark, "session, dark");
 await browser.close(); // until then the page may still ask
 seen.asked = [...new Set(seen.asked)];
 console.log(JSON.stringify(seen));

@@ -137,7 +137,7 @@ def _meaning(request: PassRequest, result: PassResult, before: Usage) -> str:
     if request.options.dry_run and result.plan.slots:
         return "Nothing is changed yet: before is the host's own list, planned is the shorter one."
     if result.made or result.copies:
-        return "Before is the host's own list, after is the shorter one: it counts once it stands in the other's place."
+        return "Before is the host's own list, after is the shorter one, which counts once the host has taken it."
     return before.meaning
 
 
