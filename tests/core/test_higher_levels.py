@@ -22,6 +22,14 @@ from palimpsest_mcp.models.records import Digest, DigestRequest
 from palimpsest_mcp.ports.text import Digester
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def short_digests(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """In a small window many of them, as a large one has."""
+    monkeypatch.setenv("PALIMPSEST_POLICY__MAX_DIGEST_TOKENS", "2000")
+
+
 Messages = list[dict[str, Any]]
 GoesUp = Callable[[tuple[str, ...]], bool]
 

@@ -153,9 +153,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_budget_share: float = 0.05
     """How far a target may press that share, once all that may leave has left; below it a target is missed."""
     max_digest_tokens: int = 6_000
-    """Of one digest, all its parts with header and manifest, by the session's own counter; at birth `BIRTH_TOKENS` at
-    most. D20 said 2,000 everywhere: a pass with a target gives the same room to other results then, and of what was
-    needed later 83.6 % stayed in view instead of 90.7, with room to spare at 6,000 (docs/quality.md)."""
+    """Of one digest, all its parts with header and manifest, by the session's own counter; of one at birth 2,000."""
+    # D20 says 2,000. That binds where a target leaves far more room, and takes from what is needed later (docs/quality.md).
     min_shown: float = 0.5
     """Least share of an item's specifics in view (D11)."""
     max_break_even_turns: float = 20.0
