@@ -154,7 +154,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How far a target may press that share, once all that may leave has left; below it a target is missed."""
     max_digest_tokens: int = 6_000
     """Of one digest, all its parts with header and manifest, by the session's own counter; of one at birth 2,000."""
-    # D20 says 2,000. That binds where a target leaves far more room, and takes from what is needed later (docs/quality.md).
+    # D20 says 2,000. That binds where a target leaves far more room, and loses what is needed later (docs/quality.md).
     min_shown: float = 0.5
     """Least share of an item's specifics in view (D11)."""
     max_break_even_turns: float = 20.0
