@@ -32,6 +32,10 @@ _BRACKETS = re.compile(r"[\[\]]")
 """What has one is not said: in a note it could be taken for the note's end, and said with others it is not verbatim."""
 _UNFIT = re.compile(r"[\[\]=;]")
 """In a name or a value: it would read as the beginning of the next."""
+_FILE = re.compile(r"[^\s/]*(?:/[^\s/]+)+")
+"""An entry that is a path and nothing else."""
+_FOREIGN = re.compile(r"(?:^|/)(?:node_modules|deps|vendor|third_party|site-packages|\.?venv|_build|target|dist)/")
+"""Folders of what others wrote, or a program made."""
 _LISTED = re.compile(r'\["[^"\[\]\\]{1,40}"(?:, ?"[^"\[\]\\]{1,40}")*\]')
 """A short list of words in an object."""
 _UNCOUNTED = frozenset(("noise", "outcome", "error", "line", "claim", "heading"))
@@ -73,6 +77,8 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, worth: Worth 
             rows = f"{rows} {largest.head}"
         return _joined(rows, _keys(records, tables, largest), names_only)
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
+    if list(kinds) == ["entry"] and (names := _entries(records)):
+        return _joined(counted(kinds["entry"], "entry"), names, names_only)
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
 
 
@@ -212,6 +218,13 @@ def _joined(count: str, names: Iterable[str], width: int, key: str = "") -> str:
             break
         shown += [name] if name else []
     return f"{count}: {key}{', '.join(shown)}{cut}" if shown else count
+
+
+def _entries(records: Sequence[Record]) -> list[str]:
+    """The ends of paths, those of a project's own files before those of what it depends on."""
+    paths = [one.text for one in records if one.kind == "entry" and _FILE.fullmatch(one.text)]
+    paths.sort(key=lambda path: _FOREIGN.search(path) is not None)
+    return [path if path.count("/") < 2 else f"…/{'/'.join(path.rsplit('/', 2)[1:])}" for path in paths]
 
 
 def _sections(records: Sequence[Record]) -> list[str]:
