@@ -109,14 +109,13 @@ def digests(batches: int, tokens: int = 2_000) -> list[ContextItem]:
 
 
 def test_where_digests_alone_crowd_the_window_they_become_one_of_a_higher_level() -> None:
-    short = msgspec.structs.replace(RESEARCH, max_digest_tokens=2_000)
     items = [*digests(4), *(result(row, 100) for row in range(4, 7))]
-    found = plan(items, short, window_tokens=25_000, target=0.2, force=True)
+    found = plan(items, RESEARCH, window_tokens=25_000, target=0.2, force=True)
     assert (found.status, found.slots, found.predicted_tokens <= found.target_tokens) == ("planned", (), True)
     assert "4 digests, told again in 1 of a higher level" in found.reason
     assert found.predicted_tokens == 300 + 2_000, "no digest is longer"
     batches = [one.batch_id for one in items[:4]]
-    again = plan(items, short, window_tokens=25_000, target=0.2, force=True, stuck=batches)
+    again = plan(items, RESEARCH, window_tokens=25_000, target=0.2, force=True, stuck=batches)
     assert again.status == "nothing_to_do" and "regenerative" not in again.reason
 
 

@@ -15,13 +15,6 @@ from .conftest import results
 
 pytestmark = pytest.mark.anyio
 
-
-@pytest.fixture(autouse=True)
-def short_digests(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """In a small window many of them, as a large one has."""
-    monkeypatch.setenv("PALIMPSEST_POLICY__MAX_DIGEST_TOKENS", "2000")
-
-
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "torture"
 ROUNDS, WINDOW = (35, 48_000) if LONG else (14, 24_000)
 """In the smaller window digests go up a level within half as many rounds."""

@@ -22,14 +22,6 @@ from palimpsest_mcp.models.records import Digest, DigestRequest
 from palimpsest_mcp.ports.text import Digester
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def short_digests(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """In a small window many of them, as a large one has."""
-    monkeypatch.setenv("PALIMPSEST_POLICY__MAX_DIGEST_TOKENS", "2000")
-
-
 Messages = list[dict[str, Any]]
 GoesUp = Callable[[tuple[str, ...]], bool]
 
@@ -78,7 +70,7 @@ async def crowded(home: Path, goes_up: GoesUp) -> AsyncGenerator[tuple[Palimpses
 
         p = Palimpsest(replace(opened.deps, digester_for=low), opened.settings)
         first = await p.compact_messages(
-            tickets(), session_id="s", window_tokens=100_000, target=0.2, keep_last=3, force=True
+            tickets(), session_id="s", window_tokens=66_000, target=0.3, keep_last=3, force=True
         )
         yield p, first, int((first.report.after.used.value or 0) / 0.8)
 

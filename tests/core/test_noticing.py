@@ -103,7 +103,7 @@ async def test_a_policy_that_asks_for_ten_messages_between_passes_waits_for_them
     soon = await p.compact_messages([*done.messages, *more[:8]], used_tokens=66_000, **how)
     assert soon.report.status == "nothing_to_do" and "Only 8 messages since the last pass" in soon.report.reason
     critical = await p.compact_messages([*done.messages, *more[:8]], used_tokens=82_000, **how)
-    assert "messages since the last pass" not in critical.report.reason
+    assert critical.report.reason.startswith("Everything that may leave has left") or critical.report.batches
 
 
 async def test_the_last_five_messages_stay_under_anchored_whatever_the_target(p: Palimpsest, session: Make) -> None:

@@ -22,6 +22,25 @@ GROWTH = 2
 """How often the policy's share a digest may have where the target leaves room (design §9.1)."""
 
 
+ROOMY, ROOMIEST = 0.03, 6_000
+"""Of the window, and tokens, that a digest may have where that is more than D20 says. A target leaves this room anyway,
+and with 2,000 tokens for a long result what is needed later is lost (docs/quality.md); but in a small window that goes
+on being used, longer digests would crowd each other out."""
+
+
+def for_window(policy: Policy, window_tokens: int | None) -> Policy:
+    """The policy with as long digests as there is room for; one with a length of its own as it is.
+
+    Args:
+        window_tokens: None where none is named and a list is only to become shorter.
+    """
+    if policy.max_digest_tokens != Policy().max_digest_tokens:
+        return policy
+    # In steps: a batch that was prepared is known by its policy, too (L10).
+    most = ROOMIEST if window_tokens is None else min(ROOMIEST, int(ROOMY * window_tokens) // 1_000 * 1_000)
+    return msgspec.structs.replace(policy, max_digest_tokens=max(policy.max_digest_tokens, most))
+
+
 class Unit(msgspec.Struct, frozen=True):
     """The items of one unit that would leave, and they leave together."""
 

@@ -25,8 +25,6 @@ from ..sessions import Sessions, stored_policy
 from .commit import archive_and_commit, committed_batch
 from .digests import BatchDigests
 
-BIRTH_TOKENS = 2_000
-"""Of a digest at birth (D20): no target gives it room, and what the model wants beside it is one call away."""
 LOCK_WAIT_S = 0.05
 """Somebody waits for the result: with the commit lock taken for longer it goes through as it is (L11)."""
 MOST_CHARACTERS = 1_000_000
@@ -176,7 +174,7 @@ class _Birth:
         """A digest that the host takes whole; None where there is none."""
         policy = stored_policy(self._deps, await self._sessions.fold(self._info))
         tokens = item.tokens + counter.per_result_overhead
-        most = min(policy.max_digest_tokens, BIRTH_TOKENS)
+        most = policy.max_digest_tokens
         budget = min(most, budget_of(item.tokens, 1, pointers=False, share=policy.budget_share))
         number = await self._number()
         digesting = BatchDigests(self._deps, self._info, policy, counter, reason="at_birth")

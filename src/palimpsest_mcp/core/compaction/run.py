@@ -6,8 +6,9 @@ import asyncio
 import inspect
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ...context.budgets import for_window
 from ...context.fold import Fold
 from ...context.view import View, present_items, standing_holders, view
 from ...errors import PalimpsestError, PlanStale
@@ -85,6 +86,8 @@ async def run_pass(
         WriteFailed: the archive or the ledger could not be written; the context is as it was.
     """
     seen = measurement.view.items  # put together before anything is waited for: others may record meanwhile
+    window = measurement.window_tokens if measurement.forced_over is None else None
+    request = replace(request, policy=for_window(request.policy, window))
     planner = Planner(deps, sessions, info, measurement, request)
     if request.options.dry_run:
         first = await planner.first()
