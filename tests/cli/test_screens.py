@@ -81,7 +81,7 @@ def test_a_report_of_many_batches_fits_one_screen_and_counts_those_it_does_not_s
     shown = len(re.findall(r"^offload_\d+ ", report, re.MULTILINE))
     more = re.search(r"^… (\d+) more batches: ", report, re.MULTILINE)
     listed = seen(home, monkeypatch, "list", "many")
-    assert more is not None and shown + int(more[1]) == len(re.findall(r"^offload_\d+ ", listed, re.MULTILINE)) > 10
+    assert more is not None and shown + int(more[1]) == len(re.findall(r"^offload_\d+ ", listed, re.MULTILINE)) >= 10
 
 
 def test_what_fills_a_window_fits_one_screen(home: Path, compacted: str, monkeypatch: pytest.MonkeyPatch) -> None:

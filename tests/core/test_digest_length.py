@@ -30,9 +30,8 @@ def messages_of(*results: str) -> Messages:
 
 
 async def compacted(p: Palimpsest, *results: str, **how: Any) -> Report:
-    done = await p.compact_messages(
-        messages_of(*results), session_id="s", keep_last=3, force=True, **{"window_tokens": 45_000, **how}
-    )
+    how = {"window_tokens": 45_000, "keep_last": 3, "force": True, **how}
+    done = await p.compact_messages(messages_of(*results), session_id="s", **how)
     return done.report
 
 
