@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.proof import PartCheck, recount, shown_in, violations
+from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, recount, shown_in, violations
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
@@ -588,7 +588,7 @@ def test_of_an_object_that_is_told_in_part_it_is_said_that_it_has_more(bench: Be
 def test_later_rows_of_lists_in_a_list_are_not_taken_for_the_first(bench: Bench) -> None:
     trips = [[{"flight": f"HAT{n}", "to": "ATL"}, {"flight": "HAT039", "to": "SEA"}] for n in range(4)]
     part = bench.digest(json.dumps(trips), share=0.9).parts[0].text
-    assert "rows behind the one in brackets] (flight)" in part
+    assert "rows listed after the one in brackets] (flight)" in part
     digest = bench.digest(json.dumps(trips), share=0.9)
     assert digest.verification.passed
 
@@ -641,3 +641,82 @@ def test_a_long_text_of_a_row_is_shown_by_its_sentences_below_a_line_that_says_w
     shown = bench.digest(json.dumps(hits), share=0.7).parts[0].text.split("\n")
     assert any(line == f"{text.split('.')[0]}." for line in shown for text in said)
     assert not any(line.startswith("text: ") and after.startswith("text: ") for line, after in pairwise(shown))
+
+
+def test_lines_of_code_keep_the_blanks_that_say_what_they_stand_in(bench: Bench) -> None:
+    body = "\n".join(f"\t\tthis.{word}.reset({n});" for n, word in enumerate(WORDS))
+    text = "\n".join(
+        f"export class {word.title()}Keeper {{\n\tasync open{word.title()}(): Promise<void> {{\n{body}\n\t}}\n}}\n"
+        for word in WORDS[:3]
+    )
+    digest = bench.digest(text, share=0.4)
+    lines = digest.parts[0].text.split("\n")
+    assert any(line.startswith("export class") for line in lines)
+    assert any(line.startswith("\tasync open") for line in lines), lines
+    assert digest.verification.passed
+
+
+def test_blanks_that_its_source_does_not_have_before_a_line_are_refused(bench: Bench) -> None:
+    request = bench.request("def close():\n    return 4711\n")
+    facts = facts_of(request.sources[0], bench.registry)
+    assert not check_part(facts, [DigestLine("quote", "    return 4711")], []).bad_lines
+    assert check_part(facts, [DigestLine("quote", "        return 4711")], []).bad_lines
+
+
+def test_a_sentence_about_this_stands_with_the_one_that_says_what_this_is(bench: Bench) -> None:
+    pairs = [
+        f"The {word} camera has a lens of its own that nobody else ships. This costs {n * 37 + 100} francs a year."
+        for n, word in enumerate(WORDS)
+    ]
+    text = "\n\n".join(" ".join([*pairs[n : n + 3]]) for n in range(0, len(pairs), 3))
+    seen = 0
+    for share in (0.2, 0.4, 0.6):
+        lines = bench.digest(text, share=share).parts[0].text.split("\n")
+        for at, line in enumerate(lines):
+            if line.startswith("This costs"):
+                seen += 1
+                assert lines[at - 1].startswith("The ") and f"{lines[at - 1]} {line}" in text, lines
+    assert seen
+
+
+def test_a_cell_that_is_told_further_down_is_not_shown_as_an_empty_one(bench: Bench) -> None:
+    long = " ".join(f"The {word} of the garden is asked for every spring." for word in WORDS * 3)
+    hits = [
+        {"title": f"On {word}", "url": f"https://example.org/{word}", "snippet": long if n == 1 else f"About {word}."}
+        for n, word in enumerate(WORDS[:4])
+    ]
+    digest = bench.digest(json.dumps(hits), share=0.6)
+    row = next(line for line in digest.parts[0].text.split("\n") if line.startswith(f" On {WORDS[1]}|"))
+    assert row.endswith("|…"), row
+    assert digest.verification.passed
+
+
+def test_of_addresses_that_go_on_from_one_another_the_first_is_enough(bench: Bench) -> None:
+    """A column of `followers_url` took the room of the one number that was asked for."""
+    people = [
+        {
+            "login": word,
+            "url": f"https://api.example.org/users/{word}",
+            **{
+                f"{one}_url": f"https://api.example.org/users/{word}/{one}"
+                for one in ("followers", "gists", "orgs", "repos", "events")
+            },
+            "contributions": 203 - n,
+        }
+        for n, word in enumerate(WORDS)
+    ]
+    text = bench.digest(json.dumps(people), share=0.3).parts[0].text
+    assert "contributions" in text.split("columns left out")[0] and "followers_url" not in text.split("\n")[1], text
+    assert sum(f"https://api.example.org/users/{word}" in text for word in WORDS) == len(WORDS)
+
+
+def test_lines_of_a_signature_are_not_shown(bench: Bench) -> None:
+    key = "q7QT9wBoHN+aYLXTqLRE+QNgt/J43NcCz6tE1uAt5WvmV5gw+WeuCQE7XVc49ztQ"
+    signature = "\n".join(["-----BEGIN PGP SIGNATURE-----", *(key[n:] + key[:n] for n in range(20)), key[:20]])
+    commits = [
+        {"sha": f"{n * 7919:07x}ab", "message": f"Mend the {w}", "signature": signature} for n, w in enumerate(WORDS)
+    ]
+    for text in (json.dumps(commits[:3]), f"The keeper signed this:\n\n{signature}\n\nThat is all."):
+        for share in (0.3, 0.7):
+            shown = bench.digest(text, share=share).parts[0].text
+            assert not any(len(line) >= 60 and " " not in line for line in shown.split("\n")), shown

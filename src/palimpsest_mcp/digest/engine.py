@@ -92,8 +92,10 @@ _WORD_CELL = 0.2
 """Worth of a cell that is told in words: a status, a city, a kind says more of its row than one more number."""
 _STATE = 6.0
 """Times that for a column that says how each row went."""
+_DERIVED = 0.1
+"""Share of its worth that an address keeps which only goes on from another one of its row or object."""
 _ADDRESS = re.compile(r"https?://\S+")
-"""A column of these is how each row is opened, and stays."""
+"""The first column of these is how each row is opened, and stays."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
@@ -169,9 +171,9 @@ class Attempt:
         self._items = [self._item(n) for n in range(len(request.sources))]
         self._first = frozenset(
             number
-            for facts, numbers in zip(self._facts, self._shared.numbers, strict=True)
-            for spec, number in zip(facts.specs, numbers, strict=True)
-            if spec.cls in first
+            for facts, numbers, marked in zip(self._facts, self._shared.numbers, self._marked, strict=True)
+            for n, (spec, number) in enumerate(zip(facts.specs, numbers, strict=True))
+            if spec.cls in first and n not in marked.derived
         )
 
     def run(self) -> Digest:
@@ -229,6 +231,8 @@ class Attempt:
             shared_number: need.value(spec.cls, spec.text) + _CARRIED * ((spec.cls, spec.text) in request.carried)
             for spec, shared_number in zip(facts.specs, numbers, strict=True)
         }
+        for n in self._marked[number].derived:
+            values[numbers[n]] *= _DERIVED
         known = {(spec.cls, spec.text): n for spec, n in zip(facts.specs, numbers, strict=True)}
         twin = self._twins[number]
         fresh = self._studies[number].lines - self._studies[twin].lines if twin >= 0 else Counter[str]()
@@ -282,6 +286,7 @@ class Attempt:
                 continue
             rows = [n for n in item.free if item.records[n].table == block.table][:_SAMPLED]
             worth: list[tuple[float, int]] = []
+            opened = False
             for column in block.columns:
                 table = item.tables[block.table]
                 cells = [n for n in rows if column < len(item.specs[n])]
@@ -291,7 +296,9 @@ class Attempt:
                 words = [n for n, text in zip(cells, texts, strict=True) if text and not item.specs[n][column]]
                 gain += _WORD_CELL * len(words)
                 blank = 2 * texts.count("") > len(cells)
-                if column == table.key or all(_ADDRESS.fullmatch(text) for text in texts):
+                address = all(map(_ADDRESS.fullmatch, texts))
+                if column == table.key or (address and not opened):
+                    opened |= address
                     continue
                 gain *= _STATE if STATE.search("".join(table.columns[column : column + 1])) else 1.0
                 worth.append((-1.0 if blank else gain / max(1, cost), column))
@@ -682,9 +689,12 @@ def _shown_of(item: Item, lines: str) -> str:
     nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
     total = Counter(nouns.values())
     noun, n = max(total.items(), key=lambda one: (one[0] == "definition", one[1]), default=("", 0))
-    said = f"{sum(nouns.get(one) == noun for one in item.printed):,} of {counted_in(n, noun)}"
+    shown = sum(nouns.get(one) == noun for one in item.printed)
     if noun in ("", "field") or item.printed.issuperset(nouns):
         return lines
+    said = f"{shown:,} of {counted_in(n, noun)}"
+    if noun == "line" and any(one.table >= 0 for one in item.records):  # these are not its rows
+        said = f"{said} of text"
     return f"{lines}, {said}" if noun == "definition" and lines else said
 
 

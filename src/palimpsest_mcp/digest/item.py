@@ -35,6 +35,14 @@ _FULL_LINE = 50
 """Characters of a line from which it may have been broken for its length."""
 _HALF_LINE = 25
 """The same before a line that begins with a small letter."""
+_POINTS_BACK = re.compile(
+    r"(?:(?:[Tt]h(?:is|ese|ose)|[Tt]he (?:same|latter|former|two)|Such|Both|It|He|She|They|Its|His|Her|Their"
+    r"|Dies(?:e[rsmn]?)?|Er|Sie|Es|Ce(?:la|tte|s|t)?|Ils?|Elles?|Est[aeo]s?|Él|Ell[ao]s?)\b"
+    r"(?! is (?:that|to|where|how|why)\b)|[这那该其他她它])"
+)
+"""A sentence that begins so says what it is about only with the one before it, in the languages of our cues."""
+_TOLD_TOGETHER = 320
+"""Characters of sentences that are shown together for that, at most."""
 _SPOKEN = frozenset({"line", "claim"})
 _EARLY = 20
 """Passages of a speech after which one tells half of what the first does."""
@@ -183,10 +191,18 @@ class Item:
         parents = frozenset(record.under for record in self.records)
         bodies = {n: PLACE.sub("", self.records[n].text) for n in self.free if self.records[n].kind == "definition"}
         often = Counter(bodies.values())
+        told = {
+            one
+            for n, (line, following) in enumerate(pairwise(self.records))
+            if source.forms[n + 1] in _LISTS and _points_back(line, following)
+            for one in (n, n + 1)
+        }
         alike = [
             n
             for n in self.free
-            if n not in self.outcomes and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
+            if n not in self.outcomes
+            and n not in told
+            and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
         ]
         units, blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
         folded = [one for one in units if one.block >= 0 and blocks[one.block].table < 0]
@@ -222,7 +238,8 @@ class Item:
             size = len(unit.text) // len(unit.records)
             told = [self._told(n, len(self.records[n].text) if n in self.errors else size) for n in unit.records]
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True))
-            unit.specs = self._specs_of(unit)
+            if any(self.records[n].kind != "noise" for n in unit.records):
+                unit.specs = self._specs_of(unit)
 
     def _told(self, record: int, size: int) -> tuple[float, float]:
         """`Need.told`, asked once: with fewer columns most units are what they were."""
@@ -280,7 +297,8 @@ class Item:
 
     def _add_names(self) -> None:
         for unit in self.units if self.names else ():
-            if not unit.cut and self.records[unit.records[0]].table < 0 and unit.records[0] not in self.inner:
+            first = self.records[unit.records[0]]
+            if not unit.cut and first.table < 0 and unit.records[0] not in self.inner and first.kind != "noise":
                 texts = [unit.text] if unit.span else [self.records[n].text for n in unit.records]
                 held = (self.names.get(word) for text in texts for word in tokens_of(text))
                 unit.specs = (*unit.specs, *dict.fromkeys(number for number in held if number is not None))
@@ -409,13 +427,26 @@ def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
             and unit.block < 0
             and found[-1].block < 0
             and not (unit.cut or found[-1].cut)
-            and forms[n] == forms[before[-1]] == "prose"
-            and _goes_on(records[before[-1]], records[n])
+            and forms[n] == forms[before[-1]]
+            and (
+                (forms[n] == "prose" and _goes_on(records[before[-1]], records[n]))
+                or (
+                    forms[n] in _LISTS
+                    and len(found[-1].text) + len(unit.text) <= _TOLD_TOGETHER
+                    and _points_back(records[before[-1]], records[n])
+                )
+            )
         ):
             found[-1] = Unit((*before, n), f"{found[-1].text}\n{unit.text}")
         else:
             found.append(unit)
     return found
+
+
+def _points_back(line: Record, following: Record) -> bool:
+    """Whether a sentence is about what the one before it in its line names."""
+    spoken = line.kind in _SPOKEN and following.kind in _SPOKEN
+    return line.at == following.at and spoken and _POINTS_BACK.match(following.text) is not None
 
 
 def _goes_on(line: Record, following: Record, least: int = _FULL_LINE) -> bool:

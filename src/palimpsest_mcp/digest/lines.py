@@ -97,6 +97,7 @@ class _Print:
             return
         self._headed(number, "")
         lines = [escaped(line) for line in unit.text.split("\n")]
+        lines[0] = self._indent(record) + lines[0]
         if self._goes_on(unit.records[-1]):
             lines[-1] += f" {CUT}"
         elif self._has_more(record):
@@ -105,6 +106,10 @@ class _Print:
         self._shown.update(unit.records)
         if record in self._item.parents:
             self._current = record
+
+    def _indent(self, record: int) -> str:
+        """The blanks before it, unless rows, which begin with a blank, stand right above."""
+        return "" if self.lines and self.lines[-1].kind == "row" else self._item.records[record].indent
 
     def _goes_on(self, record: int) -> bool:
         """Whether its sentence goes on in a line that is not shown, or its list with one (D19)."""
@@ -166,7 +171,7 @@ class _Print:
         """The lines of one row of a template, as they stand."""
         for n in self._item.units[number].records:
             self._headed(number, "")
-            text = escaped(self._item.records[n].text)
+            text = self._indent(n) + escaped(self._item.records[n].text)
             self.lines.append(Printed("quote", f"{text} {CUT}" if self._goes_on(n) else text, (number,)))
             self._shown.add(n)
 
@@ -199,7 +204,8 @@ class _Print:
             return  # their line numbers say where they stand
         for n in reversed(above or [record.under]):
             text = records[n].text
-            text = f"{indent}{text}" if indent else f"{escaped(text)} {CUT}" if self._goes_on(n) else escaped(text)
+            own = f"{self._indent(n)}{escaped(text)}"
+            text = f"{indent}{text}" if indent else f"{own} {CUT}" if self._goes_on(n) else own
             self.lines.append(Printed("quote", text, (number,)))
             self._shown.add(n)
         self._current = record.under

@@ -189,7 +189,7 @@ class _Proof:
             places = facts.whole[bare]
         if places is None and (bare in facts.page.texts or (bare[:1] != CUT != bare[-1:] and facts.sentence(bare))):
             places = []
-        if places is not None and not text[:1].isspace():
+        if places is not None and (not text[:1].isspace() or text[: text.index(bare)] + bare in facts.indented):
             self._show(facts.view.get(bare, bare))
             if self._but is not None:
                 self._but[1].discard(bare)

@@ -57,6 +57,8 @@ class Record(msgspec.Struct, gc=False):
     """Of a row: its values as written, without outer blanks, one for each column; a missing one is empty."""
     at: int = 0
     """Number of its first line in the source, from 0."""
+    indent: str = ""
+    """Blanks before it where they say what it stands in: of code, of a list within a list. Shown with it."""
 
 
 class Table(msgspec.Struct, gc=False):

@@ -217,6 +217,11 @@ class Facts:
         """Whole parts that were checked: what came of it, and the columns that the part says for later ones."""
         self._runs: dict[int, dict[tuple[str, ...], list[int]]] = {}
 
+    @cached_property
+    def indented(self) -> frozenset[str]:
+        """Lines with blanks before them, and these."""
+        return frozenset(line.rstrip() for line in self._raw if line[:1].isspace())
+
     def _specify(self, views: Sequence[tuple[str, str]]) -> None:
         joined = "\n".join(self._views)
         spans = self.registry.spans(joined)

@@ -7,7 +7,7 @@ an empty one every digest has the same bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +24,8 @@ from .source_facts import Facts
 _ALIKE, _WIDE = 2, 4
 """Texts with an object of one shape, and columns of it, from which these are said once: the names of a few take no more
 room than a row without them."""
+_ON = ("/", "{", "?", "#")
+"""What an address goes on with."""
 MOST_CHARS = 2_000_000
 """Characters of text whose studies are kept; each takes about forty bytes."""
 
@@ -40,6 +42,8 @@ class Marked(NamedTuple):
     """Per record and cell, the numbers in `Facts.specs` of the specifics in it."""
     spots: dict[int, list[Spot]]
     """Of long lines, by the number of the record, where their specifics stand."""
+    derived: frozenset[int]
+    """Addresses that only go on from another one of the same row or object."""
 
 
 class Study:
@@ -83,7 +87,18 @@ class Study:
         outcomes = mark(source.reading, is_error=is_error, verb=verb)
         errors |= {n for n, record in enumerate(records) if record.kind == "error"}
         cells, spots = self._specs_in([record.cells or (record.text,) for record in records])
-        return Marked(source, outcomes, frozenset(errors), cells, spots)
+        told = [one.records for one in source.reading.objects]
+        told += [(n,) for n, record in enumerate(records) if record.table >= 0]
+        derived = {n for own in told for n in self._going_on({n for one in own for cell in cells[one] for n in cell})}
+        return Marked(source, outcomes, frozenset(errors), cells, spots, frozenset(derived))
+
+    def _going_on(self, specs: set[int]) -> Iterator[int]:
+        """Of these, addresses that are another of them with something behind it: what a program makes of its own
+        address, and a reader can make, too."""
+        addresses = {self.facts.specs[n].text: n for n in specs if self.facts.specs[n].cls == "url"}
+        for text, number in addresses.items() if len(addresses) > 1 else ():
+            if any(text.startswith(one) and text[len(one) :][:1] in _ON for one in addresses if len(one) < len(text)):
+                yield number
 
     def _specs_in(
         self, records: Sequence[Sequence[str]]

@@ -118,7 +118,8 @@ def read(lines: Sequence[str]) -> Reading:
         elif split:
             signature += text.count("(") - text.count(")")
         fresh = kind == "definition" or text == "/**" or (fresh and (split or text in _OPENS))
-        records.append(Record(lines[i].strip(), kind, worth, under, at=i))
+        indent = "" if viewer else body[: len(body) - len(body.lstrip())]
+        records.append(Record(lines[i].strip(), kind, worth, under, at=i, indent=indent))
     return Reading(records)
 
 

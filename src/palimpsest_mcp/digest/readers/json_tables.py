@@ -9,13 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
+from ..notation import CUT
 from ..records import MASKED, STATE, Kind, Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
+from .paths import is_armour
 from .prose import LONG_LINE, sentences
 from .web_results import BEST, BEST_ONES, OTHERS
 
-BEHIND = "rows behind the one in brackets"
+BEHIND = "rows listed after the one in brackets"
 """What the later rows of lists in a list are called: each begins with the name of its list's first."""
 _ROWS = 2
 """Rows from which the names of their columns are worth a line of their own."""
@@ -39,6 +41,8 @@ _REST = 0.7
 """Worth of the parts after the first: ids and names come first nearly everywhere."""
 _TEXT_OF_ROW = 0.5
 """Worth of a line of a long text that a row has: first the rows, then what they say at length."""
+_TITLED = 0.3
+"""Share of that for a title in it: what it says stands below it."""
 _FEW = 12
 """Leaves. A larger object with a leaf called `error` is a palette or a schema, not the report of one."""
 
@@ -69,6 +73,7 @@ class _Told:
         """All items in source order."""
         for group in self.groups:
             self.judge(group)
+        told = self.told_below()
         for number, item in enumerate(self.items):
             group = self.groups[item.group] if item.group >= 0 else None
             if item.text is not None:
@@ -76,13 +81,24 @@ class _Told:
             elif group is not None and group.table >= 0:
                 cells = (
                     *(value for _, value in self.owner(item)),
-                    *(item.leaves.get(name, "") for name in group.columns),
+                    *(item.leaves.get(name, CUT if name in told.get(number, ()) else "") for name in group.columns),
                 )
                 worth = group.worth.get(number, 1.0)
                 self.records.append(Record("|".join(cells), "row", worth, table=group.table, cells=cells, at=item.at))
             elif item.leaves:
                 self.fields(item)
         return Reading(self.records, self.tables, self.objects)
+
+    def told_below(self) -> dict[int, list[str]]:
+        """Number of a row -> its columns that hold a text which is told by itself: their cells are not empty."""
+        found: dict[int, list[str]] = {}
+        for item in self.items:
+            if item.text is not None and item.owner >= 0:
+                row = self.items[item.owner]
+                columns = self.groups[row.group].columns if row.group >= 0 else ()
+                own = [name for name in columns if f".{item.path}".endswith(f".{name}") and name not in row.leaves]
+                found.setdefault(item.owner, []).extend(own)
+        return found
 
     def judge(self, group: Group) -> None:
         """Whether a group is a table, what names its rows, and which of them are exceptions."""
@@ -162,9 +178,14 @@ class _Told:
         owner = "|".join(f"{name}={value}" for name, value in self.owner(item))
         worth = _TEXT_OF_ROW if owner else 1.0
         self.records.append(Record(f"{item.path}: {owner}".strip(), "heading", 0.0, at=item.at))
-        for line in (item.text or "").split("\n"):
-            said = sentences(line) if len(line) > LONG_LINE else (line.strip(),)
-            self.records += [Record(one, worth=worth, under=head, at=item.at) for one in said if one]
+        before = ""
+        for line in map(str.strip, (item.text or "").split("\n")):
+            said = sentences(line) if len(line) > LONG_LINE else (line,)
+            noise = is_armour(line, before)
+            kind: Kind = "noise" if noise else "line"
+            told = 0.0 if noise else worth * _TITLED if line[:1] == "#" else worth
+            self.records += [Record(one, kind, told, under=head, at=item.at) for one in said if one]
+            before = line
 
     def fields(self, item: Item) -> None:
         """An object that stands alone: its leaves, in as many records as they need; each names the object."""

@@ -1,8 +1,10 @@
-"""Paths as they stand in listings and search hits: what looks like one, and which nobody asks for."""
+"""Paths as they stand in listings and search hits: what looks like one, what only does (base64), and which nobody asks
+for."""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 PATH = r"(?:[A-Za-z]:[\\/])?[^\s:\"'`<>|*?;,=(){}]{1,400}"
 """One word that may be a path; the length keeps hostile lines linear."""
@@ -23,10 +25,23 @@ _TEST = re.compile(
     r"(?:^|[/\\])(?:tests?|__tests__|specs?|fixtures|__snapshots__)[/\\]|(?:^|[/\\])test_|[._](?:test|spec)\.\w+$"
 )
 
+_ARMOUR = 60
+"""Characters of a line of it: what writes base64 breaks it at 60, 64 or 76."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{4,100}={0,2}")
+_ARMOUR_ENDS = re.compile(r"-----(?:BEGIN|END) [A-Z0-9 ]{3,60}-----$")
+
+
+def is_armour(line: str, before: str = "") -> bool:
+    """A line of a key, a signature or a file in base64, also the last of it, which is shorter than the one before."""
+    if not _BASE64.fullmatch(line):
+        return _ARMOUR_ENDS.match(line) is not None
+    mixed = sum(one.islower() != two.islower() for one, two in pairwise(line)) * 4 >= len(line)
+    return mixed if len(line) >= _ARMOUR else len(before) > len(line) and is_armour(before)
+
 
 def is_path(word: str) -> bool:
     """Whether a word says by itself that it is a path: a slash or an ending, and neither figures nor a URL."""
-    if not _WORD.fullmatch(word) or "//" in word or _FIGURES.fullmatch(word):
+    if not _WORD.fullmatch(word) or "//" in word or _FIGURES.fullmatch(word) or is_armour(word):
         return False
     return "/" in word or "\\" in word or _ENDING.fullmatch(word) is not None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ..records import Reading, Record
 from . import log
+from .paths import is_armour
 
 LONG_LINE = 200
 """Characters: a longer line is told sentence by sentence."""
@@ -158,10 +159,11 @@ def read(lines: Sequence[str]) -> Reading:
         item = bool(_ITEM.match(line))
         mark = _FENCE.match(line) and i != unclosed
         fenced ^= bool(mark) and not (closes and i == 0)
-        if mark or not fenced and (i == rule or _is_noise(text)):
+        armour = is_armour(text, lines[i - 1].strip() if i else "")
+        if armour or mark or not fenced and (i == rule or _is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:
-            out.append(Record(text, worth=0.8, under=here.open[-1][1], at=i))
+            out.append(Record(text, worth=0.8, under=here.open[-1][1], at=i, indent=line[:indent]))
             here.fresh = False
         elif level := _heading(lines, i):
             here.close(level)
@@ -178,6 +180,7 @@ def read(lines: Sequence[str]) -> Reading:
             for piece in pieces:
                 record = log.verdict(piece) if i < EDGE or i >= len(lines) - EDGE else Record(piece)
                 record.under, record.at = under if len(out) == begins or not item else begins, i
+                record.indent = line[:indent] if item and len(out) == begins else ""
                 if record.kind == "line":
                     link = _LINK_ITEM.match(piece[:1000])
                     lead = not told and not item and len(piece) >= LEADING and _STOPS.search(piece) is not None
