@@ -40,6 +40,21 @@ def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_
     assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: flight HAT0, HAT1, HAT2"
 
 
+def test_a_short_value_is_said_rather_than_the_name_of_its_field() -> None:
+    legs = [{"leg": f"H{n}"} for n in range(2)]
+    text = json.dumps({"id": "HXDUBJ", "user": "omar_davis_3817", "to": "SEA", "legs": legs, "insurance": "yes"})
+    assert outlined(text, 58) == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; 1 more field"
+
+
+def test_people_have_both_their_names_and_a_list_of_one_says_what_is_in_it() -> None:
+    people = [{"first_name": "Omar", "last_name": "Davis"}, {"first_name": "Fatima", "last_name": "Patel"}]
+    paid = [{"payment_id": "credit_card_2929732", "amount": 7136}]
+    text = json.dumps({"id": "JG7FMM", "cabin": "business", "passengers": people, "paid": paid})
+    said = outlined(text, 200)
+    assert "2 passengers: first_name Omar (last_name Davis), Fatima (Patel)" in said
+    assert "; paid: payment_id=credit_card_2929732, amount=7136" in said
+
+
 def test_how_an_object_went_stands_right_behind_what_it_is() -> None:
     """What was cancelled must not look like what stands."""
     trip = {"id": "VA5SGQ", **{f"field{n}": f"value {n}" for n in range(30)}, "status": "cancelled"}
@@ -50,7 +65,8 @@ def test_the_fields_of_an_object_are_counted_and_not_those_of_what_lies_in_it() 
     trip = {"id": "VA5SGQ", "cabin": "economy", "legs": [{"from": "DTW", "to": "PHX"}, {"from": "PHX", "to": "LGA"}]}
     trip |= {"travellers": [{"first": "Raj", "last": "Brown", "born": "1967-03-12"}], "paid": {"card": 686}, "bags": 0}
     assert outlined(json.dumps(trip), 300) == (
-        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: from DTW, PHX; 2 more fields: travellers, paid"
+        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: from DTW, PHX; travellers: first=Raj, last=Brown, born=1967-03-12; "
+        "paid: card=686"
     )
 
 

@@ -44,6 +44,15 @@ def test_a_value_at_the_beginning_stands_with_the_words_behind_it() -> None:
     assert pieces(text)[0].text.startswith("8841 requests were refused")
 
 
+def test_no_piece_begins_with_a_value_that_nothing_before_it_names() -> None:
+    """`… $162 billion by 2030 …`: of what?"""
+    text = (
+        "At the same time analysts of the plant market estimate that all of it could come to $162 billion by 2030, "
+        "and that whoever is early will have most of what is sold in the cities of the north."
+    )
+    assert not any(one.text.startswith("$162") for one in pieces(text))
+
+
 def test_pieces_of_one_line_stand_in_its_order_with_what_is_left_out_between_them() -> None:
     units = pieces(LINE)
     said = joined(Record(LINE), (), 0, units)

@@ -71,9 +71,12 @@ def test_sections_nest_and_items_stand_under_the_line_that_leads_to_them() -> No
     assert above["None."] == "Notes"
 
 
-def test_the_first_sentence_of_a_section_is_worth_more_and_fenced_code_less() -> None:
-    records = {r.text: r.worth for r in read("# A\n\nFirst.\nSecond.\n\n```sh\n# run it\nmake\n```\n")}
-    assert records["First."] > records["Second."] > records["make"] == records["# run it"] > 0
+def test_the_first_sentence_of_a_section_and_a_command_are_worth_more_and_other_fenced_lines_less() -> None:
+    records = {
+        r.text: r.worth for r in read("# A\n\nFirst.\nSecond.\n\n```sh\n# run it\nmake\n```\n\n~~~\nas is\n~~~\n")
+    }
+    assert records["First."] > records["Second."] > records["as is"] == records["# run it"] > 0
+    assert records["make"] > records["Second."], "what is to be typed"
 
 
 @pytest.mark.parametrize(

@@ -100,3 +100,21 @@ def test_the_hit_that_defines_what_was_searched_says_more_than_those_that_use_it
     assert max(worth, key=worth.__getitem__) == 1
     reading = Source(text).reading
     assert mark(reading, verb="Bash grep -n subscribe agent.ts") == [], "`undefined` is no failure"
+
+
+def test_a_line_near_a_hit_stands_in_the_block_that_it_is_indented_in() -> None:
+    """`954-  background` stood below `937:.transcript-header {`, whose property it is not."""
+    shown = """937:.header {
+938-  gap: 8px;
+939-}
+940-
+941-.row {
+942-  color: red;
+943-}
+--
+1203:.header-title {
+1204-  gap: 2px;"""
+    records = search.read(shown.split("\n")).records
+    above = {record.text: records[record.under].text if record.under >= 0 else "" for record in records}
+    assert above["942-  color: red;"] == "941-.row {" and above["938-  gap: 8px;"] == "937:.header {"
+    assert above["1204-  gap: 2px;"] == "1203:.header-title {" and above["941-.row {"] == ""

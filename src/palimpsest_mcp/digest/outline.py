@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ..models.text import counted
 from .blocks import Block
 from .pieces import fields_of
-from .records import STATE, Reading, Record, Table
+from .records import STATE, Object, Reading, Record, Table
 
 _DEFINED = re.compile(
     r"\b(?:class|def|defp?|defmodule|defstruct|enum|fn|func|function|impl|interface|module|namespace|record|struct|trait"
@@ -52,6 +52,8 @@ _BESIDE, _BESIDE_CHARS = 0.5, 24
 """Worth of a value from which it stands beside the name of its row, and its characters: a date, an id, a version."""
 Worth: TypeAlias = Callable[[int, int], float]
 """Number of a row's record, and column -> what showing that value is worth (`rank.py`)."""
+_INNER = 3
+"""Fields of an object within the object that are told."""
 _LISTS = 0.4
 """Share of the room that an object's own fields leave to its lists."""
 
@@ -161,11 +163,31 @@ def _object(
             said.append(_joined(count, names, left - len(count) - len(key), key))
             left -= len(said[-1])
             named.append(noun)
+    # What says a value takes hardly more room than the name of a field that is not told.
+    short = {name: _pair(name, value) for name, value in pairs}
+    inner = {one.noun: _inner(one) for one in reading.objects if one is not own}
+    for name in [name for name in fields if name not in named]:
+        told_by = short.get(name) or inner.get(name, "")
+        if told_by and len(told_by) + 2 <= left:
+            said.append(told_by)
+            named.append(name)
+            left -= len(told_by) + 2
     others = [name for name in fields if name not in named]
     if others:
         more = f"{len(others):,} {'more ' if named else ''}{'field' if len(others) == 1 else 'fields'}"
         said.append(_joined(more, others, max(0, left - len(more))))
     return "; ".join(said)
+
+
+def _pair(name: str, value: str) -> str:
+    """A field with its value; empty where that is long, or would read as something else."""
+    return f"{name}={value}" if 0 < len(value) <= _BESIDE_CHARS and not _UNFIT.search(name + value) else ""
+
+
+def _inner(one: Object) -> str:
+    """The first fields of an object, or of the only row of a list, that lies in another one."""
+    pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
+    return f"{one.noun}: {', '.join(pairs)}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
 def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[str]:
@@ -179,11 +201,14 @@ def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[st
         if column != table.key
         and all(0 < len(row[column]) <= _BESIDE_CHARS and not _UNFIT.search(row[column]) for row in cells)
     ]
-    told = max(((sum(worth(n, column) for n in rows) / len(rows), -column) for column in fit), default=(0.0, 0))
-    if told[0] < _BESIDE or _UNFIT.search(table.columns[-told[1]]):
+    key = table.columns[table.key] if table.columns else ""
+    surname = next((n for n in fit if key != table.columns[n] == key.replace("first", "last")), -1)
+    worths = ((sum(worth(n, column) for n in rows) / len(rows), -column) for column in fit)
+    told, column = (_BESIDE, -surname) if surname >= 0 else max(worths, default=(0.0, 0))
+    name = table.columns[-column] if table.columns else ""
+    if told < _BESIDE or _UNFIT.search(name):
         return []
-    name, column = table.columns[-told[1]], -told[1]
-    first, *rest = ((_called_of(reading, n), row[column]) for n, row in zip(rows, cells, strict=True))
+    first, *rest = ((_called_of(reading, n), row[-column]) for n, row in zip(rows, cells, strict=True))
     return [f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]
 
 

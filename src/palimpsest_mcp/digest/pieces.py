@@ -53,6 +53,8 @@ def of_line(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Unit
         first, last = _around(text, spot)
         if last - first > min(_LONGEST, len(text) // 2) or CUT in text[first:last]:
             continue
+        if first and any(one.start <= first < one.end for one in spots):
+            continue  # it would begin with a value, and nothing would say of what
         if between(text, first) and between(text, last) and not turns(cut_at(text, first) + cut_at(text, last)):
             inside = (one.number for one in spots if first <= one.start and one.end <= last)
             yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))

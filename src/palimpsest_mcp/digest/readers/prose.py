@@ -34,6 +34,8 @@ _ABBREVIATED = re.compile(
 )
 """What stands before a full stop that ends no sentence."""
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
+_TO_RUN = re.compile(r"^\s*(?:```|~~~)\s{0,4}(?:ba|z|fi)?sh|^\s*(?:```|~~~)\s{0,4}(?:shell|console|powershell|cmd)\b")
+"""The head of a block of commands: a reader types them."""
 _CLOSING = ("```", "~~~")
 """With nothing below it: the end of a block that another reader has read."""
 _ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
@@ -149,6 +151,7 @@ def read(lines: Sequence[str]) -> Reading:
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
     unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
     fenced, apart, rule, told = False, True, -1, False
+    run = False
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
     for i, line in enumerate(lines):
         text = line.strip()
@@ -159,11 +162,13 @@ def read(lines: Sequence[str]) -> Reading:
         item = bool(_ITEM.match(line))
         mark = _FENCE.match(line) and i != unclosed
         fenced ^= bool(mark) and not (closes and i == 0)
+        run = _TO_RUN.match(line) is not None if mark else run
         armour = is_armour(text, lines[i - 1].strip() if i else "")
         if armour or mark or not fenced and (i == rule or _is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:
-            out.append(Record(text, worth=0.8, under=here.open[-1][1], at=i, indent=line[:indent]))
+            worth = 1.6 if run and text[0] != "#" else 0.8
+            out.append(Record(text, worth=worth, under=here.open[-1][1], at=i, indent=line[:indent]))
             here.fresh = False
         elif level := _heading(lines, i):
             here.close(level)

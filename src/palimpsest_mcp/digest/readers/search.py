@@ -111,11 +111,15 @@ def read(lines: Sequence[str]) -> Reading:
     """One record a line; numbered hits stand under the file named above them."""
     records: list[Record] = []
     file, path = -1, ""
+    block: list[tuple[int, int]] = []
+    """Indentation and record of each line that the next ones of its hit stand in."""
     for at, raw in enumerate(lines):
         text = raw.strip()
         number = _NUMBER.match(raw)
         if not text:
             continue
+        if text in _BETWEEN or (not number and not _AT.match(raw)):
+            block = []
         if _heads(lines, at):
             found = _FILE.match(raw)
             file, path = len(records), found[1] if found else ""
@@ -129,10 +133,25 @@ def read(lines: Sequence[str]) -> Reading:
         elif number:
             said = raw[number.end() :]
             worth = _NEIGHBOUR if number[2] == "-" else _text_worth(path, said)
-            kind = "hit" if worth > _NEIGHBOUR else "line" if said.strip() else "noise"
-            records.append(Record(text, kind, worth, under=file, at=at))
+            kind = "hit" if worth > _NEIGHBOUR else "line" if any(map(str.isalnum, said)) else "noise"
+            under = _within(block, said, len(records))
+            records.append(Record(text, kind, worth, under=file if kind == "hit" or under < 0 else under, at=at))
         else:
             worth = _hit(raw, loose=True)
             kind = "line" if worth is not None and worth <= _NEIGHBOUR else "hit"
-            records.append(Record(text, kind, 1.0 if worth is None else worth, at=at))
+            place = _AT.match(raw)
+            under = _within(block, raw[place.end() :], len(records)) if place else -1
+            records.append(Record(text, kind, 1.0 if worth is None else worth, -1 if kind == "hit" else under, at=at))
     return Reading(records)
+
+
+def _within(block: list[tuple[int, int]], said: str, number: int) -> int:
+    """The record that a line near a hit stands in, by its indentation: a property is not that of the selector above the
+    one which is left out. -1: none. The line is noted for those below it."""
+    depth = len(said) - len(said.lstrip())
+    while block and block[-1][0] >= depth:
+        block.pop()
+    under = block[-1][1] if block else -1
+    if any(each.isalnum() for each in said):
+        block.append((depth, number))
+    return under
