@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ENTERED = {row.name: row.entered for row in HOSTS.values() if row.entered}
 _SETTINGS = ", ".join(f"{name} ({what})" for name, what in _ENTERED.items())
-_HELP = f"""Enter Palimpsest in the settings of HOST: {_SETTINGS}.
+_HELP = f"""Add Palimpsest to the settings of HOST: {_SETTINGS}.
 
 Each file is copied first; only entries of our own are added, replaced or removed. Running it again changes nothing.
 """
@@ -29,7 +29,7 @@ PLUGIN = "https://github.com/palimpsest-mcp/palimpsest-mcp/blob/main/docs/claude
 
 @click.command(help=_HELP)
 @click.argument("host", type=click.Choice(list(_ENTERED)), metavar="HOST")
-@click.option("--remove", is_flag=True, help="Take out what was entered.")
+@click.option("--remove", is_flag=True, help="Take out what was added.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @shared_options
 @pass_face

@@ -18,7 +18,7 @@ INTERRUPTED = 130
 LOG_LEVEL = "PALIMPSEST_LOG_LEVEL"
 
 COMMANDS = {
-    "demo": ("demo", "demo", "Compact two bundled sessions, find something again, restore it: five seconds."),
+    "demo": ("demo", "demo", "Compact two bundled sessions, find something again, restore it: a few seconds."),
     "compact": ("compact", "compact", "Compact a session file: old tool results become checked digests."),
     "status": ("store", "status", "What the store holds, what it takes, what it saved."),
     "sessions": ("store", "sessions", "Every session: how full, what it saved, what it is about."),
@@ -46,9 +46,9 @@ COMMANDS = {
     "import": ("store", "import_file", "Take in what export wrote, checked as a whole before anything is written."),
     "config": ("store", "config", "Every setting, its value and where it comes from."),
     "doctor": ("doctor", "doctor", "Check this machine: store, vocabulary, redaction, search."),
-    "install": ("install", "install", "Enter Palimpsest in a host's own settings, or take it out."),
+    "install": ("install", "install", "Add Palimpsest to a host's settings, or take it out."),
     "watch": ("watch", "watch", "Follow sessions of Codex CLI and Gemini CLI: archive them, say what they lost."),
-    "proxy": ("proxy", "proxy", "A gateway to a provider, for programs of which only the base URL can be set."),
+    "proxy": ("proxy", "proxy", "A gateway for programs where you can change only the base URL."),
     "statusline": ("serve", "statusline", "One line for Claude Code's status bar."),
     "serve": ("serve", "serve", "Run the MCP server on stdin and stdout."),
     "hook": ("serve", "hook", "Answer one event of a host's hooks: JSON on stdin, the answer on stdout."),
