@@ -1,4 +1,4 @@
-"""Writes docs/api.md, commands.md, tools.md and settings.md from the code: python docs/make_reference.py
+"""Writes docs/api.md, commands.md, tools.md, settings.md and the table of specifics.md from the code: python docs/make_reference.py
 
 Calls of the library, commands with their help, tools with their arguments, settings and policies with their defaults:
 the sentences are those of the program, so that code and page cannot disagree. Texts that the reference needs beside
@@ -25,9 +25,11 @@ from palimpsest_mcp.models import plans
 from palimpsest_mcp.models.tools import TOOLS
 from palimpsest_mcp.settings import settings
 from palimpsest_mcp.settings.secret import Secret
+from palimpsest_mcp.text.specifics.registry import CLASSES
 
 DOCS = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/make_reference.py; do not edit. -->"
+CLASSES_TABLE = re.compile(r"(<!-- classes: written by .*?\n\|---.*?\n).*?(\n<!-- end of classes -->)", re.DOTALL)
 SHARED = ("home", "store", "json", "help")
 CITED = re.compile(r"\s*\((?:[A-Z]\d+|seeds? [^)]*)\)")
 """Where our own rules stand, which a reader of the pages has no use for."""
@@ -253,7 +255,17 @@ def api() -> str:
     return API_HEAD + "".join(rows)
 
 
-PAGES = {"api.md": api, "commands.md": commands, "tools.md": tools, "settings.md": settings_page}
+def specifics() -> str:
+    """The page of specifics, with its table of classes."""
+    rows = [
+        f"| `{one.name}` | {one.description} | `{one.example}` | {one.weight:g}{' ·' if one.first_rank else ''} |\n"
+        for one in CLASSES
+    ]
+    page = (DOCS / "specifics.md").read_text("utf-8")
+    return CLASSES_TABLE.sub(lambda found: found[1] + "".join(rows) + found[2], page)
+
+
+PAGES = {"specifics.md": specifics, "api.md": api, "commands.md": commands, "tools.md": tools, "settings.md": settings_page}
 
 
 if __name__ == "__main__":
