@@ -246,3 +246,16 @@ def test_no_word_of_a_speech_says_how_anything_went() -> None:
     speech = "we had an exit and it failed and we went on " * 60
     assert told(f"# A talk\n\n143 comments\n{speech}", verb="web_get") != [speech.strip()]
     assert speech.strip() not in told(f"# A talk\n\n143 comments\nand more\nof it\nhere\n{speech}", verb="web_get")
+
+
+def test_titles_and_questions_deny_nothing() -> None:
+    text = "\n\n".join(
+        [
+            "# On growth",
+            "Ten years ago an essay told founders how to begin, and most of them have read it since.",
+            "### Real examples of things that don't scale",
+            "Can you give examples of firms that never failed?",
+            "The keeper never leaves the gate open after eight.",
+        ]
+    )
+    assert list(claims(text)) == ["The keeper never leaves the gate open after eight."]

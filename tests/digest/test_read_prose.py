@@ -117,3 +117,17 @@ def test_all_sections_of_a_document_stand_under_the_line_that_names_it() -> None
     assert [one.under for one in records if one.text in ("Owner: Ada", "## Why", "## How")] == [0, 0, 0]
     records = read(f"{title}\nOwner: Ada\nNobody can read it.")
     assert {one.under for one in records} == {-1}, "without sections it is a line like others"
+
+
+def test_what_a_text_is_about_is_said_by_its_first_sentence_and_not_by_a_motto_above_it() -> None:
+    text = (
+        "# Norhaven\n\n> From all harbours, and for all harbours of the north, since 1911.\n\n"
+        "Norhaven is a program that assigns berths to vessels by their draught.\n\nIt runs at night."
+    )
+    worth = {r.text: r.worth for r in read(text)}
+    assert worth["Norhaven is a program that assigns berths to vessels by their draught."] == max(worth.values())
+
+
+def test_what_a_page_says_of_its_cookies_is_noise() -> None:
+    text = "You can set your cookie preferences or opt out below.\n\nThe cookie jar of the kitchen is blue and full."
+    assert [r.kind == "noise" for r in read(text)] == [True, False]

@@ -28,7 +28,12 @@ def test_the_readme_is_short_and_says_at_once_what_it_does_what_it_costs_and_how
     assert text.count("\n") <= 120
     first = text[: text.index("## ")]
     assert "docs/pictures/view-session-light.png" in first and "uvx palimpsest-mcp demo" in first
-    for answer in ("restores any of them byte for byte", "it costs you", "`restore SESSION BATCH`", "What it cannot do"):
+    for answer in (
+        "restores any of them byte for byte",
+        "it costs you",
+        "`restore SESSION BATCH`",
+        "What it cannot do",
+    ):
         assert answer in first, answer
 
 

@@ -561,6 +561,10 @@ def _mark_errors(lines: Sequence[_Line], *, source: bool) -> None:
             told.add(shape)
 
 
+_NO_STATEMENT = re.compile(r"#{2,6} |.*[?？]$", re.DOTALL)
+"""A title or a question denies nothing, whatever words it has."""
+
+
 def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
     outline = source and any(line.record.kind == "definition" for line in lines)
     judged: set[str] = set()
@@ -579,7 +583,7 @@ def _mark_claims(lines: Sequence[_Line], *, source: bool) -> None:
         if not worth or (is_label and not announced) or (shape := _shape(seen)) in judged:
             continue
         judged.add(shape)
-        if not _is_clause(record, is_source=source):
+        if _NO_STATEMENT.match(record.text) or not _is_clause(record, is_source=source):
             continue
         if outline:
             if worth > CLAIM_WORTH["plain"]:  # in a file the outline says more than a remark beside its code

@@ -21,6 +21,8 @@ TITLE = 12, 160
 _ENDS = re.compile(r"[.!?:;,。！？：]\W*$")
 LEADING = 48
 """Characters of a first sentence that says what the text is about."""
+_ASIDE = frozenset("><[!|")
+"""How a motto, a badge, a note of a page begins: not what its text is about."""
 _STOPS = re.compile(r"[.!?。！？]\W*$")
 EDGE = 4
 """So many lines at both ends of a text may say how a command went; inside, the same words are talk about it."""
@@ -60,7 +62,9 @@ _BOILERPLATE = re.compile(
     r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
     r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
     r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
-    r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))",
+    r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))"
+    r"|.{0,120}\bcookies?\b.{0,80}"
+    r"\b(?:preferences|personali[sz]e|opt[- ]?out|third[- ]part|advertis|your (?:browser|consent))",
     re.IGNORECASE,
 )
 
@@ -188,7 +192,11 @@ def read(lines: Sequence[str]) -> Reading:
                 record.indent = line[:indent] if item and len(out) == begins else ""
                 if record.kind == "line":
                     link = _LINK_ITEM.match(piece[:1000])
-                    lead = not told and not item and len(piece) >= LEADING and _STOPS.search(piece) is not None
+                    lead = (
+                        not (told or item or piece[0] in _ASIDE)
+                        and len(piece) >= LEADING
+                        and bool(_STOPS.search(piece))
+                    )
                     told |= lead
                     record.worth = (0.6 if item else 0.3) if link else 2.0 if lead else 1.5 if first else 1.0
                 out.append(record)
