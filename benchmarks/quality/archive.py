@@ -73,12 +73,8 @@ async def offload(palimpsest: Palimpsest, session: RealSession) -> list[Dropped]
     found = results_of(session.messages)
     gone: list[Dropped] = []
     for batch in await palimpsest.list_offloaded(name):
-        gone += [Dropped(name, _call(item), found.get(_call(item), "")) for item in batch.item_ids]
+        gone += [Dropped(name, item, found[item]) for item in batch.item_ids if item in found]
     return gone
-
-
-def _call(item_id: str) -> str:
-    return item_id.rpartition("#")[0] or item_id
 
 
 def from_records(name: str, text: str) -> Iterator[Question]:
@@ -201,8 +197,10 @@ async def _answers(
     lot = random.Random(SEED)
     for question in asked:
         name = question.session if within else ""
-        hits = await palimpsest.search_offloaded(question.query, session_id=name or None, limit=10)
-        originals = [texts.get((hit.session_id, _call(hit.item_id)), "") for hit in hits]
+        hits = await palimpsest.search_offloaded(question.query, session_id=name or None, limit=MOST)
+        # The arguments of old calls are searched, too: among them the very text that a question was made of.
+        results = [text for hit in hits if (text := texts.get((hit.session_id, hit.item_id)))]
+        originals = results[:10]
         found["palimpsest"].append(_rank(originals, question.value))
         pool = pools[name]
         others = {
