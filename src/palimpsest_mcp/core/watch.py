@@ -141,7 +141,7 @@ class Watch:
             here = await self._imported(info, recorder, read, going_on, newest=True)
             results = {one.item.id for one in here.view.items if one.item.role == "tool"}
             if recorder.at_once and results - known:
-                await self._before.prepare(info, here.view, here.counter, by_user=False)
+                await self._before.archive(info, here.view, here.counter)
         new = len((await self._sessions.fold(info)).states) - len(known)
         return Watched(
             host=recorder.host,
