@@ -29,3 +29,12 @@ def test_one_look_names_the_session_and_the_second_has_nothing_to_say(
     first = program("watch", "--once")
     assert "of c1" in first.text and "specifics are not in its summary" in first.text
     assert program("watch", "--once").text == "nothing new in session files of the last 1 d\n"
+
+
+def test_a_named_host_that_is_not_here_is_an_error_with_the_next_step(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VSCODE_APPDATA", str(tmp_path))
+    said = program("watch", "--once", "--host", "vscode")
+    assert said.status == 2
+    assert f"No sessions of vscode are in {tmp_path}" in said.err and "set VSCODE_APPDATA" in said.err

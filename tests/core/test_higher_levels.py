@@ -101,3 +101,19 @@ async def test_where_none_can_it_says_that_none_is_smaller(tmp_path: Path) -> No
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
     assert again.messages == first.messages
     assert again.report.reason == "Nothing was replaced: no digest was smaller than what it would stand for."
+
+
+async def test_a_later_pass_whose_digests_free_less_than_its_plan_promised_is_worth_no_rewritten_prefix(
+    tmp_path: Path,
+) -> None:
+    """A list that was sent twice came back with other bytes the second time."""
+    async with crowded(tmp_path, lambda _: False) as (p, first, window):
+        window, longer = window * 8 // 7, tickets(62)
+        sent = await p.compact_messages(longer, session_id="s", window_tokens=window)
+        assert sent.report.status == "nothing_to_do" and not sent.report.batches
+        assert f"waits until {-(-window // 10):,} can leave at once" in sent.report.reason
+        again = await p.compact_messages(longer, session_id="s", window_tokens=window)
+        assert again.messages == sent.messages
+        assert again.messages[: len(first.messages) - 4] == first.messages[:-4] and (await p.verify()).ok
+        forced = await p.compact_messages(longer, session_id="s", window_tokens=window, force=True)
+        assert forced.report.batches and forced.messages != sent.messages

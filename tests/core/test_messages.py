@@ -289,3 +289,15 @@ async def test_evidence_without_title_is_kept_as_a_plain_result_with_a_warning(t
     async with Palimpsest.open(tmp_path) as p:
         done = await p.compact_messages(messages, session_id="s1", window_tokens=10**6, dry_run=True)
         assert any("plain tool result" in note and "2 times" in note for note in done.report.notes)
+
+
+async def test_a_list_is_counted_with_the_tokenizer_of_the_model_that_the_caller_names(
+    p: Palimpsest, session: MakeSession
+) -> None:
+    used = {
+        model: (await p.compact_messages(session(), model=model, window_tokens=1_000_000)).report.before.used
+        for model in ("gpt-5", "claude-sonnet-4-5", "")
+    }
+    exact, claude, unknown = (used[model].value or 0 for model in used)
+    assert claude == pytest.approx(1.25 * exact, rel=0.01) and unknown == pytest.approx(1.55 * exact, rel=0.01)
+    assert "o200k x 1)" in used["gpt-5"].source

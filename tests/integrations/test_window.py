@@ -119,7 +119,7 @@ async def test_a_form_that_breaks_leaves_the_messages_as_they_were(
         def put(self, message: dict[str, Any], changed: Mapping[Any, Block | None]) -> dict[str, Any]:
             raise TypeError("another version of the framework")
 
-    messages = run()
+    messages = run(12)
     assert await make_window().ashortened(Agent("s1"), messages, Broken()) == messages
     assert "left as it came" in caplog.text and "another version" in caplog.text
 

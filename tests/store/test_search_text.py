@@ -115,11 +115,11 @@ def test_an_answer_stands_in_its_text(text: str, query: str) -> None:
 
 @given(st.lists(st.text("aeioubdgklmnrstyz", min_size=1, max_size=9), min_size=1, max_size=30, unique=True))
 def test_stems_are_those_of_the_index(words: list[str]) -> None:
-    """FTS5's own tokenizer gives the same, but for `eed` and `ies` alone."""
+    """FTS5's own tokenizer gives the same, but for `eed`, `ies` and `sses` alone."""
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE found USING fts5(word, tokenize='porter unicode61')")
     db.execute("CREATE VIRTUAL TABLE seen USING fts5vocab(found, instance)")
-    words = [one for one in words if one not in ("eed", "ies")]
+    words = [one for one in words if one not in ("eed", "ies", "sses")]
     for number, word in enumerate(words):
         db.execute("INSERT INTO found (rowid, word) VALUES (?, ?)", (number, word))
     stems = dict(db.execute("SELECT doc, term FROM seen").fetchall())

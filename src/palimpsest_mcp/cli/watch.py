@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--once", is_flag=True, help="Look once, and end.")
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="codex or gemini-cli; default: both.")
+@click.option("--host", "hosts", multiple=True, metavar="HOST", help="codex, gemini-cli or vscode; default: all.")
 @click.option(
     "--days",
     type=click.FloatRange(min=0, min_open=True),
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 @shared_options
 @pass_face
 def watch(face: Face, once: bool, hosts: tuple[str, ...], days: float, every: float) -> int:
-    """Follow the session files of Codex CLI and Gemini CLI until it is stopped.
+    """Follow the session files of Codex CLI, Gemini CLI and VS Code's chat until it is stopped.
 
     What is in them is archived before the host's own compaction takes it away. Afterwards code compares the summary
-    with the originals, and the session's next start says what was lost. The files are only read.
+    with the originals, and the session's next start says what was lost (not in VS Code, where nothing of ours acts).
+    The files are only read.
     """
     import asyncio
 

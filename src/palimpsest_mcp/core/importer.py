@@ -56,17 +56,19 @@ async def import_context(
     *,
     wrapper: str = "",
     awaited: Collection[str] = (),
+    model: str = "",
 ) -> Imported:
     """Bring the ledger up to what the host's list shows; writes nothing when it already is (L5).
 
     Args:
+        model: as the caller names it; its tokens are counted, else those of the model that the host names.
         awaited: items that somebody brought before the host wrote them down: their absence says nothing yet.
     """
     if deps.redact_archive:
         context = await asyncio.to_thread(_masked, deps, context)
     fold = await sessions.fold(info)
     inherited = await sessions.inherited_parts(info)
-    counter = deps.counter_for(_model(deps, fold, context))
+    counter = deps.counter_for(model or _model(deps, fold, context))
     found = align(
         fold,
         context.items,

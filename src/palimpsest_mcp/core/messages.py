@@ -92,7 +92,9 @@ class Messages:
         # Whoever does not get the lock has written nothing: lists that compete import no faster than passes end.
         lock = nullcontext() if asked.dry_run else self._deps.store.ledger.pass_lock(self._sessions.key(info))
         async with lock:
-            imported = await import_context(self._deps, self._sessions, info, context, wrapper=wrapper)
+            imported = await import_context(
+                self._deps, self._sessions, info, context, wrapper=wrapper, model=asked.model
+            )
             if asked.window_tokens is not None or asked.used_tokens is not None:
                 await tell(self._deps, self._sessions, info, asked)
             measurement = await measured(self._deps, self._sessions, info, policy, asked, imported=imported)

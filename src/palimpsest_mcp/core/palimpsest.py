@@ -237,16 +237,16 @@ class Palimpsest(
         environ: Mapping[str, str] | None = None,
         user_home: Path | None = None,
     ) -> list[Watched]:
-        """One look at the session files of Codex CLI and Gemini CLI: what is new is archived, what their own compaction
-        lost is compared and kept for the next start. Called again it reads only what changed.
+        """One look at the session files of Codex CLI, Gemini CLI and VS Code's chat: what is new is archived, what
+        their own compaction lost is compared and kept for the next start. Called again it reads only what changed.
 
         Args:
             days: files that changed in so many days.
-            hosts: `codex`, `gemini-cli`; none takes both.
+            hosts: `codex`, `gemini-cli`, `vscode`; none takes all.
             environ, user_home: where the hosts keep their files, where that is not this process's own.
 
         Raises:
-            InvalidArgument: there is no such host.
+            InvalidArgument: there is no such host, or nothing of one that is named.
             WriteFailed, LockTimeout: what was read before is kept; look again.
         """
         return await self._parts.watch.look(

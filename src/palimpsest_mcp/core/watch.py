@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,12 @@ import msgspec
 
 from ..context.view import View
 from ..digest.engine import outcome_lines
-from ..errors import InvalidArgument
+from ..errors import FileWrongShape, InvalidArgument
 from ..hosts.codex import CODEX
 from ..hosts.detect import parse_value
 from ..hosts.gemini import GEMINI
 from ..hosts.recorded import RecordedSession, Recorder, Stretch
+from ..hosts.vscode import VSCODE
 from ..models.events import HostCompacted, SessionInfo
 from ..models.text import plain_line, shown
 from ..ports.host import HostUsage
@@ -27,9 +29,10 @@ from .dependencies import Dependencies
 from .importer import Imported, import_context
 from .sessions import Sessions
 
-RECORDERS = (CODEX, GEMINI)
+RECORDERS = (CODEX, GEMINI, VSCODE)
 MOST_BYTES = 256 * 1024 * 1024
 """A larger file is left alone: it would have to be held in memory."""
+_log = logging.getLogger(__name__)
 _OUTCOMES = 8
 _LINE = 200
 
@@ -66,7 +69,7 @@ class Watch:
             hosts: names of those to look for; none takes all.
 
         Raises:
-            InvalidArgument: there is no such host.
+            InvalidArgument: there is no such host, or nothing of one that is named.
             WriteFailed, LockTimeout: what was read before is kept; look again.
         """
         names = [recorder.host for recorder in RECORDERS]
@@ -77,26 +80,40 @@ class Watch:
         for recorder in RECORDERS:
             if hosts and recorder.host not in hosts:
                 continue
-            for path in await asyncio.to_thread(self._changed, recorder, recorder.folder(environ, home), days):
-                one = await self.file(path, recorder)
+            folder = recorder.folder(environ, home)
+            if hosts and not await asyncio.to_thread(recorder.is_in, folder):
+                raise InvalidArgument(
+                    f"No sessions of {recorder.host} are in {folder}.",
+                    next=f"Use it once on this machine, or set {recorder.set_by}.",
+                )
+            for path, seen in await asyncio.to_thread(self._changed, recorder, folder, days):
+                try:
+                    one = await self.file(path, recorder)
+                except FileWrongShape as error:  # the other sessions go on
+                    _log.warning("%s was left out: %s", path, error.message)
+                    one = None
+                self._looked[path] = seen
                 if one is not None and (one.new_items or one.compactions):
                     found.append(one)
         return found
 
-    def _changed(self, recorder: Recorder, folder: Path, days: float) -> list[Path]:
-        since = time.time() - days * 86_400
-        found: list[tuple[float, Path]] = []
+    def _changed(self, recorder: Recorder, folder: Path, days: float) -> list[tuple[Path, tuple[int, int]]]:
+        """Files that changed, oldest first. Of copies of one session (moved, or in an older form), the newest."""
+        newest: dict[str, tuple[int, str, int, Path]] = {}
         for pattern in recorder.patterns:
             for path in folder.glob(pattern):
                 try:
                     stat = path.stat()
                 except OSError:
                     continue
-                seen = (stat.st_mtime_ns, stat.st_size)
-                if stat.st_mtime >= since and stat.st_size <= MOST_BYTES and self._looked.get(path) != seen:
-                    self._looked[path] = seen
-                    found.append((stat.st_mtime, path))
-        return [path for _, path in sorted(found)]
+                one = (stat.st_mtime_ns, path.suffix, stat.st_size, path)
+                newest[path.stem] = max(one, newest.get(path.stem, one))
+        since = (time.time() - days * 86_400) * 1e9
+        return [
+            (path, (changed, size))
+            for changed, _, size, path in sorted(newest.values())
+            if changed >= since and size <= MOST_BYTES and self._looked.get(path) != (changed, size)
+        ]
 
     async def file(self, path: Path, recorder: Recorder) -> Watched | None:
         """Read one file; None where it holds no session, or cannot be read right now.
@@ -111,16 +128,21 @@ class Watch:
         read = await asyncio.to_thread(recorder.read, data)
         if read is None or not any(one.messages for one in read.stretches):
             return None
+        if not read.project and recorder.project is not None:
+            read = msgspec.structs.replace(read, project=await asyncio.to_thread(recorder.project, path))
         info = await self._sessions.ensure(
             read.session_id, host=recorder.host, project=read.project, source=path.name, path=str(path)
         )
-        known = len((await self._sessions.fold(info)).states)
+        known = set((await self._sessions.fold(info)).states)
         *ended, going_on = read.stretches
         news = ended[await self._told(info, ended) :]
         told = [await self._ended(info, recorder, read, one) for one in news]
         if going_on.messages:
-            await self._imported(info, recorder, read, going_on, newest=True)
-        new = len((await self._sessions.fold(info)).states) - known
+            here = await self._imported(info, recorder, read, going_on, newest=True)
+            results = {one.item.id for one in here.view.items if one.item.role == "tool"}
+            if recorder.at_once and results - known:
+                await self._before.archive(info, here.view, here.counter)
+        new = len((await self._sessions.fold(info)).states) - len(known)
         return Watched(
             host=recorder.host,
             session_id=info.session_id,

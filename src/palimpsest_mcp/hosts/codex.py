@@ -82,4 +82,10 @@ def _folder(environ: Mapping[str, str], home: Path) -> Path:
     return Path(environ.get("CODEX_HOME", "") or home / ".codex") / "sessions"
 
 
-CODEX = Recorder(host="codex", folder=_folder, patterns=("*/*/*/rollout-*.jsonl",), read=read)
+CODEX = Recorder(
+    host="codex",
+    folder=_folder,
+    patterns=("*/*/*/rollout-*.jsonl",),
+    read=read,
+    set_by="CODEX_HOME to the folder that `sessions` is in",
+)

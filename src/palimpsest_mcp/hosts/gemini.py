@@ -131,5 +131,9 @@ def _folder(environ: Mapping[str, str], home: Path) -> Path:
 
 
 GEMINI = Recorder(
-    host="gemini-cli", folder=_folder, patterns=("*/chats/session-*.jsonl", "*/chats/session-*.json"), read=read
+    host="gemini-cli",
+    folder=_folder,
+    patterns=("*/chats/session-*.jsonl", "*/chats/session-*.json"),
+    read=read,
+    set_by="GEMINI_CLI_HOME to the folder that `.gemini` is in",
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import FileNotJson
+from ..errors import InputError
 from ..ports.host import Form
 from .json_bytes import decode
 
@@ -45,15 +45,30 @@ class Recorder(msgspec.Struct, frozen=True, kw_only=True):
     """Of the files under it."""
     read: Callable[[bytes], RecordedSession | None]
     """A file's bytes; None where they are no session."""
+    set_by: str
+    """What says that the folder is elsewhere, as the end of `Set …`."""
+    roots: tuple[str, ...] = ()
+    """Patterns under the folder of which one is there where the host is in use; empty: the folder itself."""
+    at_once: bool = False
+    """Results are archived when they are read: the file tells of a compaction only after the turn that it came in."""
+    project: Callable[[Path], str] | None = None
+    """The project of a session's file, where the file itself does not say it. It may read; it never raises."""
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether the host keeps anything there."""
+        if not self.roots:
+            return folder.is_dir()
+        return any(next(folder.glob(root), None) is not None for root in self.roots)
 
 
 def rows_in(data: bytes) -> Iterator[dict[str, Any]]:
-    """The objects of JSON lines. A line that is torn, since its host writes it right now, is passed over."""
+    """The objects of JSON lines. A line that is torn, since its host writes it right now, is passed over, and so is one
+    that is no session's."""
     for line in data.split(b"\n"):
         if line.strip():
             try:
                 row = decode(line)
-            except (FileNotJson, ValueError):
+            except (InputError, ValueError):
                 continue
             if isinstance(row, dict):
                 yield row

@@ -219,6 +219,10 @@ class BeforeCompaction:
         await self.keep_start(info, [one.record for one in kept], summary)
         return Prepared(kept=kept, instructions=text)
 
+    async def archive(self, info: SessionInfo, shown: View, counter: ContentCounter) -> None:
+        """Archive everything that stands in the context, and say nothing of it."""
+        await self._keeper.rest(info, shown, counter, reason="token_budget_exceeded")
+
     async def summary(self, info: SessionInfo) -> AnchoredSummary:
         """The anchored summary as of now; an empty one where it cannot be read."""
         try:

@@ -257,7 +257,7 @@ class Batches:
     async def make(self, first: Plan) -> None:
         """Digest what the plan says, until the real counts meet the target."""
         await self._fill(first, first.slots)
-        await self._raise_level(first)
+        self._wait_for_more(first, await self._raise_level(first))
 
     @cached_property
     def _repeats(self) -> dict[str, str]:
@@ -325,8 +325,8 @@ class Batches:
         batch, _, item = one.copy_of.partition(" ")
         return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
-    async def _raise_level(self, first: Plan) -> None:
-        """Make one digest of several of the oldest, where the rule allows it (L16)."""
+    async def _raise_level(self, first: Plan) -> int:
+        """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees."""
         ours = in_our_tokens(self._measurement, self._request)
         groups = level2_groups(
             self._measurement.view.items,
@@ -359,19 +359,30 @@ class Batches:
             self.state.add(made, (self._items[name] for name in group.item_ids))
             gained += group.tokens - made.record.digest_token_count
             above -= group.tokens - made.record.digest_token_count
+        return gained
+
+    def _wait_for_more(self, first: Plan, raised_by: int) -> None:
+        """Take all of it back where it misses the target and freed less than is worth a new prefix: the plan promised
+        more, or most of what was to go up a level stayed."""
         told = self._request.options
-        if first.slots or told.force or told.target is not None or self._request.how.remakes or above <= 0:
+        gained = self.state.freed_tokens(self._items) + raised_by
+        if told.force or told.target is not None or self._request.how.remakes:
             return
-        # Most of what was planned to go up may have stayed: for the rest alone no prefix is rewritten.
+        met = first.before_tokens - gained <= first.target_tokens
+        if met or not any(entry.state == "replaced" for entry in self._measurement.view.items):
+            return
+        ours = in_our_tokens(self._measurement, self._request)
         least = least_gain(ours["used_tokens"] / ours["window_tokens"], ours["window_tokens"], self._request.rules)
-        if gained < least:
-            self.state.take_out([made.record.batch_id for made, _ in self.made])
-            if gained:
-                gained, least = (round(tokens * self._measurement.scale) for tokens in (gained, least))
-                self.refusal = (
-                    f"Digests told again at a higher level would free {gained:,} tokens and miss the target, so the "
-                    f"pass waits until {least:,} can leave at once; force overrides."
-                )
+        if gained >= least:
+            return
+        self.state.take_out([made.record.batch_id for made, _ in self.made])
+        self.state.copies, self.state.outcomes, self.state.slots = [], [], {}
+        if gained:
+            gained, least = (round(tokens * self._measurement.scale) for tokens in (gained, least))
+            self.refusal = (
+                f"The pass would free {gained:,} tokens and miss its target, so it waits until {least:,} can leave at "
+                "once; force overrides."
+            )
 
     # -- for whoever looks at what was made --------------------------------------------------------------------------
 

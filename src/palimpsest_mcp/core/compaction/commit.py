@@ -161,6 +161,17 @@ class Keeper:
     ) -> tuple[Kept, ...]:
         """Archive what has no record, flushed and read back. Returns every record that the context stands on, old ones
         among them, in batch order."""
+        old, made = await self._all(info, shown, counter, reason)
+        before = await asyncio.to_thread(self._read_again, old)
+        return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
+
+    async def rest(self, info: SessionInfo, shown: View, counter: ContentCounter, *, reason: Reason) -> None:
+        """The same, but for the old records, which are not read again."""
+        await self._all(info, shown, counter, reason)
+
+    async def _all(
+        self, info: SessionInfo, shown: View, counter: ContentCounter, reason: Reason
+    ) -> tuple[list[OffloadRecord], tuple[Kept, ...]]:
         here = {one.item.id for one in shown.items}
         old = [
             record
@@ -171,8 +182,7 @@ class Keeper:
         new = [one for one in shown.items if _is_evidence(one) and (one.item.id, one.item.sha256) not in known]
         made = await self.made(info, new, counter, reason=reason)
         await archive_and_commit(self._deps, self._sessions, info, made)
-        before = await asyncio.to_thread(self._read_again, old)
-        return tuple(sorted((*before, *made), key=lambda kept: kept.record.batch_id))
+        return old, made
 
     async def made(
         self, info: SessionInfo, items: Sequence[ContextItem], counter: ContentCounter, *, reason: Reason
