@@ -172,6 +172,7 @@ ROWS: dict[str, list[Change]] = {
     "engine._SHAPE": [(engine, "_SHAPE", 0)],
     "engine._BRIEF_SHAPE": [(engine, "_BRIEF_SHAPE", 0)],
     "engine._OBJECT": [(engine, "_OBJECT", 1)],
+    "engine._FEW_LINES": [(engine, "_FEW_LINES", NEVER)],
     "engine._LONG_LEFT": [(engine, "_LONG_LEFT", NEVER)],
     "engine._WIDER": [(engine, "_WIDER", ())],
     "outline._FEW_ROWS": [(outline, "_FEW_ROWS", 0)],

@@ -720,3 +720,12 @@ def test_lines_of_a_signature_are_not_shown(bench: Bench) -> None:
         for share in (0.3, 0.7):
             shown = bench.digest(text, share=share).parts[0].text
             assert not any(len(line) >= 60 and " " not in line for line in shown.split("\n")), shown
+
+
+def test_numbers_that_only_count_up_do_not_go_before_rows(bench: Bench) -> None:
+    """`[20 of 20 like] Branch <1> reports …: 0–19` stood where the three rows of the statement had been."""
+    rows = ["Cash flow", "                  2031      2030", "Sales         92,410    88,105"]
+    statement = "\n".join([*rows, "Tax            (6,031)   (5,977)", ""])
+    text = statement + "\n".join(f"Branch {n} reports under the rules of its country." for n in range(40))
+    shown = bench.digest(text, share=0.2).parts[0].text
+    assert "|92,410|88,105" in shown and "(6,031)|(5,977)" in shown, shown

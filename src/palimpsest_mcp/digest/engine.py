@@ -86,6 +86,8 @@ _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _LONG_LEFT = 3
 """Times that the share of lines which are shown is more than their share of the text, from which both are said."""
+_FEW_LINES = 8
+"""Times that there are more lines than are shown, from which that alone says that most is left out."""
 _BETTER = 1.15
 """Times as much of a table must be shown as with all columns: a row that is whole tells more than its values."""
 _WORD_CELL = 0.2
@@ -93,7 +95,8 @@ _WORD_CELL = 0.2
 _STATE = 6.0
 """Times that for a column that says how each row went."""
 _DERIVED = 0.1
-"""Share of its worth that an address keeps which only goes on from another one of its row or object."""
+"""Share of its worth that an address keeps which only goes on from another one of its row or object, or a number that
+only counts up."""
 _ADDRESS = re.compile(r"https?://\S+")
 """The first column of these is how each row is opened, and stays."""
 _FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
@@ -266,6 +269,8 @@ class Attempt:
             errors=self._marked[number].errors,
         )
         item.encode(source)
+        for n in item.counted_up():
+            values[n] *= _DERIVED
         if twin < 0 and not item.is_object():  # whose note says the names of what is not shown
             # What stands in a row has its owner beside it there, as long as there is room for rows.
             chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
@@ -706,7 +711,7 @@ def _share_of(item: Item) -> str:
     some = sum(len(item.records[n].text) for n in shown)
     pieces = (item.units[number] for number in item.taken if item.units[number].span and item.units[number].block < 0)
     some += sum(len(one.text) for one in pieces if one.records[0] not in shown)
-    if some * _LONG_LEFT * len(lines) >= size * len(shown):
+    if _FEW_LINES * len(shown) < len(lines) or some * _LONG_LEFT * len(lines) >= size * len(shown):
         return ""
     return f"{100 * some // size or 'less than 1'} % of the text"
 

@@ -313,6 +313,16 @@ class Item:
         )
         return tuple(dict.fromkeys(spec for cell in cells for spec in cell))
 
+    def counted_up(self) -> set[int]:
+        """Specifics that are numbers without a gap, one a line, of lines that differ in nothing else."""
+        found = set[int]()
+        for number, block in enumerate(self.blocks):
+            rows = [unit for unit in self.units if unit.block == number and not unit.span] if block.run else []
+            numbers = {int(unit.text) for unit in rows}
+            if numbers and max(numbers) - min(numbers) + 1 == len(numbers) == len(rows):
+                found.update(spec for unit in rows for spec in unit.specs)
+        return found
+
     def worth_of(self, record: int, column: int) -> float:
         """What the specifics in one cell of a row are worth."""
         return sum(self.values[number] for number in self.specs[record][column])
