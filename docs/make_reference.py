@@ -1,4 +1,6 @@
-"""Writes docs/api.md, commands.md, tools.md, settings.md and the table of specifics.md from the code: python docs/make_reference.py
+"""Writes api.md, commands.md, tools.md, settings.md and a table of specifics.md from the code.
+
+    python docs/make_reference.py
 
 Calls of the library, commands with their help, tools with their arguments, settings and policies with their defaults:
 the sentences are those of the program, so that code and page cannot disagree. Texts that the reference needs beside
@@ -265,7 +267,13 @@ def specifics() -> str:
     return CLASSES_TABLE.sub(lambda found: found[1] + "".join(rows) + found[2], page)
 
 
-PAGES = {"specifics.md": specifics, "api.md": api, "commands.md": commands, "tools.md": tools, "settings.md": settings_page}
+PAGES = {
+    "specifics.md": specifics,
+    "api.md": api,
+    "commands.md": commands,
+    "tools.md": tools,
+    "settings.md": settings_page,
+}
 
 
 if __name__ == "__main__":
