@@ -269,11 +269,11 @@ class Attempt:
             errors=self._marked[number].errors,
         )
         item.encode(source)
-        for n in item.counted_up():
-            values[n] *= _DERIVED
+        for n in item.counted_up().intersection(n for (cls, _), n in known.items() if cls == "integer"):
+            values[n] *= _DERIVED  # an id stays one, even the tenth in a row
         if twin < 0 and not item.is_object():  # whose note says the names of what is not shown
             # What stands in a row has its owner beside it there, as long as there is room for rows.
-            chosen = [n for unit in item.units if unit.block < 0 or self._brief for n in unit.records]
+            chosen = dict.fromkeys(n for unit in item.units if unit.block < 0 or self._brief for n in unit.records)
             alone = [_values(records[n]) for n in chosen]
             entries = called(records[n] for n in free if source.forms[n] == "listing")  # not of commits, told by words
             item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)

@@ -8,7 +8,9 @@ port=8443` of an object or a row, with what names it first. None is made of a se
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from .blocks import SEPARATORS, Unit
@@ -71,7 +73,9 @@ def passages(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Uni
             return  # no blanks: nothing that is read
         whole = between(text, first) and between(text, last) and CUT not in text[first:last]
         if whole and not turns(cut_at(text, first) + cut_at(text, last)):
-            inside = (one.number for one in spots if first <= one.start and one.end <= last)
+            begin = bisect_left(spots, first, key=itemgetter(0))
+            near = spots[begin : bisect_left(spots, last, begin, key=itemgetter(0))]
+            inside = (one.number for one in near if one.end <= last)
             yield Unit((number,), text[first:last], span=(first, last), specs=tuple(dict.fromkeys(inside)))
         first = last + 1
 
