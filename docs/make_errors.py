@@ -6,6 +6,7 @@ The sentences are the docstrings of `palimpsest_mcp.errors`, so that code and pa
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 from palimpsest_mcp.errors import PalimpsestError
@@ -46,7 +47,7 @@ def row(error: type[PalimpsestError]) -> str:
     """The table's row: the first paragraph of the docstring, and the attributes where it has any."""
     text = inspect.cleandoc(error.__doc__ or "")
     sentence, _, attributes = text.partition("\n\nAttributes:\n")
-    said = " ".join(sentence.split("\n\n")[0].split())
+    said = re.sub(r" \([A-Z]\d+\)", "", " ".join(sentence.split("\n\n")[0].split()))  # where our own rules stand
     if attributes:
         facts = [line.strip().rstrip(".").partition(": ") for line in attributes.splitlines()]
         said += " It carries " + "; ".join(f"`{name}`, {text}" for name, _, text in facts) + "."

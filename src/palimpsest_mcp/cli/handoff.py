@@ -162,7 +162,7 @@ def _row(one: KeptHandoff) -> dict[str, Any]:
 @shared_options
 @pass_face
 def clean(face: Face, dry_run: bool, yes: bool) -> None:
-    """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Shows it, and with --yes does
+    """Archive handoffs over 30 days old, delete those over 90, merge several of one task. Shows what is due; --yes does
     it. Archives of originals are never touched."""
     if dry_run and yes:
         raise InvalidArgument("--dry-run and --yes exclude each other.", next="Give one of them.")

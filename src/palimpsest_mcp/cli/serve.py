@@ -42,7 +42,7 @@ _HOSTS = [row.name for row in HOSTS.values() if row.attached]
 @click.option(
     "--rate",
     type=click.FloatRange(min=0),
-    help="HTTP: requests a second and caller [default: 100 with tokens; 0: any].",
+    help="HTTP: requests per second and caller [default: 100 with tokens; 0: any].",
 )
 @click.option(
     "--time-limit",

@@ -38,7 +38,7 @@ def backup(face: Face, folder: Path) -> None:
 @shared_options
 @pass_face
 def pack(face: Face, session: str | None) -> None:
-    """Put the small files of SESSION, or of all, together: each process leaves some. Lines stay as they are."""
+    """Join the small files that each process leaves, of SESSION or of all sessions. Their lines stay as they are."""
     packed = face.ask(lambda facade: facade.pack(session), make=False)
     if face.as_json:
         say_json({"sessions": packed})

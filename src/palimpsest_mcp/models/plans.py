@@ -126,7 +126,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     offload_target_token_ratio: float = 0.4
     """A pass goes on until the fill is at or below this."""
     offload_archive_path: str = ARCHIVE_PATH
-    """Fixed; here so that the seed's own block is a valid policy."""
+    """Fixed; here so that a policy block of the specification is valid."""
     prefer_compact_over_drop: bool = True
     """False leaves a pointer in the place of a digest; the original is archived all the same."""
     never_compact: tuple[str, ...] = NEVER_COMPACT
@@ -147,13 +147,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keep_files: int = 5
     """Files in work of which the newest version stays whole while the target can be met without it."""
     min_argument_tokens: int = 400
-    """So are the arguments of a call that is smaller than this, as a whole."""
+    """Arguments of a call that have fewer tokens than this together are left alone, too."""
     budget_share: float = 0.2
     """Tokens of a digest, as a share of its batch; twice as many where the target leaves room."""
     min_budget_share: float = 0.05
     """How far a target may press that share, once all that may leave has left; below it a target is missed."""
     max_digest_tokens: int = 2_000
-    """Of one digest, all its parts with header and manifest, by the session's own counter (D20). In a pass over a
+    """Most tokens of one digest with its header, by the session's own counter (D20). In a pass over a
     larger window 3 % of it, up to 6,000, and 6,000 where no window is named; a number of your own holds everywhere."""
     min_shown: float = 0.5
     """Least share of an item's specifics in view (D11)."""
@@ -181,11 +181,11 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     critical_ratio: float = 0.9
     """From this fill on short sessions are compacted too."""
     window_kind: Literal["effective", "static"] = "effective"
-    """`static` divides by the whole window, as the seeds' formulas do."""
+    """`static` divides by the whole window."""
     strategy: str = "anchored"
     """How a pass goes about it, where the call does not say (seed 003)."""
     gates: bool = False
-    """Forget/preserve/verbatim gates of seed 004 (anchored, phased)."""
+    """The gates forget, preserve and verbatim are asked (anchored, phased)."""
 
 
 # The options of a pass: each is named here once, and every face takes it from here.

@@ -33,7 +33,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     store: Secret = Secret("")
     """`postgresql://…`: the store is that database, which machines share; empty: the folder."""
     tenant: str = "default"
-    """Whose part of that database."""
+    """Which tenant of that database this server serves."""
     store_bodies: str = ""
     """`s3://BUCKET/PREFIX`: large bodies of that database's archive go there; empty: they stay in its rows."""
     store_connections: int = 4
@@ -49,7 +49,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     window_tokens: int | None = None
     """The model's whole window; the host's reserve is taken off."""
     effective_window_tokens: int | None = None
-    """What is left of it; the ratio divides by this."""
+    """The window less the host's reserve; the ratio divides by this."""
     host: str = ""
     """Name of the host where it does not say, such as `claude-code`."""
     at_birth: bool = True
@@ -65,7 +65,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     redact_archive: bool = False
     """Store originals masked too; then restore gives the masked text."""
     specifics: tuple[SpecificClass, ...] = ()
-    """More classes of what must survive."""
+    """More classes of values that must survive word for word."""
     digester: Literal["extractive", "anthropic"] = "extractive"
     """`anthropic`: a model puts results into words above what code shows; without its answer, `extractive`."""
     probe_judge: Literal["none", "anthropic"] = "none"
@@ -73,7 +73,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     anthropic_model: str = ""
     """Model that writes; empty: the fast tier of the model table."""
     anthropic_base_url: str = ""
-    """Of the Messages API; empty: `ANTHROPIC_BASE_URL`, else the provider's own."""
+    """Address of the Messages API; empty: `ANTHROPIC_BASE_URL`, else the provider's own."""
     anthropic_api_key: Secret = Secret("")
     """Empty: `ANTHROPIC_API_KEY`, else `ANTHROPIC_AUTH_TOKEN`."""
     anthropic_time_limit_s: float = 20.0
@@ -87,7 +87,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     skills_roots: tuple[Path, ...] = ()
     """Folders with skills, for experience; none: `.claude/skills` and `.autosearch/skills`, here and in the home."""
     min_wilson: float = 0.40
-    """Least lower bound of success (Wilson, 95 %) of a rule that is promoted; 0 leaves the seed's counts alone."""
+    """Least lower bound of success (Wilson, 95 %) of a rule that is promoted; 0: the counts alone decide."""
     min_relevance: float = 0.5
     """An event whose relevant/yield is below this part of its query's median does not count as a success."""
     rule_wording: Literal["auto", "off"] = "auto"
