@@ -1,4 +1,5 @@
-"""Targets so tight that little is left: a digest of the least size, never a pointer, and the status says so."""
+"""Targets so tight that little is left: a digest of the least size, no pointer while that fits the window, and the
+status says so."""
 
 from __future__ import annotations
 
@@ -51,6 +52,42 @@ async def test_below_the_least_a_lone_result_keeps_a_checked_digest_and_the_targ
     assert report.compression is not None and 0.94 < report.compression <= 0.95
     assert report.specifics.shown > 0 and report.specifics.left_out > 0
     assert "digests keep at least 5% of what they stand for; the strategy opaque leaves pointers" in report.notes
+
+
+def imported(results: int) -> Messages:
+    """Some 1,700 tokens each, none of them much like the others, for a window of 20,000."""
+    messages: Messages = [{"role": "user", "content": "Find out why."}]
+    for n in range(results):
+        text = "\n".join(
+            f"2026-11-{1 + n % 28:02d}T10:{line:02d}:00Z worker-{n:03d}-{line:03d} imported {1000 * n + line} rows "
+            f"in {line}.{n} ms from /data/in/part-{n:04d}-{line:04d}.csv"
+            for line in range(40)
+        )
+        call = {"type": "tool_use", "id": f"call_{n}", "name": "check", "input": {"step": n}}
+        messages.append({"role": "assistant", "content": [call]})
+        answer = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
+        messages.append({"role": "user", "content": [answer]})
+    return messages
+
+
+async def test_where_digests_for_the_target_say_too_little_they_are_made_for_a_higher_one(p: Palimpsest) -> None:
+    done = await p.compact_messages(imported(30), session_id="s", model="gpt-5", window_tokens=20_000)
+    report = done.report
+    assert report.before.ratio is not None and report.before.ratio > 2.5
+    assert report.after.ratio is not None and 0.4 < report.after.ratio <= 0.7
+    assert report.status == "target_not_reached" and report.target_tokens == 8_000
+    assert {one.mode for one in report.batches} == {"digest"} and report.probes.state == "passed"
+    assert "digests small enough for 40% failed their probes; these are made for 55%" in report.notes
+    assert await p.expand_messages(done.messages, session_id="s") == imported(30)
+
+
+async def test_where_no_digests_fit_the_window_pointers_do(p: Palimpsest) -> None:
+    done = await p.compact_messages(imported(70), session_id="s", model="gpt-5", window_tokens=20_000)
+    report = done.report
+    assert report.after.ratio is not None and report.after.ratio <= 0.7
+    assert {one.mode for one in report.batches} == {"pointer"}
+    assert any(note.startswith("no digests that fit the window passed their probes") for note in report.notes)
+    assert await p.expand_messages(done.messages, session_id="s") == imported(70)
 
 
 async def test_pointers_alone_are_what_opaque_is_for(p: Palimpsest) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from ...context.budgets import for_window
 from ...context.fold import Fold
 from ...context.view import View, present_items, standing_holders, view
@@ -28,6 +30,15 @@ from .batches import Batches
 from .commit import Committed, archive_and_commit, committed_batch, copied, unchanged
 from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
+
+
+POINTERS = "opaque"
+"""The strategy that leaves pointers, which fit where no digest does."""
+ROOM_SAID = "digests small enough for {asked:.0%} failed their probes; these are made for {target:.0%}"
+POINTERS_SAID = (
+    "no digests that fit the window passed their probes, so pointers stand there: nothing of those results is in view, "
+    "all of it comes back with restore_batch"
+)
 
 
 @dataclass(kw_only=True)
@@ -122,6 +133,8 @@ class _Pass:
         self._counter: ContentCounter = planner.measurement.counter
         self._batches = Batches(planner, self.id)
         self._probes = ProbeReport()
+        self._spent = Spent()
+        """By tries that were given up."""
         self._notes: list[str] = []
 
     async def run(self) -> PassResult:
@@ -137,13 +150,9 @@ class _Pass:
             )
         self._batches.wording.hand_in(first.slots, self._request.options.digests or {})
         if first.status == "planned":
-            await self._batches.make(first)
-            await refuse_too_much(self._batches, first, self._request, self._counter.per_result_overhead)
-            if self._batches.made:
-                await self._request.tell(0, 3, "probe")
-                self._probes = await prove(
-                    self._deps, self._measurement.view.items, self._batches, first, self._request
-                )
+            await self._work_out(first)
+            if self._crushed():
+                first = await self._with_more_room(first)
         fold, made = await self._archive_and_commit()
         committed = frozenset(one.record.batch_id for one in made)
         leaving = [one for own, items in self._batches.made if own.record.batch_id in committed for one in items]
@@ -166,13 +175,69 @@ class _Pass:
             probes=self._probes,
             asked_for=self._planner.digesting.focus.asked_for,
             author=self._batches.wording.author,
-            spent=self._batches.wording.spent,
+            spent=self._spent + self._batches.wording.spent,
             notes=self._notes,
             copies=len(copies),
             copies_took=sum(one.tokens for one, _ in copies),
             pointers_take=sum(self._counter.count(text) + self._counter.per_result_overhead for _, text in copies),
             leaving=leaving,
         )
+
+    async def _work_out(self, first: Plan) -> None:
+        """Make the batches of a plan and ask their probes; nothing is written."""
+        request = self._planner.request
+        await self._batches.make(first)
+        await refuse_too_much(self._batches, first, request, self._counter.per_result_overhead)
+        if self._batches.made:
+            await request.tell(0, 3, "probe")
+            self._probes = await prove(self._deps, self._measurement.view.items, self._batches, first, request)
+
+    def _crushed(self) -> bool:
+        """Whether so much stayed raw, because digests as small as the target asks for said too little, that the
+        context is still above the trigger: the next request would only come to the same."""
+        told, rules = self._request.options, self._request.rules
+        free = not (told.plan_id or told.digests or self._batches.refusal) and rules.prefer_compact_over_drop
+        return free and self._probes.kept_raw > 0 and self._left() > rules.offload_trigger_token_ratio
+
+    def _left(self) -> float:
+        """Share of the window that the context would take; 0 where no window is known."""
+        window, used = self._measurement.target_window, self._measurement.view_used
+        if not window or used is None or self._measurement.forced_over is not None:
+            return 0.0
+        gained = self._batches.state.freed_tokens(self._planner.items) * self._measurement.scale
+        return (used - gained) / window
+
+    async def _with_more_room(self, first: Plan) -> Plan:
+        """Work the pass out for a higher target, up to the trigger; where the context would not even fit the window
+        then, with pointers, which claim to say nothing. Each try is kept only where it leaves less.
+
+        Returns:
+            The plan of the try that is kept, under the target that was asked for.
+        """
+        kept = self._planner, self._batches, self._probes, first
+        trigger = self._request.rules.offload_trigger_token_ratio
+        asked = self._request.options.target or self._request.rules.offload_target_token_ratio
+        tries = [(share, "") for share in ((asked + trigger) / 2, trigger) if share > asked]
+        for target, strategy in [*tries, (trigger, POINTERS)]:
+            best = self._left()
+            if best <= (1.0 if strategy else trigger):
+                break
+            named = strategy or self._request.options.strategy
+            options = msgspec.structs.replace(self._request.options, target=target, strategy=named)
+            request = replace(self._request, options=options)
+            planner = Planner(self._deps, self._sessions, self._info, self._measurement, request)
+            self._planner, self._batches, self._probes = planner, Batches(planner, self.id), ProbeReport()
+            found = await planner.first()
+            if found.status == "planned" and (strategy or found.predicted_tokens <= found.target_tokens):
+                await self._work_out(found)
+            if self._left() < best:
+                self._spent += kept[1].wording.spent
+                kept = self._planner, self._batches, self._probes, found
+                self._notes = [POINTERS_SAID if strategy else ROOM_SAID.format(asked=asked, target=target)]
+            else:
+                self._spent += self._batches.wording.spent
+                self._planner, self._batches, self._probes, _ = kept
+        return msgspec.structs.replace(kept[3], target_tokens=first.target_tokens)
 
     async def _archive_and_commit(self) -> Committed:
         """Write the one line that makes the pass real; batches whose units changed meanwhile are not in it."""
