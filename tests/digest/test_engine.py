@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -677,6 +678,40 @@ def test_a_sentence_about_this_stands_with_the_one_that_says_what_this_is(bench:
                 seen += 1
                 assert lines[at - 1].startswith("The ") and f"{lines[at - 1]} {line}" in text, lines
     assert seen
+
+
+def test_a_sentence_about_them_says_that_who_they_are_stands_before_it(bench: Bench) -> None:
+    long = ", ".join(f"the berth of the {word} and its {word} crane" for word in WORDS[:8])
+    text = "\n\n".join(
+        f"{word.title()} and sons of Norhaven, who own {long}, have built here since 18{n + 40}. "
+        f"They conclude that {word} will grow by {n + 11} per cent in the two years that follow. "
+        f"The harbour of {word} has {n * 31 + 211} berths for vessels of all sizes."
+        for n, word in enumerate(WORDS)
+    )
+    digest = bench.digest(text, share=0.1)
+    told = [line for line in digest.parts[0].text.split("\n") if "They conclude" in line]
+    assert told and all(line.startswith("… They conclude") for line in told), told
+    assert digest.verification.passed
+
+
+def test_code_says_where_lines_of_it_are_left_out(bench: Bench) -> None:
+    source = "\n\n".join(
+        f"def {word}(berth):\n    parts = []\n"
+        + "\n".join(f"    parts.append(berth.{other} + {n * 37 + k})" for k, other in enumerate(WORDS[:6]))
+        + "\n    return parts"
+        for n, word in enumerate(WORDS)
+    )
+    lines = source.split("\n")
+    following = dict(itertools.pairwise(one for one in lines if one))
+    marked = 0
+    for share in (0.2, 0.4, 0.6):
+        shown = [one for one in bench.digest(source, share=share).parts[0].text.split("\n") if one[:1] != "["]
+        for line, after in itertools.pairwise(shown):
+            own = line.removesuffix(" …")
+            if own in following and len([one for one in lines if one == own]) == 1:
+                marked += own != line
+                assert (own != line) == (following[own] != after.removesuffix(" …")), (line, after)
+    assert marked
 
 
 def test_a_cell_that_is_told_further_down_is_not_shown_as_an_empty_one(bench: Bench) -> None:

@@ -256,4 +256,4 @@ def test_of_a_list_of_paths_the_projects_own_files_are_named_first() -> None:
     """Seven entries, of which one is what the agent looked for."""
     paths = [f"/srv/app/deps/oban_web/lib/oban/{name}.ex" for name in ("core", "sort", "icons", "sidebar", "layouts")]
     said = outlined("\n".join([*paths, "/srv/app/lib/app_web/layouts.ex"]), 60)
-    assert said.startswith("6 entries: …/app_web/layouts.ex, …/oban/core.ex")
+    assert said.startswith("6 entries: …/app_web/layouts.ex, deps/…/oban/core.ex")

@@ -131,3 +131,11 @@ def test_what_a_text_is_about_is_said_by_its_first_sentence_and_not_by_a_motto_a
 def test_what_a_page_says_of_its_cookies_is_noise() -> None:
     text = "You can set your cookie preferences or opt out below.\n\nThe cookie jar of the kitchen is blue and full."
     assert [r.kind == "noise" for r in read(text)] == [True, False]
+
+
+def test_what_a_page_says_for_its_sponsors_is_noise() -> None:
+    text = (
+        "**This episode is brought to you by [Norsleep](http://norsleep.example)!** They have a 10-year warranty.\n\n"
+        "The study was sponsored by the harbour office of Norhaven in 2026."
+    )
+    assert [r.kind == "noise" for r in read(text)] == [True, False]

@@ -80,6 +80,7 @@ class Coded:
     forced: tuple[int, ...]
     says: list[int]
     """Units that say something which none before them said."""
+    orphans: frozenset[int]
     known: _Valued | None = None
     """As they were last asked for."""
 
@@ -112,6 +113,8 @@ class Item:
     """Records whose sentence goes on in the next one."""
     follower: dict[int, int] = field(default_factory=dict[int, int])
     """Record of a list, or what leads to one -> the record that follows it there."""
+    orphans: frozenset[int] = frozenset()
+    """Records that begin a unit and point back to the one before it, which is too long to stand beside them."""
     object_of: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """Record of some fields of an object that is told by several -> all of these."""
     """Lines of prose whose sentence goes on in the next."""
@@ -166,7 +169,7 @@ class Item:
                 source.kept.clear()
             source.kept[key] = coded
         self.inner, self.parents, self.unfinished = coded.inner, coded.parents, coded.unfinished
-        self.follower = coded.follower
+        self.follower, self.orphans = coded.follower, coded.orphans
         told = [one.records for one in source.reading.objects if len(one.records) > 1]
         self.object_of = {n: own for own in told for n in own if self.records[n].kind == "field"}
         self.forced, self.blocks = coded.forced, coded.blocks
@@ -227,9 +230,13 @@ class Item:
             said.add(text)
             if any(_SAYS.search(self.records[n].text) for n in unit.records):
                 says.append(number)
-        return Coded(
-            units, blocks, inner, parents, unfinished, _followers(units, self.records, source.forms), forced, says
+        orphans = frozenset(
+            n
+            for n in (unit.records[0] for unit in units)
+            if n and source.forms[n] in _LISTS and _refers_back(self.records[n - 1], self.records[n])
         )
+        followers = _followers(units, self.records, source.forms)
+        return Coded(units, blocks, inner, parents, unfinished, followers, forced, says, orphans)
 
     def _value(self, coded: Coded) -> None:
         """Say of each unit what it tells, and the specifics that it shows."""
@@ -404,9 +411,10 @@ class Item:
 
 def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
     """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
-    that are alike the next of them."""
+    that are alike the next of them, and of code without numbers the next line."""
     found: dict[int, int] = {}
     last: dict[int, int] = {}
+    coded = -1
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     for n, record in enumerate(records):
         if record.kind == "noise":
@@ -417,6 +425,12 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
             if record.under in last:
                 found[last[record.under]] = n
             last[record.under] = n
+        if forms[n] == "code" and not PLACE.match(record.text):
+            if coded >= 0:
+                found[coded] = n
+            coded = n
+        else:
+            coded = -1
     alike: dict[int, int] = {}
     for unit in units:
         if unit.block >= 0 and not unit.span and records[unit.records[0]].table < 0:
@@ -455,8 +469,12 @@ def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
 
 def _points_back(line: Record, following: Record) -> bool:
     """Whether a sentence is about what the one before it in its line names."""
-    spoken = line.kind in _SPOKEN and following.kind in _SPOKEN
-    return line.at == following.at and spoken and _POINTS_BACK.match(following.text) is not None
+    return line.kind in _SPOKEN and following.kind in _SPOKEN and _refers_back(line, following)
+
+
+def _refers_back(line: Record, following: Record) -> bool:
+    """The same of a sentence that says how it went, too."""
+    return line.at == following.at and _POINTS_BACK.match(following.text) is not None
 
 
 def _goes_on(line: Record, following: Record, least: int = _FULL_LINE) -> bool:

@@ -97,7 +97,7 @@ class _Print:
             return
         self._headed(number, "")
         lines = [escaped(line) for line in unit.text.split("\n")]
-        lines[0] = self._indent(record) + lines[0]
+        lines[0] = self._before(record) + lines[0]
         if self._goes_on(unit.records[-1]):
             lines[-1] += f" {CUT}"
         elif self._has_more(record):
@@ -106,6 +106,11 @@ class _Print:
         self._shown.update(unit.records)
         if record in self._item.parents:
             self._current = record
+
+    def _before(self, record: int) -> str:
+        """What stands in its line before it: a mark, where it points back to a sentence that is not shown."""
+        points_back = record in self._item.orphans and record - 1 not in self._shown
+        return f"{CUT} " if points_back else self._indent(record)
 
     def _indent(self, record: int) -> str:
         """The blanks before it, unless rows, which begin with a blank, stand right above."""
@@ -171,7 +176,7 @@ class _Print:
         """The lines of one row of a template, as they stand."""
         for n in self._item.units[number].records:
             self._headed(number, "")
-            text = self._indent(n) + escaped(self._item.records[n].text)
+            text = self._before(n) + escaped(self._item.records[n].text)
             self.lines.append(Printed("quote", f"{text} {CUT}" if self._goes_on(n) else text, (number,)))
             self._shown.add(n)
 

@@ -249,7 +249,17 @@ def _entries(records: Sequence[Record]) -> list[str]:
     """The ends of paths, those of a project's own files before those of what it depends on."""
     paths = [one.text for one in records if one.kind == "entry" and _FILE.fullmatch(one.text)]
     paths.sort(key=lambda path: _FOREIGN.search(path) is not None)
-    return [path if path.count("/") < 2 else f"…/{'/'.join(path.rsplit('/', 2)[1:])}" for path in paths]
+    return list(map(_end_of, paths))
+
+
+def _end_of(path: str) -> str:
+    """The last two names of a path; before them the folder of what others wrote, where it lies in one."""
+    if path.count("/") < 2:
+        return path
+    foreign = _FOREIGN.search(path)
+    end = path[: path.rindex("/")].rfind("/") + 1
+    folder = f"{path[foreign.start() : foreign.end()].strip('/')}/" if foreign and foreign.end() < end else ""
+    return f"{folder}…/{path[end:]}"
 
 
 def _sections(records: Sequence[Record]) -> list[str]:

@@ -31,7 +31,6 @@ from .commit import Committed, archive_and_commit, committed_batch, copied, unch
 from .plan import PassRequest, Planner
 from .prove import prove, refuse_too_much
 
-
 POINTERS = "opaque"
 """The strategy that leaves pointers, which fit where no digest does."""
 ROOM_SAID = "digests small enough for {asked:.0%} failed their probes; these are made for {target:.0%}"

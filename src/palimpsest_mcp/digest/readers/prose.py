@@ -63,6 +63,8 @@ _BOILERPLATE = re.compile(
     r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
     r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
     r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))"
+    r"|.{0,80}\b(?:episode|show|podcast|newsletter|issue|video) is brought to you by\b"
+    r"|.{0,400}\b(?:compensation from .{0,80} for advertising|this ad(?:vertisement)? (?:may|does|is) )\b"
     r"|.{0,120}\bcookies?\b.{0,80}"
     r"\b(?:preferences|personali[sz]e|opt[- ]?out|third[- ]part|advertis|your (?:browser|consent))",
     re.IGNORECASE,
