@@ -98,7 +98,7 @@ def test_the_heading_above_a_line_is_its_own(rows: list[tuple[str, str]], room: 
     own = {text: heading for heading, text in rows}
     above = ""
     template: list[str] = []
-    for line in _filled(_item(*_headed(*rows)), room):
+    for line in (one.removesuffix(" …") for one in _filled(_item(*_headed(*rows)), room)):
         if line.strip() in own.values():
             above = line.strip()
         elif head := re.fullmatch(r"\[\d+ of \d+ like\] (.*)", line):
