@@ -41,7 +41,8 @@ def core_project() -> str:
     whole = project()
     table, meant = whole["project"], whole["tool"]["palimpsest-core"]
     optional = table["optional-dependencies"]
-    specifiers = {_name(one): one for one in (*table["dependencies"], *optional["pii"], *optional["postgres"])}
+    known = (*table["dependencies"], *optional["pii"], *optional["alembic"])
+    specifiers = {_name(one): one for one in known}
     fields = {name: table[name] for name in ("version", "requires-python", "license", "keywords", "classifiers")}
     fields |= {"name": "palimpsest-core", "description": meant["description"], "readme": "README.md"}
     fields |= {"license-files": table["license-files"]}

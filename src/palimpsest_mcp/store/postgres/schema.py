@@ -16,8 +16,8 @@ from .pool import CONNECT_TIMEOUT_S, Line
 
 SCHEMA = "palimpsest"
 """Of the tables in the database."""
-_LOCK = 0x70616C69
-"""Of the advisory lock that servers which start at once wait for."""
+LOCK = f"select pg_advisory_xact_lock({0x70616C69})"
+"""Whoever changes the tables has this lock until the transaction ends; who starts at the same time waits for it."""
 MONTHS_AHEAD = 12
 OLDEST_SERVER = 130000
 _TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant, unsearched"
@@ -45,6 +45,12 @@ class Step(NamedTuple):
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+    @property
+    def statements(self) -> tuple[str, str]:
+        """What makes it, and what notes that it was made."""
+        row = f"{self.version}, '{self.name}', '{self.sha256}'"
+        return self.sql, f"insert into migration (version, name, sha256) values ({row})"
 
 
 def steps() -> tuple[Step, ...]:
@@ -130,15 +136,12 @@ async def prepare(
     place, schema = Url(url).place, checked_name(schema, "schema")
     for role in roles:
         checked_name(role, "role")
-    try:
-        connection: Any = await asyncpg.connect(url, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
-        raise in_words(error, place, writing=False) from error
+    connection = await owners_connection(url)
     done: tuple[str, ...] = ()
     try:
         async with connection.transaction():
-            await connection.execute(f"select pg_advisory_xact_lock({_LOCK})")
-            done = await _prepare(connection, place, schema, roles, today or datetime.now(UTC).date())
+            await connection.execute(LOCK)
+            done = await _prepare(connection, place, schema, roles, today)
             if dry_run:
                 raise _NotNow
         return done
@@ -150,35 +153,86 @@ async def prepare(
         await connection.close(timeout=5)
 
 
-async def _prepare(connection: Any, place: str, schema: str, roles: tuple[str, ...], today: date) -> tuple[str, ...]:
-    done: list[str] = []
-    if not await connection.fetchval("select exists (select from pg_namespace where nspname = $1)", schema):
+async def _prepare(
+    connection: Any, place: str, schema: str, roles: tuple[str, ...], today: date | None
+) -> tuple[str, ...]:
+    done = await begin(connection, schema)
+    known = await versions(connection, place)
+    for one in steps():
+        if one.version not in known:
+            for statement in one.statements:
+                await connection.execute(statement)
+            done += (f"tables of version {one.version}",)
+    return done + await finish(connection, schema, roles, today=today, changed=bool(done))
+
+
+# The parts of it, for Alembic too (`by_alembic`). Each runs in a transaction that has the lock.
+
+
+async def owners_connection(url: str) -> Any:
+    """A connection of the role that owns the tables.
+
+    Raises:
+        StoreUnusable: there is none to be had.
+    """
+    try:
+        return await asyncpg.connect(url, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
+        raise in_words(error, Url(url).place, writing=False) from error
+
+
+async def begin(connection: Any, schema: str) -> tuple[str, ...]:
+    """Make the schema if it is not there; the rest of the transaction is about it."""
+    made = await connection.fetchval("select exists (select from pg_namespace where nspname = $1)", schema)
+    if not made:
         await connection.execute(f'create schema "{schema}"')
-        done.append(f"schema {schema}")
-    await connection.execute(f'set local search_path = "{schema}", pg_temp')
-    made = await connection.fetchval("select to_regclass('migration') is not null")
-    known: set[int] = set()
-    if made:
-        known = {row["version"] for row in await connection.fetch("select version from migration")}
+    await connection.execute(search_path(schema))
+    return () if made else (f"schema {schema}",)
+
+
+async def versions(connection: Any, place: str) -> set[int]:
+    """Those that the tables went through.
+
+    Raises:
+        StoreNewer: one of them is of a newer program.
+    """
+    if not await connection.fetchval("select to_regclass('migration') is not null"):
+        return set()
+    known = {row["version"] for row in await connection.fetch("select version from migration")}
     if known and max(known) > VERSION:
         raise StoreNewer(
             f"The tables at {place} are of version {max(known)}; this program knows {VERSION}.",
             next="Update palimpsest-mcp on this machine.",
         )
-    for one in steps():
-        if one.version not in known:
-            await connection.execute(one.sql)
-            await connection.execute(
-                "insert into migration (version, name, sha256) values ($1, $2, $3)", one.version, one.name, one.sha256
-            )
-            done.append(f"tables of version {one.version}")
+    return known
+
+
+async def finish(
+    connection: Any, schema: str, roles: tuple[str, ...], *, today: date | None = None, changed: bool
+) -> tuple[str, ...]:
+    """Make the partitions of the coming months, and give roles their rights.
+
+    Args:
+        changed: something new is in the schema, which those who had rights before need too.
+
+    Raises:
+        StoreUnusable: there is no such role.
+    """
+    done: list[str] = []
+    today = today or datetime.now(UTC).date()
     for number in range(-1, MONTHS_AHEAD + 1):
         month = today.year * 12 + today.month - 1 + number
         first = date(month // 12, month % 12 + 1, 1)
         if await connection.fetchval("select make_month($1)", first):
             done.append(f"partitions of {first:%Y-%m}")
-    for role in (*roles, *(await _known_roles(connection, schema, roles) if done else ())):
-        await _grant(connection, schema, role)
+    for role in (*roles, *(await _known_roles(connection, schema, roles) if changed or done else ())):
+        if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", role):
+            raise StoreUnusable(
+                f"There is no role {role} in the database.",
+                next=f"Create it: create role \"{role}\" login password '…';",
+            )
+        for statement in rights(schema, role):
+            await connection.execute(statement)
         done.append(f"rights of {role}")
     return tuple(done)
 
@@ -193,13 +247,16 @@ async def _known_roles(connection: Any, schema: str, named: tuple[str, ...]) -> 
     return tuple(row["rolname"] for row in rows if row["rolname"] not in named)
 
 
-async def _grant(connection: Any, schema: str, role: str) -> None:
-    if not await connection.fetchval("select exists (select from pg_roles where rolname = $1)", role):
-        raise StoreUnusable(
-            f"There is no role {role} in the database.", next=f"Create it: create role \"{role}\" login password '…';"
-        )
-    await connection.execute(f'grant usage on schema "{schema}" to "{role}"')
-    await connection.execute(f'grant select on migration to "{role}"')
-    await connection.execute(f'grant {_RIGHTS} on {_TABLES} to "{role}"')
-    for function in _FUNCTIONS:
-        await connection.execute(f'grant execute on function {function} to "{role}"')
+def search_path(schema: str) -> str:
+    """The statement that the rest of a transaction is about this schema by."""
+    return f'set local search_path = "{schema}", pg_temp'
+
+
+def rights(schema: str, role: str) -> tuple[str, ...]:
+    """The statements that give a role what a server needs."""
+    return (
+        f'grant usage on schema "{schema}" to "{role}"',
+        f'grant select on migration to "{role}"',
+        f'grant {_RIGHTS} on {_TABLES} to "{role}"',
+        *(f'grant execute on function {function} to "{role}"' for function in _FUNCTIONS),
+    )
