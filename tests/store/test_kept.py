@@ -13,6 +13,7 @@ from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
+from palimpsest_mcp.store.ledger import FEW_SESSIONS
 from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.segments import encode
 from palimpsest_mcp.testing.contract_values import S1, info_of, record
@@ -102,3 +103,15 @@ async def test_little_news_is_read_at_once_and_much_in_a_thread(tmp_path: Path) 
     segment_of = next((tmp_path / "session" / "s1" / "ledger").glob("*.jsonl"))
     segment_of.write_bytes(segment_of.read_bytes() + b"x" * 20_000)
     assert files.read_little(S1, page.cursor) is None
+
+
+async def test_few_sessions_are_listed_at_once_and_many_in_a_thread(tmp_path: Path) -> None:
+    ours = DiskStore(tmp_path)
+    files = ours._ledger  # pyright: ignore[reportPrivateUsage]  # which of its two ways is taken
+    assert files.few_sessions("") is None, "how many there are is not known yet"
+    keys = [SessionKey(f"s{n}") for n in range(FEW_SESSIONS + 1)]
+    for n, key in enumerate(keys):
+        await ours.ledger.create(key, info_of(key))
+        listed = await ours.ledger.sessions()
+        assert {one.session_id for one in listed} == {one.session_id for one in keys[: n + 1]}
+        assert (files.few_sessions("") is None) == (n >= FEW_SESSIONS)

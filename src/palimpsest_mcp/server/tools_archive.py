@@ -8,6 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 import anyio
@@ -524,16 +525,15 @@ async def what_was_dropped_prompt(
 
 def _hits_text(hits: tuple[Hit, ...]) -> str:
     rows: list[str] = []
-    spent = 0
     for hit in hits:
         line = f" lines={hit.line}" if hit.line is not None else ""
         at = f" offset={hit.offset}" if hit.offset is not None else ""
         about = f"{plain_line(hit.source, 160)}: " if hit.source else ""
         call = f"restore_batch {hit.handle} {hit.batch_id} {plain_line(hit.item_id)}{line}{at}"
-        row = f"{call}: {about}{plain_line(hit.snippet, 400)}"
-        spent += count_o200k(row)
-        if rows and spent > PAGE_TOKENS:
-            rows.append(f"({len(hits) - len(rows)} more: give a smaller limit or more words)")
-            break
-        rows.append(row)
+        rows.append(f"{call}: {about}{plain_line(hit.snippet, 400)}")
+    if sum(len(row.encode("utf-8", "surrogatepass")) for row in rows) > PAGE_TOKENS:  # no token is less than a byte
+        ends = accumulate(map(count_o200k, rows))
+        fit = max(1, sum(end <= PAGE_TOKENS for end in ends))
+        if fit < len(rows):
+            rows[fit:] = [f"({len(rows) - fit} more: give a smaller limit or more words)"]
     return fenced("\n".join(rows), fence_mark(rows, secrets.token_hex))

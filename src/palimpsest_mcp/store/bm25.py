@@ -204,7 +204,7 @@ def _starts(term: Term, text: str) -> list[int]:
     phrase = re.compile(rf"{words}(?![^\W_])")
     # What comes before is looked at here: with a look behind the engine would not skip from word to word.
     starts = [hit.start() for hit in phrase.finditer(text)]
-    if not any(start and text[start - 1].isalnum() for start in starts):
+    if not any(map(str.isalnum, [text[start - 1] for start in starts if start])):
         return starts
     found: list[int] = []
     at = 0
@@ -222,9 +222,8 @@ _Counts: TypeAlias = dict[int, int]
 
 def _blocks(one: _Found) -> dict[int, _Counts]:
     found: dict[int, _Counts] = {}
-    for at, number in one.at:
-        block = found.setdefault(at // _BLOCK, {})
-        block[number] = block.get(number, 0) + 1
+    for (block, number), count in Counter([(at // _BLOCK, number) for at, number in one.at]).items():
+        found.setdefault(block, {})[number] = count
     return found
 
 

@@ -47,7 +47,8 @@ class DiskLedger:
         return await hop(self._files.info, key)
 
     async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
-        return await hop(self._files.sessions, principal)
+        found = self._files.few_sessions(principal)
+        return await hop(self._files.sessions, principal) if found is None else found
 
     async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
         return next((one for one in await self.sessions(principal) if one.handle == handle), None)

@@ -22,6 +22,8 @@ from .home import SESSIONS, Home
 from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
+FEW_SESSIONS = 8
+"""That are listed without a thread: a look at each takes some 30 µs, a thread there and back up to 450."""
 LITTLE_BYTES = 1 << 14
 """Of news that are read at once: a hop to a thread takes longer."""
 
@@ -53,6 +55,8 @@ class LedgerFiles:
         self._logs: dict[str, SessionLog] = {}
         self._adding = threading.Lock()
         self._sessions = Sessions(home)
+        self._listed = 0
+        """Sessions that were listed last; 0: none yet."""
         self._shelf = Shelf()
 
     def create(self, key: SessionKey, info: SessionInfo) -> SessionInfo:
@@ -93,7 +97,13 @@ class LedgerFiles:
         return self._home.stands(self._home.session_folder(key))
 
     def sessions(self, principal: str) -> tuple[SessionInfo, ...]:
-        return oldest_first(info for info in self._infos() if info.principal == principal)
+        infos = tuple(self._infos())
+        self._listed = len(infos)
+        return oldest_first(info for info in infos if info.principal == principal)
+
+    def few_sessions(self, principal: str) -> tuple[SessionInfo, ...] | None:
+        """The same where there were so few at the last time that it is not worth a thread; else None."""
+        return self.sessions(principal) if 0 < self._listed <= FEW_SESSIONS else None
 
     def principals(self) -> tuple[str, ...]:
         return tuple(sorted({"", *(info.principal for info in self._infos())}))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ..errors import StoreError
 from ..ports.store import Entry, Match
 from .bm25 import LinearSearch, Need, Query, Text, best, may_begin, ranked, read
-from .disk import in_thread, writes
+from .disk import Found, hop, in_thread, writes
 from .home import Home
 from .search_text import cjk, parts, words
 
@@ -84,6 +84,17 @@ class FtsIndex:
         self._identity: tuple[int, int] | None = None
         """Of the file that was opened last."""
         self._pid = 0
+        self._opened = 0
+        """Times that a file was opened."""
+
+    def stamp(self) -> int | None:
+        """Equal ones: it is the file that was open then, so what it had it still has, but for what was taken out of it
+        on purpose. None where that cannot be told without opening it."""
+        opened, disk = self._opened, self._home.disk
+        try:
+            return opened if self._connection is not None and self._is_current(disk.look(self._path)) else None
+        except OSError:
+            return None
 
     def add(self, entries: Sequence[Entry]) -> None:
         """Raises IndexDown; then none of them is in."""
@@ -104,11 +115,15 @@ class FtsIndex:
         }
         return self._run(lambda db: _find(db, asked, scope, limit))
 
-    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
-        """Raises IndexDown."""
+    def indexed(self, principal: str, session_id: str) -> tuple[frozenset[str], int]:
+        """Batches, and the stamp of the file that has them. Raises IndexDown."""
         sql = "SELECT DISTINCT batch_id FROM entries WHERE principal = ? AND session_id = ?"
-        rows = self._run(lambda db: db.execute(sql, (_sql(principal), _sql(session_id))).fetchall())
-        return frozenset(_text(batch_id) for (batch_id,) in rows)
+
+        def work(db: sqlite3.Connection) -> tuple[frozenset[str], int]:
+            rows = db.execute(sql, (_sql(principal), _sql(session_id))).fetchall()
+            return frozenset(_text(batch_id) for (batch_id,) in rows), self._opened
+
+        return self._run(work)
 
     def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         """Also their bytes: no page of the file, and nothing in its log, holds them afterwards. Raises IndexDown."""
@@ -180,14 +195,16 @@ class FtsIndex:
 
     def _connected(self) -> sqlite3.Connection:
         """The open connection, or a new one: the file may be another one by now, and so may the process."""
-        disk = self._home.disk
         if self._connection is not None:
-            found = disk.look(self._path)
-            if self._pid == disk.pid() and found is not None and found.identity == self._identity:
+            if self._is_current(self._home.disk.look(self._path)):
                 return self._connection
             self._drop()
         self._connection = self._connect()
+        self._opened += 1
         return self._connection
+
+    def _is_current(self, found: Found | None) -> bool:
+        return self._pid == self._home.disk.pid() and found is not None and found.identity == self._identity
 
     def _connect(self) -> sqlite3.Connection:
         disk = self._home.disk
@@ -426,6 +443,8 @@ def _hex(name: str) -> str:
 T = TypeVar("T")
 
 RETRY_AFTER_S = 20.0
+KEPT_SESSIONS = 256
+"""Of which it is known what is indexed, so that a search need not ask again."""
 
 
 class IndexSearch:
@@ -439,10 +458,14 @@ class IndexSearch:
         self._spare = LinearSearch()
         self._monotonic = monotonic
         self._down_until = float("-inf")
+        self._known: dict[tuple[str, str], tuple[frozenset[str], int | None]] = {}
+        """Principal and session -> batches that were found to be indexed, and in which file; None: not in one."""
 
     @in_thread
     def add(self, entries: Sequence[Entry]) -> None:
         self._either(lambda: self._index.add(entries), lambda: self._spare.add(entries))
+        for key in {(entry.principal, entry.session_id) for entry in entries}:
+            self._known.pop(key, None)
 
     @in_thread
     def find(
@@ -462,11 +485,21 @@ class IndexSearch:
 
         return self._either(first, second)
 
-    @in_thread
-    def indexed(self, principal: str, session_id: str) -> frozenset[str]:
-        return self._either(
-            lambda: self._index.indexed(principal, session_id), lambda: self._spare.indexed(principal, session_id)
+    async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
+        known = self._known.get((principal, session_id))
+        if known is not None and known[1] is not None and known[1] == self._index.stamp() and not self._is_down():
+            return known[0]
+        return await hop(self._asked, principal, session_id)
+
+    def _asked(self, principal: str, session_id: str) -> frozenset[str]:
+        found = self._either(
+            lambda: self._index.indexed(principal, session_id),
+            lambda: (self._spare.indexed(principal, session_id), None),
         )
+        if len(self._known) >= KEPT_SESSIONS:
+            self._known.clear()
+        self._known[principal, session_id] = found
+        return found[0]
 
     async def behind(self, principal: str) -> frozenset[str] | None:
         """The index is a file of its own, which may be older than the archive, or gone."""
@@ -478,14 +511,18 @@ class IndexSearch:
     @in_thread
     def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
         """What cannot be taken out of the index goes with it: it is made anew from the archive."""
+        self._known.pop((principal, session_id), None)
         self._spare.forget(principal, session_id, batch_ids)
         try:
             self._index.forget(principal, session_id, batch_ids)
         except IndexDown:
             self._index.discard()
 
+    def _is_down(self) -> bool:
+        return self._monotonic() < self._down_until
+
     def _either(self, first: Callable[[], T], second: Callable[[], T]) -> T:
-        if self._monotonic() >= self._down_until:
+        if not self._is_down():
             try:
                 answer = first()
             except IndexDown:
