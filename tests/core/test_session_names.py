@@ -112,3 +112,16 @@ async def test_a_beginning_finds_a_session_and_never_takes_the_place_of_a_new_on
             await p.session("task")
         with pytest.raises(SessionUnknown):
             await p.session("tas")
+
+
+async def test_no_handle_is_like_the_id_of_another_session(tmp_path: Path) -> None:
+    async with Palimpsest.open(tmp_path / "first") as p:
+        await p.record_items("task-10", [ITEM])
+        taken = (await p.session("task-10")).handle
+    async with Palimpsest.open(tmp_path / "second") as p:
+        await p.record_items(taken, [ITEM])
+        await p.record_items("task-10", [ITEM])
+        longer = (await p.session("task-10")).handle
+        assert longer.startswith(taken) and longer != taken
+        assert [(await p.session(name)).session_id for name in (taken, longer)] == [taken, "task-10"]
+        assert p.handle_of("task-10") == longer and p.handle_of("nobody's") == "nobody's"

@@ -143,6 +143,28 @@ async def test_a_search_over_all_sessions_asks_the_database_no_oftener_when_ther
     assert trips[-2:] == trips[2:4], trips
 
 
+async def test_a_check_of_the_ratio_asks_the_database_four_times_and_its_answer_knows_the_handle_without(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+        async with Palimpsest.open(tmp_path, store=store) as p:
+            await p.compact_messages(messages(), session_id="s", **PASS)
+            handle = (await p.session("s")).handle
+            for number in range(3):
+                for name in ("s", handle):
+                    wire.trips = 0
+                    await p.check_context_ratio(name, used_tokens=9_000 + number, window_tokens=64_000)
+                    assert wire.trips <= 4 or not number, "the session, what is new of it, the note, and that note"
+                    wire.trips = 0
+                    assert p.handle_of(name) == handle and wire.trips == 0
+                    await p.check_context_ratio(name, used_tokens=9_000 + number, window_tokens=64_000)
+                    assert wire.trips <= 2, "nothing is noted twice"
+
+
 async def test_what_was_archived_by_a_server_that_died_then_is_found_by_the_next_search_over_all_sessions(
     cluster: Cluster, tmp_path: Path, tenant: str
 ) -> None:

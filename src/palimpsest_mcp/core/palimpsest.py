@@ -193,6 +193,10 @@ class Palimpsest(
         """
         return await self._sessions.find(session_id, whole=whole)
 
+    def handle_of(self, session_id: str) -> str:
+        """The handle of a session that a call named so: known without asking the store again. Else the name itself."""
+        return self._sessions.handle_of(session_id)
+
     async def file_of(self, session_id: str) -> Path | None:
         """The file that a session was read from, if it is still there; None too for a session that nobody has."""
         try:

@@ -30,7 +30,7 @@ from .importer import import_context
 from .measure import Measurement, measured, tell
 from .notices import Notices
 from .offloaded import Offloaded
-from .record import admit, admit_items, admit_list, admit_name
+from .record import admit, admit_items, admit_list, admit_name, admit_new
 from .sessions import Sessions
 
 if TYPE_CHECKING:
@@ -359,8 +359,9 @@ class RecordMethods:
             parsed = importer.parsed(found, self._deps.kind_by_tool)
         told = (used_tokens, window_tokens, transcript_path)
         if any(value not in (None, "") for value in told):
-            session_id = await admit_name(self._sessions, session_id)
-            info = await self._sessions.ensure(session_id, host=host)
+            info = await self._sessions.known(session_id)
+            if info is None:
+                info = await self._sessions.ensure(await admit_new(self._sessions, session_id), host=host)
         else:
             info = await self._sessions.find(session_id)
         if parsed is not None:

@@ -384,6 +384,11 @@ async def admit_name(sessions: Sessions, name: str) -> str:
     """
     if (info := await sessions.known(name)) is not None:
         return info.session_id
+    return await admit_new(sessions, name)
+
+
+async def admit_new(sessions: Sessions, name: str) -> str:
+    """The same where no session was known by this name a moment ago."""
     infos = await sessions.all()
     # Another process may have made it since the first look.
     if len(found := exactly(name, infos) or read_from(name, infos)) == 1:

@@ -57,6 +57,8 @@ class Sessions:
         self._folds: OrderedDict[str, tuple[Fold, object, int]] = OrderedDict()
         """Session -> fold, cursor, and how many events came since its checkpoint."""
         self._handles: dict[str, str] = {}
+        self._named: dict[str, str] = {}
+        """What a session was called -> its handle."""
         self._views: dict[str, tuple[Fold, int, int, str, View]] = {}
 
     def key(self, info: SessionInfo) -> SessionKey:
@@ -95,6 +97,7 @@ class Sessions:
         infos = await self.all()
         found = exactly(name, infos) or ([] if whole else read_from(name, infos) or begun(name, infos))
         if len(found) == 1:
+            self._named[name] = found[0].handle
             return found[0]
         raise _several(name, found) if found else unknown(name, near(name, infos), infos)
 
@@ -103,9 +106,11 @@ class Sessions:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
             raise InvalidArgument("A session is named by a string.", next="Give its id or handle.")
         ledger = self._deps.store.ledger
-        info = await ledger.info(SessionKey(name, self._deps.principal)) if name else None
-        if info is None and name in self._handles:
+        info = None
+        if name in self._handles:  # no id is like a handle, so there is nothing else to look for first
             info = await ledger.info(SessionKey(self._handles[name], self._deps.principal))
+        if info is None and name:
+            info = await ledger.info(SessionKey(name, self._deps.principal))
         if info is None and _looks_like_handle(name):
             info = await ledger.by_handle(name, self._deps.principal)
         if info is None and "[" in name:  # perhaps as a face shows it
@@ -117,7 +122,12 @@ class Sessions:
             return None
         note_session(info.handle)
         self._handles[info.handle] = info.session_id
+        self._named[name] = info.handle
         return info
+
+    def handle_of(self, name: str) -> str:
+        """The handle of a session that was found by this name before: handles never change. Else the name."""
+        return self._named.get(name, name)
 
     async def ensure(
         self,
@@ -160,7 +170,9 @@ class Sessions:
             source=source,
             path=path,
         )
-        return await self._deps.store.ledger.create(SessionKey(session_id, self._deps.principal), info)
+        made = await self._deps.store.ledger.create(SessionKey(session_id, self._deps.principal), info)
+        self._named[session_id] = made.handle
+        return made
 
     async def fold(self, info: SessionInfo) -> Fold:
         """The session's fold with every event that is there now, all of them read."""
@@ -288,7 +300,8 @@ class Sessions:
 
     async def _free_handle(self, session_id: str) -> str:
         for handle in _handles(self._deps.principal, session_id):
-            taken = await self._deps.store.ledger.by_handle(handle, self._deps.principal)
+            ledger, principal = self._deps.store.ledger, self._deps.principal
+            taken = await ledger.by_handle(handle, principal) or await ledger.info(SessionKey(handle, principal))
             if taken is None:
                 return handle
         raise AssertionError("no two sessions have the longest handle")

@@ -152,7 +152,7 @@ async def check_context_ratio(
         host=host_of(ctx),
         detail=detail,
     )
-    handle = (await facade.session(session_id)).handle
+    handle = facade.handle_of(session_id)
     return RatioAnswer.of(handle, ctx.request_context.lifespan_context.surface().view(usage), detail=detail).result(
         count_o200k
     )
