@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from artifact_trail import artifact_trail
+from busy import busy
 from empty_server import beside_an_empty_server
 from gateway import gateway
 from growth import cold, growth
@@ -216,6 +217,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "compaction": ("Compaction, target 0.3 of the session's own size", compaction),
     "ratio": ("`check_context_ratio` over stdio, a million tokens recorded", ratio_call),
     "stdio": ("One call over stdio, beside an empty server's", beside_an_empty_server),
+    "busy": ("One call beside a pass over a million tokens on another session", busy),
     "growth": ("One call, in a session of a thousand items and of a hundred thousand", growth),
     "cold": ("Commands from a cold start", cold),
     "tokens": ("Counts beside what providers reported", token_error),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest_mcp.models.events import SessionKey
+from palimpsest_mcp.models.events import SessionKey, UsageSeen
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
 from palimpsest_mcp.store.home import Home
@@ -115,3 +115,26 @@ async def test_few_sessions_are_listed_at_once_and_many_in_a_thread(tmp_path: Pa
         listed = await ours.ledger.sessions()
         assert {one.session_id for one in listed} == {one.session_id for one in keys[: n + 1]}
         assert (files.few_sessions("") is None) == (n >= FEW_SESSIONS)
+
+
+async def test_a_note_is_written_at_once_unless_it_would_wait_for_somebody(tmp_path: Path) -> None:
+    ours = DiskStore(tmp_path)
+    await ours.ledger.create(S1, info_of(S1))
+    files = ours._ledger  # pyright: ignore[reportPrivateUsage]  # which of its two ways is taken
+    notes = [UsageSeen(used_tokens=n, window_tokens=64_000) for n in range(6)]
+    assert files.observe_at_once(S1, notes[:1])
+    assert not files.observe_at_once(S1, notes[1:]), "so many are worth a thread"
+    log = files._log(S1)  # pyright: ignore[reportPrivateUsage]
+    with log.writing:
+        assert not files.observe_at_once(S1, notes[1:2]), "somebody writes"
+    purge, disk = str(next((tmp_path / "session" / "s1" / "ledger").glob("*.jsonl"))), RealDisk()
+    held = disk.open(purge)
+    try:
+        assert disk.hold(held, 0.0)
+        assert not files.observe_at_once(S1, notes[1:2]), "a purge holds the segment"
+    finally:
+        disk.close(held)
+    await ours.ledger.observe(S1, notes[1:2], durable=False)
+    page = await DiskStore(tmp_path).ledger.read(S1)
+    told = [one.used_tokens for one in page.events if isinstance(one, UsageSeen)]
+    assert told == [0, 1]

@@ -166,8 +166,10 @@ def _meta(spec: ToolSpec, *, apps: bool) -> dict[str, Any] | None:
 # Serves one client on stdin and stdout.
 
 
-HAND_OVER_S = 0.001
-"""After which a thread that works out a digest lets the others go on: an answer takes several such turns."""
+HAND_OVER_S = 0.0001
+"""After which a thread that works out a digest lets the others go on: an answer takes several such turns. While a
+million tokens are compacted, the ratio of another session takes 11 ms at 0.0005 (median), 6 at this, 5 at half of it;
+47 at Python's own 0.005. The pass takes as long at each."""
 
 
 INTERRUPTED = 130

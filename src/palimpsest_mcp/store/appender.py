@@ -89,6 +89,11 @@ class Appender:
                 except OSError:
                     self.close()
 
+    def is_free(self) -> bool:
+        """Whether a turn would neither open a segment nor wait for anybody."""
+        now = self._segment
+        return now is not None and now.pid == self._disk.pid() and self._disk.hold(now.fd, 0.0)
+
     def _held(self) -> Segment:
         while True:
             now = self._segment

@@ -66,7 +66,8 @@ class DiskLedger:
         await hop(self._files.drop_checkpoint, key)
 
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
-        await hop(self._files.observe, key, events, durable=durable)
+        if durable or not self._files.observe_at_once(key, events):
+            await hop(self._files.observe, key, events, durable=durable)
 
     async def decide(
         self,

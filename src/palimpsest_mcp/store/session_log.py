@@ -385,6 +385,22 @@ class SessionLog:
                 self._catch_up(skip_unreadable=True)
             self._append(events, durable=durable)
 
+    def observe_at_once(self, events: Sequence[Observation]) -> bool:
+        """The same, not flushed, if it takes no waiting; else nothing is done.
+
+        Raises:
+            WriteFailed, StoreUnusable: none of them.
+        """
+        if not self._read_once or not self.writing.acquire(blocking=False):
+            return False
+        try:
+            free = self.appender.is_free()
+            if free:
+                self._append(events, durable=False)
+            return free
+        finally:
+            self.writing.release()
+
     def decide(self, decisions: Sequence[Decision], *, after_rev: int) -> int:
         """Append decisions if `after_rev` is the highest revision on disk. The caller holds the commit lock.
 
