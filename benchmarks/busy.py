@@ -38,10 +38,9 @@ def busy(_repeats: int) -> str:
     return f"{table(head, rows)}\n\nEach check tells a new number, which is noted; {PAUSE_S * 1e3:.0f} ms between two."
 
 
-async def _measured(file: str) -> dict[str, Any]:
+async def _measured(messages: list[Any]) -> dict[str, Any]:
     from palimpsest_mcp import Palimpsest
 
-    messages = json.loads(Path(file).read_bytes())
     times: list[float] = []
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as home:
         async with Palimpsest.open(home) as p:
@@ -59,4 +58,4 @@ async def _measured(file: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     sys.setswitchinterval(float(sys.argv[2]))
-    print(json.dumps(asyncio.run(_measured(sys.argv[1]))))
+    print(json.dumps(asyncio.run(_measured(json.loads(Path(sys.argv[1]).read_bytes())))))
