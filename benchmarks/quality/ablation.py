@@ -175,6 +175,7 @@ ROWS: dict[str, list[Change]] = {
     "engine._FEW_LINES": [(engine, "_FEW_LINES", NEVER)],
     "engine._LONG_LEFT": [(engine, "_LONG_LEFT", NEVER)],
     "engine._WIDER": [(engine, "_WIDER", ())],
+    "outline._SHARED": [(outline, "_SHARED", 0.0)],
     "outline._FEW_ROWS": [(outline, "_FEW_ROWS", 0)],
     "not shown: unsaid": [(engine, "unshown", _unsaid)],
     "engine._FEW_TOKENS": [(engine, "_FEW_TOKENS", 1)],

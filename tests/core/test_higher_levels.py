@@ -60,7 +60,9 @@ def tickets(results: int = 60) -> Messages:
 
 
 @asynccontextmanager
-async def crowded(home: Path, goes_up: GoesUp) -> AsyncGenerator[tuple[Palimpsest, CompactedMessages, int]]:
+async def crowded(
+    home: Path, goes_up: GoesUp, results: int = 60
+) -> AsyncGenerator[tuple[Palimpsest, CompactedMessages, int]]:
     """A session of hardly anything but digests, and a window that is four fifths full of it."""
     async with Palimpsest.open(home) as opened:
         whole = opened.deps.digester_for
@@ -70,7 +72,7 @@ async def crowded(home: Path, goes_up: GoesUp) -> AsyncGenerator[tuple[Palimpses
 
         p = Palimpsest(replace(opened.deps, digester_for=low), opened.settings)
         first = await p.compact_messages(
-            tickets(), session_id="s", window_tokens=66_000, target=0.3, keep_last=3, force=True
+            tickets(results), session_id="s", window_tokens=1_100 * results, target=0.3, keep_last=3, force=True
         )
         yield p, first, int((first.report.after.used.value or 0) / 0.8)
 
@@ -85,7 +87,7 @@ async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_
 
 
 async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(tmp_path: Path) -> None:
-    async with crowded(tmp_path, lambda batches: "offload_0001" in batches) as (p, first, window):
+    async with crowded(tmp_path, lambda batches: "offload_0001" in batches, 240) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
         batches = await p.list_offloaded("s")
         assert again.messages == first.messages and {batch.state for batch in batches} == {"replaced"}

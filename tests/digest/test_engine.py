@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.engine import ExtractiveDigester
-from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, recount, shown_in, violations
+from palimpsest_mcp.digest.proof import PartCheck, check_part, facts_of, recount, shown_in, turns, violations
 from palimpsest_mcp.digest.records import plain
+from palimpsest_mcp.digest.source_facts import cut_at
 from palimpsest_mcp.errors import DigestRefused
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import Digest, DigestLine, DigestPart, DigestRequest, SpecificCounts, Visible
@@ -692,6 +693,41 @@ def test_a_sentence_about_them_says_that_who_they_are_stands_before_it(bench: Be
     told = [line for line in digest.parts[0].text.split("\n") if "They conclude" in line]
     assert told and all(line.startswith("… They conclude") for line in told), told
     assert digest.verification.passed
+
+
+def test_an_error_is_not_left_out_for_half_a_word_behind_its_cut(bench: Bench) -> None:
+    """`what-happens-now`, read up to its `no`, was taken for a denial, and a failed fetch looked like an empty page."""
+    said = (
+        "Anonymous access to domain www.harbour.example blocked until Sat Jan 24 2026 16:20:48 GMT+0000 (Coordinated "
+        "Universal Time) due to previous abuse found on https://www.harbour.example/sites/{}/2018/10/25/what-happens-"
+        "now-that-an-ai-generated-painting-sold-for-432500/: DDoS attack suspected: Too many domains"
+    )
+    named = "SecurityCompromiseError"
+    for sites in ("w" * n for n in range(1, 60)):  # wherever the window ends
+        whole = said.format(sites)
+        text = (
+            f'# Untitled\n\nError: Jina API returned status 451: {{"data":null,"code":451,"name":"{named}",'
+            f'"status":45102,"message":"{whole}","readableMessage":"{named}: {whole}"}}'
+        )
+        digest = bench.digest(text, share=0.5)
+        assert "Error: Jina API returned status 451" in digest.parts[0].text, digest.parts[0].text
+
+
+def test_half_a_word_denies_nothing() -> None:
+    for shift in range(9):
+        text = f"{'word ' * 200}{'w' * shift} what happens now and then {'word ' * 200}"
+        assert not any(turns(cut_at(text, at)) for at in range(1, len(text)) if text[at] == " "), shift
+
+
+def test_the_size_of_a_file_never_stands_without_its_name(bench: Bench) -> None:
+    text = "\n".join(
+        f"-rw-r--r--@ 1 harbour  staff  {n * 3571 + 977} Dec  {n % 9 + 1} 2{n % 4}:1{n % 6} /Users/harbour/workspaces/"
+        f"norhaven-mono/packages/berthing-agent/src/{word}.ts"
+        for n, word in enumerate(WORDS)
+    )
+    for share in (0.1, 0.3, 0.5):
+        shown = [one for one in bench.digest(text, share=share).parts[0].text.split("\n") if "staff" in one]
+        assert all(".ts" in one for one in shown if not one.startswith("[")), shown
 
 
 def test_code_says_where_lines_of_it_are_left_out(bench: Bench) -> None:

@@ -257,3 +257,10 @@ def test_of_a_list_of_paths_the_projects_own_files_are_named_first() -> None:
     paths = [f"/srv/app/deps/oban_web/lib/oban/{name}.ex" for name in ("core", "sort", "icons", "sidebar", "layouts")]
     said = outlined("\n".join([*paths, "/srv/app/lib/app_web/layouts.ex"]), 60)
     assert said.startswith("6 entries: …/app_web/layouts.ex, deps/…/oban/core.ex")
+
+
+def test_rows_are_told_with_what_all_of_them_have() -> None:
+    """Two searches of which nothing else fits are told from one another by it."""
+    flights = [{"flight": f"HAT{n}", "from": "JFK", "to": "SEA", "seats": n * 7} for n in (101, 205, 309)]
+    assert outlined(json.dumps(flights), 120) == "3 rows flight|seats, all from=JFK, to=SEA: HAT101, HAT205, HAT309"
+    assert outlined(json.dumps(flights), 40).startswith("3 rows flight|seats, all from=JFK, to=SEA: HAT101")

@@ -139,3 +139,17 @@ def test_what_a_page_says_for_its_sponsors_is_noise() -> None:
         "The study was sponsored by the harbour office of Norhaven in 2026."
     )
     assert [r.kind == "noise" for r in read(text)] == [True, False]
+
+
+def test_what_npm_says_above_each_package_is_the_heading_of_what_its_script_says() -> None:
+    text = (
+        "> pi-monorepo@0.0.3 check\n> biome check --write .\n\nChecked 238 files in 132ms. Fixed 4 files.\n\n"
+        "> @harbour/berths@0.14.2 check\n> tsgo --noEmit\n\n\n"
+        "> @harbour/cranes@0.14.2 check\n> biome check --write .\n\nChecked 36 files in 41ms. No fixes applied.\n"
+    )
+    records = list(read(text))
+    under = {r.text: records[r.under].text for r in records if r.text.startswith("Checked")}
+    assert under == {
+        "Checked 238 files in 132ms. Fixed 4 files.": "> pi-monorepo@0.0.3 check",
+        "Checked 36 files in 41ms. No fixes applied.": "> @harbour/cranes@0.14.2 check",
+    }

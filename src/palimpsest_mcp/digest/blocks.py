@@ -12,7 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from .notation import NAMED
+from .proof import turns
 from .records import MASKED, Reading, Record
+from .source_facts import cut_at
 from .templates import BREAK, Template
 
 SEPARATORS = "|¦‖"
@@ -180,9 +182,10 @@ def _line(record: Record, number: int, outcome: int) -> Unit:
 
 
 def _piece(text: str, width: int) -> str:
-    """The beginning of a text, up to a gap between words."""
+    """The beginning of a text, up to a gap between words; to one where nothing that denies is cut, if there is one."""
     ends = [gap.start() for gap in _GAP.finditer(text, 0, width) if gap.start()]
-    return text[: ends[-1]].rstrip() if ends else ""
+    pieces = (text[:end].rstrip() for end in reversed(ends))
+    return next((one for one in pieces if not turns(cut_at(text, len(one)))), text[: ends[-1]].rstrip() if ends else "")
 
 
 def escaped(text: str) -> str:

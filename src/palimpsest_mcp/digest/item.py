@@ -256,12 +256,12 @@ class Item:
         return known
 
     def _add_pieces(self, forms: Sequence[str]) -> None:
-        """What can be shown of units that are long; of code nothing, half a statement misleads."""
+        """What can be shown of units that are long."""
         for unit in list(self.units):
             n = unit.records[0]
             record = self.records[n]
-            if len(unit.records) > 1 or record.kind == "definition" or forms[n] == "code":
-                continue
+            if len(unit.records) > 1 or record.kind in ("definition", "entry") or forms[n] == "code":
+                continue  # half a statement misleads, and the size of a file is nobody's without its name
             if len(record.text) >= SPOKEN and unit.block < 0 and record.kind in _SPOKEN and forms[n] in _LISTS:
                 for place, piece in enumerate(passages(record, n, self.spots.get(n, ()))):
                     piece.told = self._told(n, len(piece.text))[0] / (1 + place / _EARLY)

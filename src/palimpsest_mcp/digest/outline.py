@@ -54,6 +54,8 @@ Worth: TypeAlias = Callable[[int, int], float]
 """Number of a row's record, and column -> what showing that value is worth (`rank.py`)."""
 _INNER = 3
 """Fields of an object within the object that are told."""
+_SHARED = 0.5
+"""Share of the room for what all rows of a list have."""
 _LISTS = 0.4
 """Share of the room that an object's own fields leave to its lists."""
 
@@ -77,6 +79,7 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, worth: Worth 
     if largest:
         if largest.head and 2 * len(largest.head) <= width and not _BRACKETS.search(largest.head):
             rows = f"{rows} {largest.head}"
+        rows += _shared(reading, largest, width)
         return _joined(rows, _keys(records, tables, largest), names_only)
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
@@ -228,6 +231,20 @@ def _called_of(reading: Reading, row: int) -> str:
 def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> list[str]:
     """What the rows of a table are called."""
     return [one.cells[tables[block.table].key] for one in records if one.table == block.table]
+
+
+def _shared(reading: Reading, block: Block, width: int) -> str:
+    """What all rows of a table have, by which a reader knows one search from another; in half of the width."""
+    table = reading.tables[block.table]
+    cells = [record.cells for record in reading.records if record.table == block.table]
+    told: list[str] = []
+    for column, name in enumerate(table.columns):
+        value = cells[0][column] if column < len(cells[0]) and column != table.key else ""
+        pair = _pair(name, value) if name else ""
+        same = pair and all(column < len(row) and row[column] == value for row in cells)
+        if same and sum(len(one) + 2 for one in told) + len(pair) <= width * _SHARED:
+            told.append(pair)
+    return f", all {', '.join(told)}" if told else ""
 
 
 def _joined(count: str, names: Iterable[str], width: int, key: str = "") -> str:

@@ -586,6 +586,11 @@ def cut_at(text: str, at: int) -> str:
     ends = [found.end() for found in _ENDS.finditer(text, low, high)]
     first = max((one for one in ends if one <= at), default=low if at - low <= _RUN_ON else at - _CLAUSE)
     last = min((one for one in ends if one > at), default=high if high - at <= _RUN_ON else at + _CLAUSE)
+    first, last = max(0, first), min(len(text), last)
+    while first and text[first - 1].isalnum():  # half a word may say what the whole does not: `no` of `now`
+        first -= 1
+    while last < len(text) and text[last].isalnum():
+        last += 1
     return text[first:last]
 
 

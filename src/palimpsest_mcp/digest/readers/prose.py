@@ -50,6 +50,8 @@ _BOLD = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _NUMBERED = re.compile(
     r"^(?:(?:Chapter|Section|Part|Appendix)\s)?(\d{1,3}(?:\.\d{1,3}){0,4})[.)]?\s+[^\W\d_].*[^\s.!?。:;,]$"
 )
+_SCRIPT = re.compile(r"> (?:@[\w.-]+/)?[\w.-]+@\d\S* \S+$")
+"""Above what a package's script says, where npm and its like run those of several packages."""
 _CAPITALS = re.compile(r"^[A-Z][A-Z \-/&]{3,60}:?$")
 _BOILERPLATE = re.compile(
     r"^\W{0,4}(?:skip (?:to|navigation)\b.*|(?:main )?menu|home|log ?(?:in|out)|sign (?:in|up|out)|register"
@@ -111,6 +113,8 @@ def _heading(lines: Sequence[str], i: int) -> int:
         return len(mark.group(1))
     if len(text) > HEADING_CHARS or lines[i][:1].isspace():
         return 0
+    if _SCRIPT.match(text):
+        return 3
     before = lines[i - 1].strip() if i else ""
     after = lines[i + 1].strip() if i + 1 < len(lines) else ""
     if before and before != after:
