@@ -136,9 +136,12 @@ def test_what_a_page_says_of_its_cookies_is_noise() -> None:
 def test_what_a_page_says_for_its_sponsors_is_noise() -> None:
     text = (
         "**This episode is brought to you by [Norsleep](http://norsleep.example)!** They have a 10-year warranty.\n\n"
-        "The study was sponsored by the harbour office of Norhaven in 2026."
+        "The study was sponsored by the harbour office of Norhaven in 2026.\n\n"
+        f"*Terms apply{', and more of them' * 40}. The host receives cash compensation from Norsleep LLC for "
+        "advertising. This ad may not reflect the experience of others.*\n\n"
+        "The newspaper lost its advertising to the web, and then its readers."
     )
-    assert [r.kind == "noise" for r in read(text)] == [True, False]
+    assert [r.kind == "noise" for r in read(text)] == [True, False, True, False]
 
 
 def test_what_npm_says_above_each_package_is_the_heading_of_what_its_script_says() -> None:

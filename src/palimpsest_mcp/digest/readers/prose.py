@@ -65,12 +65,19 @@ _BOILERPLATE = re.compile(
     r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
     r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
     r"|^\W{0,4}(?:we use cookies|this (?:site|website) uses cookies|by (?:using|continuing))"
-    r"|.{0,80}\b(?:episode|show|podcast|newsletter|issue|video) is brought to you by\b"
-    r"|.{0,400}\b(?:compensation from .{0,80} for advertising|this ad(?:vertisement)? (?:may|does|is) )\b"
     r"|.{0,120}\bcookies?\b.{0,80}"
     r"\b(?:preferences|personali[sz]e|opt[- ]?out|third[- ]part|advertis|your (?:browser|consent))",
     re.IGNORECASE,
 )
+
+_PROMOTED = re.compile(
+    r"\b(?:episode|show|podcast|newsletter|issue|video) is brought to you by\b"
+    r"|\bcompensation from .{0,80} for advertising\b|\bthis ad(?:vertisement)? (?:may|does|is)\b",
+    re.IGNORECASE,
+)
+"""In a paragraph that a sponsor paid for, within its first 2,000 characters."""
+_PROMOTING = ("brought to you by", "advertis", "his ad ")
+"""One of them is in each of these: cheaper to look for in every line."""
 
 
 def sentences(line: str) -> Iterator[str]:
@@ -103,7 +110,11 @@ def is_blob(line: str) -> bool:
 def _is_noise(text: str) -> bool:
     blank = text.isascii() and not re.search(r"\w", text)
     known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE]) or log.ADVICE.match(text)
-    return blank or bool(known) or is_blob(text)
+    return blank or bool(known) or is_blob(text) or _is_promotion(text[:2000])
+
+
+def _is_promotion(text: str) -> bool:
+    return any(one in text for one in _PROMOTING) and _PROMOTED.search(text) is not None
 
 
 def _heading(lines: Sequence[str], i: int) -> int:
