@@ -175,6 +175,8 @@ ROWS: dict[str, list[Change]] = {
     "engine._FEW_LINES": [(engine, "_FEW_LINES", NEVER)],
     "engine._LONG_LEFT": [(engine, "_LONG_LEFT", NEVER)],
     "engine._WIDER": [(engine, "_WIDER", ())],
+    "outline._TINY": [(outline, "_TINY", 0)],
+    "outline._NAMED": [(outline, "_NAMED", 0)],
     "outline._SHARED": [(outline, "_SHARED", 0.0)],
     "outline._FEW_ROWS": [(outline, "_FEW_ROWS", 0)],
     "not shown: unsaid": [(engine, "unshown", _unsaid)],

@@ -43,7 +43,17 @@ def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_
 def test_a_short_value_is_said_rather_than_the_name_of_its_field() -> None:
     legs = [{"leg": f"H{n}"} for n in range(2)]
     text = json.dumps({"id": "HXDUBJ", "user": "omar_davis_3817", "to": "SEA", "legs": legs, "insurance": "yes"})
-    assert outlined(text, 58) == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; 1 more field"
+    assert outlined(text, 58) == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; insurance=yes"
+    long = {
+        "id": "HXDUBJ",
+        "user": "omar_davis_3817",
+        "to": "SEA",
+        "legs": legs,
+        "note": "late " * 20,
+        "terms": "w " * 40,
+    }
+    said = outlined(json.dumps(long), 58)
+    assert said == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; 2 more fields: note, terms"
 
 
 def test_people_have_both_their_names_and_a_list_of_one_says_what_is_in_it() -> None:

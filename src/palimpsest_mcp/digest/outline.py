@@ -54,6 +54,10 @@ Worth: TypeAlias = Callable[[int, int], float]
 """Number of a row's record, and column -> what showing that value is worth (`rank.py`)."""
 _INNER = 3
 """Fields of an object within the object that are told."""
+_TINY = 14
+"""Characters of a field with its value that always fit: `insurance=no`."""
+_NAMED = 3
+"""Fields that are always named where they are not told."""
 _SHARED = 0.5
 """Share of the room for what all rows of a list have."""
 _LISTS = 0.4
@@ -171,14 +175,15 @@ def _object(
     inner = {one.noun: _inner(one) for one in reading.objects if one is not own}
     for name in [name for name in fields if name not in named]:
         told_by = short.get(name) or inner.get(name, "")
-        if told_by and len(told_by) + 2 <= left:
+        if told_by and (len(told_by) + 2 <= left or len(told_by) <= _TINY):
             said.append(told_by)
             named.append(name)
             left -= len(told_by) + 2
     others = [name for name in fields if name not in named]
     if others:
         more = f"{len(others):,} {'more ' if named else ''}{'field' if len(others) == 1 else 'fields'}"
-        said.append(_joined(more, others, max(0, left - len(more))))
+        few = sum(len(name) + 2 for name in others) if len(others) <= _NAMED else 0
+        said.append(_joined(more, others, max(few, left - len(more))))
     return "; ".join(said)
 
 
