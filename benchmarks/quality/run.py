@@ -95,12 +95,14 @@ def _title() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure digests; write quality/results.md and docs/quality.md.")
-    parser.add_argument("--only", default="", help=f"comma-separated, printed, not written: {', '.join(PARTS)}")
+    parser.add_argument(
+        "--only", action="append", default=[], help=f"repeatable, or with commas; printed: {', '.join(PARTS)}"
+    )
     parser.add_argument("--out", type=Path, default=None, help="one page here, instead of the two of the project")
     parser.add_argument("--page", action="store_true", help="with --only: put these tables into docs/quality.md")
     parser.add_argument("--jobs", type=int, default=1, help="parts at a time; seconds are honest with one only")
     options = parser.parse_args()
-    only = tuple(name for name in options.only.split(",") if name)
+    only = tuple(name for given in options.only for name in given.split(",") if name)
     if unknown := [name for name in only if name not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}")
     made, details = measured(only, options.jobs)
