@@ -134,6 +134,12 @@ async def test_a_note_is_written_at_once_unless_it_would_wait_for_somebody(tmp_p
         assert not files.observe_at_once(S1, notes[1:2]), "a purge holds the segment"
     finally:
         disk.close(held)
+    assert files.observe_at_once(S1, []), "nothing is noted, and nothing stays held for it"
+    held = disk.open(purge)
+    try:
+        assert disk.hold(held, 0.0)
+    finally:
+        disk.close(held)
     await ours.ledger.observe(S1, notes[1:2], durable=False)
     page = await DiskStore(tmp_path).ledger.read(S1)
     told = [one.used_tokens for one in page.events if isinstance(one, UsageSeen)]

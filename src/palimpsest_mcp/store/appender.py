@@ -92,7 +92,10 @@ class Appender:
     def is_free(self) -> bool:
         """Whether a turn would neither open a segment nor wait for anybody."""
         now = self._segment
-        return now is not None and now.pid == self._disk.pid() and self._disk.hold(now.fd, 0.0)
+        if now is None or now.pid != self._disk.pid() or not self._disk.hold(now.fd, 0.0):
+            return False
+        self._disk.let_go(now.fd)  # the turn holds it anew: whoever takes none leaves nothing held
+        return True
 
     def _held(self) -> Segment:
         while True:

@@ -23,10 +23,10 @@ from .segments import OUR_LIMITS, Place
 from .session_log import SessionLog, Sessions, oldest_first, refuse_other_key
 
 FEW_EVENTS = 4
-"""That are noted without a thread: what a check says about the window is one, and takes 130 µs; a thread there and back
-270, and milliseconds while another thread works."""
+"""That are noted without a thread: what a check says about the window is one. A thread there and back takes twice as
+long, and milliseconds while another works."""
 FEW_SESSIONS = 8
-"""That are listed without a thread: a look at each takes some 30 µs, a thread there and back up to 450."""
+"""That are listed without a thread, which takes longer there and back than a look at each."""
 LITTLE_BYTES = 1 << 14
 """Of news that are read at once: a hop to a thread takes longer."""
 

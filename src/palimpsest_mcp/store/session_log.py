@@ -394,7 +394,8 @@ class SessionLog:
         if not self._read_once or not self.writing.acquire(blocking=False):
             return False
         try:
-            free = self.appender.is_free()
+            with writes("the ledger"):
+                free = self.appender.is_free()
             if free:
                 self._append(events, durable=False)
             return free

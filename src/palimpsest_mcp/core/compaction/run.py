@@ -35,8 +35,8 @@ POINTERS = "opaque"
 """The strategy that leaves pointers, which fit where no digest does."""
 ROOM_SAID = "digests small enough for {asked:.0%} failed their probes; these are made for {target:.0%}"
 POINTERS_SAID = (
-    "no digests that fit the window passed their probes, so pointers stand there: nothing of those results is in view, "
-    "all of it comes back with restore_batch"
+    "no digests that fit the window passed their probes, so pointers stand there; all of it "
+    "comes back with restore_batch"
 )
 
 
@@ -203,6 +203,8 @@ class _Pass:
         window, used = self._measurement.target_window, self._measurement.view_used
         if not window or used is None or self._measurement.forced_over is not None:
             return 0.0
+        if self._batches.refusal:  # all of them were taken back
+            return used / window
         gained = self._batches.state.freed_tokens(self._planner.items) * self._measurement.scale
         return (used - gained) / window
 
