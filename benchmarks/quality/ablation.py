@@ -150,6 +150,7 @@ ROWS: dict[str, list[Change]] = {
     "study._ALIKE": [(study, "_ALIKE", NEVER)],
     "study._WIDE": [(study, "_WIDE", 2)],
     "blocks._LONG": [(blocks, "_LONG", NEVER)],
+    "blocks._TRIES": [(blocks, "_TRIES", 1)],
     "blocks._CUT_LINE": [(blocks, "_CUT_LINE", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CUT_CELL": [(blocks, "_CUT_CELL", blocks._LONG)],  # pyright: ignore[reportPrivateUsage]
     "blocks._CONSTANT": [(blocks, "_CONSTANT", NEVER)],

@@ -23,6 +23,8 @@ _LONG = 400
 """Characters from which a line or a cell is cut."""
 _CUT_LINE, _CUT_CELL = 240, 160
 """Characters that are left of a line, and of a cell."""
+_TRIES = 4
+"""Gaps that are tried for a cut: each reads the sentence around it."""
 CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
@@ -184,7 +186,7 @@ def _line(record: Record, number: int, outcome: int) -> Unit:
 def _piece(text: str, width: int) -> str:
     """The beginning of a text, up to a gap between words; to one where nothing that denies is cut, if there is one."""
     ends = [gap.start() for gap in _GAP.finditer(text, 0, width) if gap.start()]
-    pieces = (text[:end].rstrip() for end in reversed(ends))
+    pieces = (text[:end].rstrip() for end in ends[: -_TRIES - 1 : -1])
     return next((one for one in pieces if not turns(cut_at(text, len(one)))), text[: ends[-1]].rstrip() if ends else "")
 
 
