@@ -41,7 +41,7 @@ from .item import OUTCOMES, Item
 from .lines import printed
 from .manifest import BRIEF_ITEM, header, item_note, lines_of
 from .notation import Heads
-from .outline import outline, unshown
+from .outline import Ask, outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
 from .rank import Need, called, holds
@@ -620,7 +620,7 @@ class Attempt:
         shape = ""
         if (bare and shapes) or item.silent:
             width = int(self._wide * (_BRIEF_SHAPE if brief else _SHAPE) * (_OBJECT if item.is_object() else 1))
-            shape = outline(self._sources[number].reading, item.blocks, width, item.worth_of)
+            shape = outline(self._sources[number].reading, item.blocks, width, Ask(item.worth_of, item.need.asks_for))
         elif missing:
             shape = f"also holds: {missing}"
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
@@ -641,7 +641,7 @@ class Attempt:
             item.blocks,
             shown,
             self._wide * width,
-            item.worth_of,
+            Ask(item.worth_of, item.need.asks_for),
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

@@ -233,19 +233,22 @@ class Filling:
         return own
 
     def gained(self) -> float:
-        """What all that is shown is worth."""
+        """What all that is shown is worth, each thing as the fill weighs it: less with every one of its like."""
         total = 0.0
+        said: set[int] = set(self._in_view)
         for item in self._items:
             alike = Counter[int]()
             for place, number in enumerate(sorted(item.taken)):
                 unit = item.units[number]
-                total += (1 + FIRST / (1 + place)) * unit.told / (1 + COMMON * alike[unit.block]) + unit.asked
+                step = _step(alike[unit.block]) if unit.block >= 0 else 0
+                fresh = [spec for spec in unit.specs if spec not in said]
+                said.update(fresh)
+                total += (1 + FIRST / (1 + place)) * unit.told / (1 + COMMON * step) + unit.asked
+                total += sum(item.values[spec] for spec in fresh) / (1 + FADE * step)
                 if unit.block >= 0 and (item.blocks[unit.block].table < 0 or item.blocks[unit.block].total > _FEW_ROWS):
                     alike[unit.block] += 1
             total += sum(item.values[item.names[name]] for name in item.listed)
-        shown = {spec for item in self._items for number in item.taken for spec in item.units[number].specs}
-        values = {spec: value for item in self._items for spec, value in item.values.items()}
-        return total + sum(values[spec] for spec in shown - self._in_view)
+        return total
 
     def _own(self, item: Item, unit: Unit) -> int:
         """Tokens of its line."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple
 
 from ..models.text import counted
 from .blocks import Block
@@ -50,8 +50,20 @@ _FEW_ROWS = 12
 """Rows of a list of which all are named where some are shown: a longer one is counted where it stands."""
 _BESIDE, _BESIDE_CHARS = 0.5, 24
 """Worth of a value from which it stands beside the name of its row, and its characters: a date, an id, a version."""
-Worth: TypeAlias = Callable[[int, int], float]
-"""Number of a row's record, and column -> what showing that value is worth (`rank.py`)."""
+
+
+class Ask(NamedTuple):
+    """What is worth telling of an item (`rank.py`)."""
+
+    worth: Callable[[int, int], float] = lambda _row, _column: 0.0
+    """Number of a row's record, and column -> what showing that value is worth."""
+    named: Callable[[str], bool] = lambda _name: False
+    """Whether somebody asked for what a column is called."""
+
+
+_NOTHING = Ask()
+_COLUMNS = 8
+"""Values of a row that stand beside its name, at most."""
 _INNER = 3
 """Fields of an object within the object that are told."""
 _TINY = 14
@@ -60,11 +72,11 @@ _NAMED = 3
 """Fields that are always named where they are not told."""
 _SHARED = 0.5
 """Share of the room for what all rows of a list have."""
-_LISTS = 0.4
+_LISTS = 0.6
 """Share of the room that an object's own fields leave to its lists."""
 
 
-def outline(reading: Reading, blocks: Sequence[Block], width: int, worth: Worth = lambda _row, _column: 0.0) -> str:
+def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _NOTHING) -> str:
     """At most about `width` characters; empty where nothing names what is in it. Equal names are said once, and counted
     each."""
     records, tables = reading.records, reading.tables
@@ -79,12 +91,16 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, worth: Worth 
             return _joined(", ".join(filter(None, (counted(len(names), noun), rows))), names, names_only)
     fields = _fields(records, tables, largest.table if largest else -1)
     if len(fields) >= _LEAST:
-        return _object(reading, lists, fields, width, worth)
+        return _object(reading, lists, fields, width, ask)
     if largest:
+        members = [n for n, one in enumerate(records) if one.table == largest.table]
+        shared = _shared(reading, largest, width)
+        told = _with_values(reading, members, ask, width - len(rows) - len(shared), most=_COLUMNS)
+        if told:
+            return _joined(rows + shared, told, width)
         if largest.head and 2 * len(largest.head) <= width and not _BRACKETS.search(largest.head):
             rows = f"{rows} {largest.head}"
-        rows += _shared(reading, largest, width)
-        return _joined(rows, _keys(records, tables, largest), names_only)
+        return _joined(rows + shared, _keys(records, tables, largest), names_only)
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return _joined(counted(kinds["entry"], "entry"), names, names_only)
@@ -96,7 +112,7 @@ def unshown(
     blocks: Sequence[Block],
     shown: Collection[int],
     width: int,
-    worth: Worth = lambda _row, _column: 0.0,
+    ask: Ask = _NOTHING,
     *,
     few: bool,
 ) -> str:
@@ -116,7 +132,7 @@ def unshown(
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
-        return _object(reading, lists, [name for name in fields if name not in lists_named], width, worth, shown)
+        return _object(reading, lists, [name for name in fields if name not in lists_named], width, ask, shown)
     sections = [one for one in hidden if few and one.kind == "heading" and one.worth]
     return _joined(counted(len(sections), "section"), _sections(sections), width) if len(sections) >= _LEAST else ""
 
@@ -126,13 +142,18 @@ def _object(
     lists: Sequence[Block],
     fields: Sequence[str],
     width: int,
-    worth: Worth,
+    ask: Ask,
     shown: Collection[int] = (),
 ) -> str:
     """An object's own fields with what they say, its lists by their rows' names, then the names of its other fields;
     without the records that are shown."""
     left = width
+    lists = [one for one in lists if not _BRACKETS.search(one.noun)]
+    rows = [[n for n, one in enumerate(reading.records) if one.table == block.table] for block in lists]
+    hidden = [[n for n in own if n not in shown] for own in rows]
+    reserved = _LISTS * width * any(hidden)
     said: list[str] = []
+    listed: dict[int, tuple[str, list[int], str]] = {}
     named: list[str] = []
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
@@ -144,30 +165,28 @@ def _object(
             words[name] = value[2:-2].replace('", "', '","').split('","')
         elif (
             len(value) <= _SHORT_VALUE
-            and len(name) + len(value) + 3 <= left - width * _LISTS * bool(lists)
+            and len(name) + len(value) + 3 <= left - reserved
             and not _UNFIT.search(name + value)
         ):
             named.append(name)
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
-    listed: list[tuple[str, str, str, list[str], list[str]]] = []
-    for one in lists:
-        of = [n for n, record in enumerate(reading.records) if record.table == one.table]
-        rest = [n for n in of if n not in shown]
-        count = f"{one.total:,}" if len(rest) == len(of) else f"{len(rest):,} of {one.total:,}"
-        if rest:
-            names = [_called_of(reading, n) for n in rest]
-            told = _with_values(reading, rest, worth) or names
-            key = _key_of(reading, rest[0], one.noun)
-            listed.append((count, one.noun, key, names, told))
-    listed += [(f"{len(one):,}", name, "", one, one) for name, one in words.items()]
-    for total, noun, key, names, told in listed:
-        count = f"{total} {noun}"
+    for one, own_rows, rest in zip(lists, rows, hidden, strict=True):
+        count = f"{one.total:,}" if len(rest) == len(own_rows) else f"{len(rest):,} of {one.total:,}"
+        room = left - len(count) - len(one.noun) - 1
+        if not rest or room <= 0:
+            continue
+        key = _key_of(reading, rest[0], one.noun)
+        told = _with_values(reading, rest, ask, room - len(key)) or [_called_of(reading, n) for n in rest]
+        listed[len(said)] = f"{count} {one.noun}", rest, key
+        said.append(_joined(f"{count} {one.noun}", told, room - len(key), key))
+        left -= len(said[-1])
+        named.append(one.noun)
+    for noun, names in words.items():
+        count = f"{len(names):,} {noun}"
         if left > len(count) and not _BRACKETS.search(noun):
-            if sum(len(name) + 2 for name in told) <= left - len(count) - len(key):
-                names = told
-            said.append(_joined(count, names, left - len(count) - len(key), key))
+            said.append(_joined(count, names, left - len(count)))
             left -= len(said[-1])
             named.append(noun)
     # What says a value takes hardly more room than the name of a field that is not told.
@@ -184,7 +203,13 @@ def _object(
         more = f"{len(others):,} {'more ' if named else ''}{'field' if len(others) == 1 else 'fields'}"
         few = sum(len(name) + 2 for name in others) if len(others) <= _NAMED else 0
         said.append(_joined(more, others, max(few, left - len(more))))
-    return "; ".join(said)
+        left -= len(said[-1])
+    for place, (count, rest, key) in listed.items():  # more of their values where there is room for them
+        room = left + len(said[place])
+        if told := _with_values(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS):
+            said[place] = _joined(count, told, room, key)
+            left = room - len(said[place])
+    return "; ".join(said) 
 
 
 def _pair(name: str, value: str) -> str:
@@ -198,26 +223,42 @@ def _inner(one: Object) -> str:
     return f"{one.noun}: {', '.join(pairs)}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
-def _with_values(reading: Reading, rows: Sequence[int], worth: Worth) -> list[str]:
-    """What rows are called, each with its value in the column that tells most; none where none tells much. One name of
-    the column is said, with the first."""
+def _with_values(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1) -> list[str]:
+    """What rows are called, each with its values in the columns that tell most: at most `most`, and as many as fit the
+    room; empty where none does, or none tells much. The names of the columns are said once, with the first.
+
+    First come columns that somebody asked for, then those whose values are worth showing, then the others in which rows
+    differ; printed they stand in their own order.
+    """
     table = reading.tables[reading.records[rows[0]].table]
     cells = [reading.records[n].cells for n in rows]
-    fit = [
-        column
-        for column in range(len(table.columns))
-        if column != table.key
-        and all(0 < len(row[column]) <= _BESIDE_CHARS and not _UNFIT.search(row[column]) for row in cells)
-    ]
+    called = [_called_of(reading, n) for n in rows]
     key = table.columns[table.key] if table.columns else ""
-    surname = next((n for n in fit if key != table.columns[n] == key.replace("first", "last")), -1)
-    worths = ((sum(worth(n, column) for n in rows) / len(rows), -column) for column in fit)
-    told, column = (_BESIDE, -surname) if surname >= 0 else max(worths, default=(0.0, 0))
-    name = table.columns[-column] if table.columns else ""
-    if told < _BESIDE or _UNFIT.search(name):
+    ranks: dict[int, tuple[float, ...]] = {}
+    for column, name in enumerate(table.columns):
+        values = [row[column] if column < len(row) else "" for row in cells]
+        if column == table.key or not name or _UNFIT.search(name):
+            continue
+        if not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in values):
+            continue
+        worth = sum(ask.worth(row, column) for row in rows) / len(rows)
+        surname = key != name == key.replace("first", "last")
+        tells = surname or ask.named(name) or worth >= _BESIDE
+        if tells or len(set(values)) > 1:
+            ranks[column] = -float(surname), -worth if tells else 0.0, -float(ask.named(name)), column
+    left = room - sum(len(name) + 5 for name in called)
+    chosen: list[int] = []
+    for column in sorted(ranks, key=ranks.__getitem__)[:most]:
+        size = len(table.columns[column]) + 1 + sum(len(row[column]) + 2 for row in cells)
+        if size <= left and (chosen or any(ranks[column][:3])):
+            chosen.append(column)
+            left -= size
+    if not chosen:
         return []
-    first, *rest = ((_called_of(reading, n), row[-column]) for n, row in zip(rows, cells, strict=True))
-    return [f"{first[0]} ({name} {first[1]})", *(f"{called} ({value})" for called, value in rest)]
+    chosen.sort()
+    first = ", ".join(f"{table.columns[n]} {cells[0][n]}" for n in chosen)
+    others = (", ".join(row[n] for n in chosen) for row in cells[1:])
+    return [f"{name} ({values})" for name, values in zip(called, (first, *others), strict=True)]
 
 
 def _key_of(reading: Reading, row: int, noun: str) -> str:

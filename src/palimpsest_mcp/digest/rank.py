@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Any, Final, cast
 
 from ..models.items import Specific
+from ..text.stem import stem
 from .records import Kind, Record
 
 # The constants. The unit: 1 is a specific that every reader of the digest will type again.
@@ -158,6 +159,7 @@ class Need:
         self._names = frozenset(name for one in focus for name in names_typed(one))
         self._exact = self._names.union(focus)
         self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
+        self._stems = frozenset(map(stem, self._focus))
         self.asked: tuple[tuple[str, ...], ...] = (form,), tuple(focus), tuple(wanted)
         """What `told` depends on."""
         self._in_view = in_view
@@ -228,6 +230,10 @@ class Need:
             asked += len(self._names.intersection(typed_in(record.text)))
         wanted = any(holds(record.text, words) for words in self._wanted)
         return own, FOCUS * min(FOCUS_MOST, asked) + WANTED * wanted
+
+    def asks_for(self, name: str) -> bool:
+        """Whether the focus has a word of what a column or a field is called, in any of its forms."""
+        return any(stem(word) in self._stems for word in words_of(name))
 
 
 def called(records: Iterable[Record]) -> dict[str, float]:
