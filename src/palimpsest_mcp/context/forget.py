@@ -230,6 +230,8 @@ ANSWER_MESSAGES = 6
 """An answer that says what an output came to stands within so many messages behind it."""
 LINE_QUOTED = 16
 """A last line of so many characters that an answer repeats is its conclusion."""
+_NAMED = 60
+"""Characters of a call by which a reader finds it."""
 SAYS_BYTES = 64
 """Shorter results ("no output", "ok") are equal without saying the same."""
 _COUNT = re.compile(r"\b(\d{1,7}) (?:[a-z]+ )?(tests?|passed|passing|failed|failing|failures?|examples?|specs?)\b")
@@ -409,20 +411,21 @@ def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
             later = next((one for one in reversed(reads[place + 1 :]) if covers(one, earlier)), None)
             if later is not None:
                 whole = later.item.sha256 == earlier.item.sha256 or earlier.lines <= later.lines
-                yield earlier.item.id, f"read again by call {_call(later)}{'' if whole else ', some lines differ'}"
+                yield earlier.item.id, f"read again later{'' if whole else ', some lines differ'} ({_call(later)})"
 
 
 def _newer_elsewhere(scene: Scene, writes: Mapping[str, list[Item]]) -> Iterator[tuple[str, str]]:
     for path, reads in _reads(scene).items():
         changes = scene.changes.get(path, [])
         done = {call for _, call in changes}
-        whole = [(one.row, _call(one)) for one in reads if not _RANGE & (one.item.args or {}).keys()]
-        whole += [(one.position[0], one.call_id) for one in writes.get(path, []) if one.call_id in done]
+        read, written = "read again later", "written anew later"
+        whole = [(one.row, _call(one), read) for one in reads if not _RANGE & (one.item.args or {}).keys()]
+        whole += [(one.position[0], one.call_id, written) for one in writes.get(path, []) if one.call_id in done]
         for one in reads:
-            same = [(other.row, _call(other)) for other in reads if other.asked == one.asked]
-            row, call = max((*whole, *same), default=(-1, ""))
+            same = [(other.row, _call(other), read) for other in reads if other.asked == one.asked]
+            row, call, how = max((*whole, *same), default=(-1, "", ""))
             if row > one.row and any(row > one.row for row, _ in changes):
-                yield one.item.id, f"changed since; the newer version: call {call}"
+                yield one.item.id, f"changed since, and {how} ({call})"
 
 
 def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[str, str]]:
@@ -441,12 +444,20 @@ def _newer_list(items: Sequence[ContextItem], scene: Scene) -> Iterator[tuple[st
     older = {one.unit: calls[-1].call_id or calls[-1].id for calls in units.values() for one in calls[:-1]}
     for entry in items:
         if entry.item.unit in older and entry.state != "gone":
-            yield entry.item.id, f"a newer list stands in call {older[entry.item.unit]}"
+            yield entry.item.id, f"a newer list came later ({older[entry.item.unit]})"
 
 
 def _equal(scene: Scene) -> Iterator[tuple[str, str]]:
     for one, newest in _same_bytes(scene):
-        yield one.item.id, f"the same as the result of call {_call(newest)}"
+        yield one.item.id, f"the same result came later, {_by(one, newest)} ({_call(newest)})"
+
+
+def _by(one: Result, later: Result) -> str:
+    """Which call gave a result again, in words that a reader can find it by: ids are not shown to every model."""
+    if one.asked == later.asked:
+        return "of the same call"
+    name = " ".join(f"{later.item.tool_name} {later.target}".split())
+    return f"of {name if len(name) <= _NAMED else f'{name[:_NAMED]} …'}"
 
 
 def _same_bytes(scene: Scene) -> Iterator[tuple[Result, Result]]:

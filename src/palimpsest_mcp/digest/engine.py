@@ -84,6 +84,8 @@ _NOUNS = {"heading": "line", "claim": "line", "frame": "line"}
 """Kinds of records that are counted as others."""
 _COUNTED = {kind: kind for kind in ("definition", "field", "hit", "entry", "change")}
 """Kinds that the note of an item counts by their own name; all others are lines there."""
+_COUNTED_FIRST = frozenset(("definition", "hit"))
+"""Kinds that are counted where there are any, though other lines are more."""
 _SAME, _LEAST_SAME = 0.8, 5
 """Share of a result's lines that an earlier one of its batch has, and how many, from which only the others are said."""
 _LONG_LEFT = 3
@@ -614,7 +616,7 @@ class Attempt:
         if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
             return []
         brief = self._brief or (len(self._items) == 1 and not bare)
-        lines = lines_of(len("\n".join(self._sources[number].lines).strip("\n").split("\n")))
+        lines = lines_of(source.text)
         if not (bare or item.silent or item.twin >= 0):
             lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
         shape = ""
@@ -695,7 +697,7 @@ def _shown_of(item: Item, lines: str) -> str:
     counted where they stand. `lines`: what is said of an item whose parts are not counted."""
     nouns = {n: _COUNTED.get(one.kind, "line") for n, one in enumerate(item.records) if one.table < 0 and one.text}
     total = Counter(nouns.values())
-    noun, n = max(total.items(), key=lambda one: (one[0] == "definition", one[1]), default=("", 0))
+    noun, n = max(total.items(), key=lambda one: (one[0] in _COUNTED_FIRST, one[1]), default=("", 0))
     shown = sum(nouns.get(one) == noun for one in item.printed)
     if noun in ("", "field") or item.printed.issuperset(nouns):
         return lines

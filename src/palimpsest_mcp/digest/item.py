@@ -56,6 +56,11 @@ _LISTS = frozenset({"page", "prose"})
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
 
+_SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
+"""How a point begins, in a list of any kind."""
+_FEW_POINTS = 5
+"""Points of a list that is shown whole or not at all, at most."""
+
 
 class _Valued(NamedTuple):
     """Units with what they tell, for one who asks so and numbers the specifics so. Nobody changes them."""
@@ -206,6 +211,7 @@ class Item:
             if n not in self.outcomes
             and n not in told
             and (source.forms[n] not in _NO_TEMPLATES or often.get(bodies.get(n, "")) == 1)
+            and not (source.forms[n] == "search" and self.records[n].kind == "line")  # it would leave its hit
         ]
         units, blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
         folded = [one for one in units if one.block >= 0 and blocks[one.block].table < 0]
@@ -441,10 +447,14 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
 
 
 def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:
-    """The units, with lines of prose that a sentence goes on over as one."""
+    """The units, with lines of prose that a sentence goes on over as one, and short lists."""
     found: list[Unit] = []
+    listed = _short_lists(units, records, forms)
     for unit in units:
         n, before = unit.records[0], found[-1].records if found else ()
+        if n in listed and before and listed.get(before[-1]) == listed[n]:
+            found[-1] = Unit((*before, n), f"{found[-1].text}\n{unit.text}")
+            continue
         if (
             before
             and len(before) < _PASSAGE
@@ -465,6 +475,37 @@ def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[
         else:
             found.append(unit)
     return found
+
+
+def _short_lists(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
+    """Of each point of a list that is shown whole or not at all, the first point: one of three tasks would be taken
+    for the only one."""
+    found: dict[int, int] = {}
+    run: list[Unit] = []
+    for unit in [*units, None]:
+        if unit is not None and run and _same_list(records[run[-1].records[0]], records[unit.records[0]]):
+            goes_on = not unit.cut and len(unit.records) == 1 and unit.block < 0
+        else:
+            goes_on = False
+        if goes_on and unit is not None:
+            run.append(unit)
+            continue
+        if 1 < len(run) <= _FEW_POINTS and sum(len(one.text) for one in run) <= _TOLD_TOGETHER:
+            found.update((one.records[0], run[0].records[0]) for one in run)
+        begins = unit is not None and not unit.cut and len(unit.records) == 1 and unit.block < 0
+        run = [unit] if unit is not None and begins and forms[unit.records[0]] in _LISTS else []
+    return found
+
+
+def _same_list(line: Record, following: Record) -> bool:
+    """Whether two lines are points of one list: they begin with the same sign, as deep, under the same heading."""
+    sign, other = _SIGN.match(line.text), _SIGN.match(following.text)
+    return (
+        sign is not None
+        and other is not None
+        and (sign[1] == other[1] or sign[1][:1].isdigit() and other[1][:1].isdigit())
+        and (line.under, line.indent, line.at + 1) == (following.under, following.indent, following.at)
+    )
 
 
 def _points_back(line: Record, following: Record) -> bool:

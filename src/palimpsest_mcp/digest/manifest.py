@@ -39,10 +39,13 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     elif results > 1:
         said.append(counted(results, "result"))
     some = sorted(counts.records.items(), key=lambda one: (one[0] == "line", -one[1].total, one[0]))[:_NOUNS]
-    parts = [f"{one.shown:,} of {counted(one.total, noun)}" for noun, one in some]
-    if not brief or not parts:
-        parts.append(f"{counts.shown:,} of {counted(counts.total, 'specific')}")
-    said.append(f"shows {', '.join(parts)}")
+    parts = [(one.shown, counted(one.total, noun)) for noun, one in some]
+    if (not brief or not parts) and counts.total:
+        parts.append((counts.shown, counted(counts.total, "specific")))
+    if any(shown for shown, _ in parts):
+        said.append(f"shows {', '.join(f'{shown:,} of {every}' for shown, every in parts)}")
+    elif parts:
+        said.append(f"notes only, of {', '.join(every for _, every in parts)}")
     for holder, n in sorted(counts.holders.items(), key=lambda one: (-one[1], one[0]))[:1]:
         if holder != request.batch_id:
             said.append(f"{n:,} more in {holder}")
@@ -52,8 +55,13 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     return f"[{' · '.join(said)}]"
 
 
-def lines_of(number: int) -> str:
-    """How big a text of so many lines is; empty where it has only one."""
+def lines_of(text: str) -> str:
+    """How big a text is in lines; empty where it has only one. Of one that only holds blanks, and signs that print
+    nothing, that."""
+    shown = plain(text).strip("\n")
+    if text and not shown.strip():
+        return f"nothing to read in {counted(len(text), 'character')}"
+    number = shown.count("\n") + 1
     return counted(number, "line") if number > 1 else ""
 
 

@@ -89,7 +89,8 @@ class Pointers:
         return await asyncio.to_thread(self._repeated, items, why, batch_id)
 
     def _repeated(self, items: Sequence[ContextItem], why: Mapping[str, str], batch_id: str) -> Made:
-        made = self._made(items, batch_id, why)
+        said = {one.item.id: self._deps.masked(why[one.item.id]).translate(_BRACKETS) for one in items}
+        made = self._made(items, batch_id, said)
         if made.record.digest_token_count >= sum(one.item.tokens for one in items):
             raise DigestRefused("The pointers would not be shorter.", next="Leave these items as they are.")
         return made
@@ -162,7 +163,7 @@ def pointer_record(
         batch_id=batch_id,
     )
     parts = [
-        item_note(source, number, lines_of(source.text.count("\n") + 1), shape=shape)
+        item_note(source, number, lines_of(source.text), shape=shape)
         for number, (source, shape) in enumerate(zip(sources, shapes, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
