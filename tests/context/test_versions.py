@@ -36,14 +36,14 @@ def session(*calls: list[ContextItem]) -> list[ContextItem]:
 
 def test_a_read_that_was_read_again_names_the_later_call() -> None:
     items = session(call(0, "read", "a.py", text("a")), call(1, "read", "a.py", text("a") + "\nmore"))
-    assert repeated(items, POLICY) == {"t0": "read again by call t1"}
+    assert repeated(items, POLICY) == {"t0": "read again later (t1)"}
 
 
 def test_a_read_that_was_read_again_with_changes_says_so() -> None:
     lines = text("a").split("\n")
     later = "\n".join(["another first line", *lines[1:]])
     items = session(call(0, "read", "a.py", "\n".join(lines)), call(1, "read", "a.py", later))
-    assert repeated(items, POLICY) == {"t0": "read again by call t1, some lines differ"}
+    assert repeated(items, POLICY) == {"t0": "read again later, some lines differ (t1)"}
 
 
 def test_a_read_of_another_part_stays() -> None:
@@ -57,7 +57,7 @@ def test_a_read_of_another_part_stays() -> None:
 
 def test_a_read_of_a_file_that_was_written_since_names_the_call_that_wrote_it() -> None:
     items = session(call(0, "read", "a.py", text("a")), call(1, "write", "a.py", "ok"))
-    assert repeated(items, POLICY) == {"t0": "changed since; the newer version: call t1"}
+    assert repeated(items, POLICY) == {"t0": "changed since, and written anew later (t1)"}
 
 
 def test_the_newest_read_of_a_file_that_was_only_edited_since_stays_what_it_is() -> None:
@@ -68,9 +68,14 @@ def test_the_newest_read_of_a_file_that_was_only_edited_since_stays_what_it_is()
 def test_equal_results_become_pointers_to_the_newest() -> None:
     items = session(*(call(n, "run", f"./check {n}", text("same")) for n in range(3)))
     assert repeated(items, POLICY) == {
-        "t0": "the same as the result of call t2",
-        "t1": "the same as the result of call t2",
+        "t0": "the same result came later, of run check 2 (t2)",
+        "t1": "the same result came later, of run check 2 (t2)",
     }
+
+
+def test_a_result_that_the_same_call_gave_again_says_so() -> None:
+    items = session(*(call(n, "run", "./check", text("same")) for n in range(2)))
+    assert repeated(items, POLICY) == {"t0": "the same result came later, of the same call (t1)"}
 
 
 def test_a_newest_version_is_the_last_read_or_write_with_the_edits_after_it() -> None:

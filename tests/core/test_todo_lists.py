@@ -55,7 +55,7 @@ async def test_the_newest_list_stays_whole_and_older_ones_leave(p: Palimpsest, f
     text = json.dumps(done.messages).replace('\\\\"', '"').replace('\\"', '"')
     assert text.count(BEGIN) == 5 and "parser of round 0" not in text
     assert all(f"Move the {name} of round 5" in text and f"Moving the {name} in round 5" in text for name in STEPS)
-    assert "a newer list stands in call todo_5" in text
+    assert "a newer list came later (todo_5)" in text
     assert check_messages(done.messages, "anthropic" if form == "anthropic" else "openai") == []
     assert json.dumps(await p.expand_messages(done.messages, session_id="s1")) == json.dumps(messages)
 
@@ -79,7 +79,7 @@ async def test_a_list_that_was_refused_takes_no_other_ones_place(p: Palimpsest) 
     done = await p.compact_messages(messages, session_id="s1", target=0.35, force=True)
     text = json.dumps(done.messages)
     assert all(f"Move the {name} of round 4" in text for name in STEPS)
-    assert "a newer list stands in call todo_4" in text and "call todo_5" not in text
+    assert "a newer list came later (todo_4)" in text and "(todo_5)" not in text
 
 
 async def test_another_tools_list_takes_no_ones_place(p: Palimpsest) -> None:

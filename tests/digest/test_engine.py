@@ -800,3 +800,32 @@ def test_numbers_that_only_count_up_do_not_go_before_rows(bench: Bench) -> None:
     text = statement + "\n".join(f"Branch {n} reports under the rules of its country." for n in range(40))
     shown = bench.digest(text, share=0.2).parts[0].text
     assert "|92,410|88,105" in shown and "(6,031)|(5,977)" in shown, shown
+
+
+def test_a_short_list_is_shown_whole_or_not_at_all(bench: Bench) -> None:
+    """One of three tasks would be taken for the only one."""
+    tasks = [f"↳ ○ berth-{n}: {what}" for n, what in enumerate(("survey the mole", "drain the dock", "paint"), 1)]
+    prose = [f"Paragraph {n} tells at length of what the harbour was before anybody built it." for n in range(30)]
+    text = "\n".join([*prose[:15], "", "CHILDREN", *tasks, "", *prose[15:]])
+    for share in (0.1, 0.2, 0.3, 0.5):
+        shown = bench.digest(text, share=share, focus=("berth-3", "paint")).parts[0].text
+        assert sum(task in shown for task in tasks) in (0, 3)
+    assert all(task in shown for task in tasks)
+
+
+def test_rows_of_a_long_table_stay_whole_rather_than_twice_as_many_with_an_id_alone(bench: Bench) -> None:
+    """Nobody can go on with a number of a ticket: what he was, and whether he lived, is what the table is for."""
+    rows = [
+        f"{n},{n % 2},{n % 3 + 1},Passenger number {n} of Dover,{'fe' * (n % 3 == 0)}male,{20 + n % 50},{n * 7919}"
+        for n in range(1, 900)
+    ]
+    digest = bench.digest("\n".join(["Id,Survived,Class,Name,Sex,Age,Ticket", *rows]), share=0.15)
+    assert "Id|Survived|Class|Name|Sex|Age|Ticket" in digest.parts[0].text
+
+
+def test_lines_beside_a_hit_stay_below_it(bench: Bench) -> None:
+    """Of a shared background nobody could say whose it is."""
+    names = ("thinking", "tool-use", "tool-result", "user", "code", "subagent")
+    hits = [f"{n}1:.row.is-{name} {{\n{n}2-  background: var(--surface-{n});\n--" for n, name in enumerate(names, 1)]
+    for share in (0.3, 0.5, 0.8):
+        assert "like]" not in bench.digest("\n".join(hits), share=share).parts[0].text

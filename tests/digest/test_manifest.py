@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import escaped
-from palimpsest_mcp.digest.manifest import header, item_note, prose_lines, prose_note
+from palimpsest_mcp.digest.manifest import header, item_note, lines_of, prose_lines, prose_note
 from palimpsest_mcp.digest.records import plain
 from palimpsest_mcp.models.items import Action
 from palimpsest_mcp.models.records import DigestRequest, DigestSource, RecordCount, SpecificCounts
@@ -128,3 +128,17 @@ def test_the_errors_of_a_result_are_counted_where_not_all_are_shown() -> None:
     assert item_note(SOURCE, 2, "46 lines", errors=none).endswith("46 lines, 28 errors]")
     assert item_note(SOURCE, 2, "46 lines", errors=some).endswith("46 lines, 22 of 28 errors]")
     assert item_note(msgspec.structs.replace(SOURCE, is_error=True), 2, "46 lines").endswith("46 lines, error]")
+
+
+def test_a_text_without_a_sign_to_read_says_so() -> None:
+    assert lines_of("\0" * 4_096 + "\n") == "nothing to read in 4,097 characters"
+    assert lines_of("one\ntwo\n") == "2 lines" and lines_of("one") == lines_of("") == ""
+
+
+def test_a_digest_that_shows_no_record_says_that_it_is_notes_only() -> None:
+    request = DigestRequest(
+        sources=(SOURCE,), budget_tokens=90, ceiling_tokens=90, handle="s7f3k", batch_id="offload_0007"
+    )
+    rows = {"row": RecordCount(shown=0, total=70)}
+    assert header(request, counts(shown=0, records=rows), 0).startswith("[notes only, of 70 rows · all of it: ")
+    assert header(request, counts(total=0, shown=0, records={}), 0) == "[all of it: restore_batch s7f3k offload_0007]"

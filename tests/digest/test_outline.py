@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.blocks import encoded
-from palimpsest_mcp.digest.outline import outline, unshown
+from palimpsest_mcp.digest.outline import Ask, outline, unshown
+from palimpsest_mcp.digest.rank import Need
 from palimpsest_mcp.digest.source import Source
 
 from .conftest import Bench
@@ -37,13 +38,13 @@ def test_an_object_is_told_by_its_fields_and_what_it_lists() -> None:
 def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_rows() -> None:
     legs = [{"flight": f"HAT{n}", "date": f"2024-05-1{n}", "price": 100 + n} for n in range(3)]
     text = json.dumps({"reservation_id": "HXDUBJ", "cabin": "economy", "from": "IAH", "legs": legs})
-    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy, from=IAH; 3 legs: flight HAT0, HAT1, HAT2"
+    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy; 3 legs: flight HAT0, HAT1, HAT2; from=IAH"
 
 
 def test_a_short_value_is_said_rather_than_the_name_of_its_field() -> None:
     legs = [{"leg": f"H{n}"} for n in range(2)]
     text = json.dumps({"id": "HXDUBJ", "user": "omar_davis_3817", "to": "SEA", "legs": legs, "insurance": "yes"})
-    assert outlined(text, 58) == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; insurance=yes"
+    assert outlined(text, 58) == "id=HXDUBJ, to=SEA; 2 legs: H0, H1; user=omar_davis_3817; insurance=yes"
     long = {
         "id": "HXDUBJ",
         "user": "omar_davis_3817",
@@ -53,7 +54,7 @@ def test_a_short_value_is_said_rather_than_the_name_of_its_field() -> None:
         "terms": "w " * 40,
     }
     said = outlined(json.dumps(long), 58)
-    assert said == "id=HXDUBJ, user=omar_davis_3817; 2 legs: H0, H1; to=SEA; 2 more fields: note, terms"
+    assert said == "id=HXDUBJ, to=SEA; 2 legs: H0, H1; user=omar_davis_3817; 2 more fields: note, terms"
 
 
 def test_people_have_both_their_names_and_a_list_of_one_says_what_is_in_it() -> None:
@@ -241,12 +242,24 @@ def test_rows_stand_with_the_value_that_tells_most_of_them_where_all_fit() -> No
         return 0.7 if records[row].cells[column].startswith("2024") else 0.2
 
     dated = "3 legs: flight HAT11 (date 2024-05-11), HAT12 (2024-05-12), HAT13 (2024-05-13)"
-    assert outline(source.reading, blocks, 200, worth) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
+    ask = Ask(worth)
+    assert outline(source.reading, blocks, 140, ask) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
     assert (
-        outline(source.reading, blocks, 80, worth)
-        == "reservation_id=HXDUBJ, cabin=economy; 3 legs: flight HAT11, HAT12, HAT13"
+        outline(source.reading, blocks, 80, ask)
+        == "reservation_id=HXDUBJ; 3 legs: flight HAT11, HAT12, HAT13; cabin=economy"
     )
     assert "(" not in outline(source.reading, blocks, 200)
+    more = "HAT11 (date 2024-05-11, price 111), HAT12 (2024-05-12, 112), HAT13 (2024-05-13, 113)"
+    assert more in outline(source.reading, blocks, 160, ask)
+
+
+def test_rows_of_a_search_stand_with_what_was_asked_for() -> None:
+    """Which flight leaves within the hour cannot be told from numbers of flights."""
+    found = [{"flight": f"HAT{n}", "gate": f"B{n}", "departure": f"{n}:00", "seats": n} for n in range(11, 15)]
+    source = Source(json.dumps(found))
+    _, blocks = encoded(source.reading, range(4), [])
+    ask = Ask(lambda _row, _column: 0.0, Need("json", ["departures"]).asks_for)
+    assert "HAT11 (departure 11:00), HAT12 (12:00)" in outline(source.reading, blocks, 90, ask)
 
 
 def test_a_field_that_is_a_long_text_is_counted_among_the_fields() -> None:

@@ -482,19 +482,19 @@ def _short_lists(units: Sequence[Unit], records: Sequence[Record], forms: Sequen
     for the only one."""
     found: dict[int, int] = {}
     run: list[Unit] = []
-    for unit in [*units, None]:
-        if unit is not None and run and _same_list(records[run[-1].records[0]], records[unit.records[0]]):
-            goes_on = not unit.cut and len(unit.records) == 1 and unit.block < 0
-        else:
-            goes_on = False
-        if goes_on and unit is not None:
-            run.append(unit)
-            continue
-        if 1 < len(run) <= _FEW_POINTS and sum(len(one.text) for one in run) <= _TOLD_TOGETHER:
-            found.update((one.records[0], run[0].records[0]) for one in run)
-        begins = unit is not None and not unit.cut and len(unit.records) == 1 and unit.block < 0
-        run = [unit] if unit is not None and begins and forms[unit.records[0]] in _LISTS else []
-    return found
+    for unit in units:
+        point = not unit.cut and unit.block < 0 and len(unit.records) == 1 and forms[unit.records[0]] in _LISTS
+        if not (point and run and _same_list(records[run[-1].records[0]], records[unit.records[0]])):
+            found.update(_together(run))
+            run = []
+        run += [unit] if point else []
+    return {**found, **_together(run)}
+
+
+def _together(points: Sequence[Unit]) -> dict[int, int]:
+    """Of each of these points the first, where they are few and short."""
+    few = 1 < len(points) <= _FEW_POINTS and sum(len(one.text) for one in points) <= _TOLD_TOGETHER
+    return {one.records[0]: points[0].records[0] for one in points} if few else {}
 
 
 def _same_list(line: Record, following: Record) -> bool:

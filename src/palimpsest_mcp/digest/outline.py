@@ -209,7 +209,7 @@ def _object(
         if told := _with_values(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS):
             said[place] = _joined(count, told, room, key)
             left = room - len(said[place])
-    return "; ".join(said) 
+    return "; ".join(said)
 
 
 def _pair(name: str, value: str) -> str:

@@ -170,7 +170,8 @@ async def test_a_picture_leaves_as_a_pointer_since_the_module_cannot_carry_it(p:
     c.rows.append({"role": "user", "text": "", "toolUses": [], "toolResults": [one]})
     answer = await c.compact("auto")
     assert re.fullmatch(
-        r"\[shows .* · all of it: restore_batch \S+ offload_\d+\]\n\[item 1 Read .*\]", answer["results"]["toolu_png"]
+        r"\[notes only, .* · all of it: restore_batch \S+ offload_\d+\]\n\[item 1 Read .*\]",
+        answer["results"]["toolu_png"],
     )
     (batch,) = [one for one in await p.list_offloaded("main-session") if "toolu_png" in one.item_ids]
     assert (await p.restore("main-session", batch.batch_id, "toolu_png")).content == picture
