@@ -180,7 +180,7 @@ async def table(conversations: Sequence[Conversation]) -> list[tuple[str, float,
     ]
     off: tuple[tuple[str, dict[str, Any]], ...] = (
         ("without the best passage", {"_best_passage": _no_passage}),
-        ("without the root of a word's rarity in a passage", {"_is_word": _no_word}),
+        ("without the root of a word's rarity in a passage", {"_is_plain_word": _no_word}),
         ("without irregular forms", {"_forms": _no_forms}),
         ("without stop words", {"STOP": frozenset()}),
         ("without hiding what has only some of a few terms", {"SENTENCE": 0}),

@@ -99,6 +99,11 @@ def test_a_query_leaves_out_what_says_nothing_unless_it_says_nothing_else() -> N
     assert len(read('"exit status 137"').needs) == 1
 
 
+def test_a_sentence_asks_for_irregular_forms_and_a_few_words_for_themselves() -> None:
+    assert [need.near for need in read("where did they go then").needs] == [("went", "gone")]
+    assert [need.near for need in read("left join").needs] == [(), ()]
+
+
 @given(any_text)
 def test_folding_and_splitting_keep_every_character_in_its_place(text: str) -> None:
     assert len(fold(text)) == len(text)

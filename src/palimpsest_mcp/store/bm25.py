@@ -136,7 +136,7 @@ def ranked(
     mean = sum(one.length for one in seen) / len(seen) if seen else 1
     with_it = Counter(number for block in blocks for count in block.values() for number in count)
     close = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
-    told = all(map(_is_word, needs))
+    told = all(map(_is_plain_word, needs))
     close = [(math.sqrt(worth) if told else worth) * need.weight for worth, need in zip(close, needs, strict=True)]
     answers: list[Answer] = []
     for one, block, counts in zip(seen, blocks, inside, strict=True):
@@ -153,7 +153,7 @@ def ranked(
     return answers
 
 
-def _is_word(need: Need) -> bool:
+def _is_plain_word(need: Need) -> bool:
     """Whether it is a word of a language: no code, number, path or phrase, nor a part of one."""
     return need.weight == 1 and not need.term.several and need.term.words[0].isalpha()
 
