@@ -158,6 +158,14 @@ async def on_disk(conversations: Sequence[Conversation]) -> tuple[float, float]:
     return 100 * five / asked, 100 * ten / asked
 
 
+def _no_forms(_term: object) -> tuple[str, ...]:
+    return ()
+
+
+def _no_word(_need: object) -> bool:
+    return False
+
+
 def _no_passage(_blocks: object, _worth: object) -> tuple[float, int]:
     return 0.0, 0
 
@@ -172,6 +180,8 @@ async def table(conversations: Sequence[Conversation]) -> list[tuple[str, float,
     ]
     off: tuple[tuple[str, dict[str, Any]], ...] = (
         ("without the best passage", {"_best_passage": _no_passage}),
+        ("without the root of a word's rarity in a passage", {"_is_plain_word": _no_word}),
+        ("without irregular forms", {"_forms": _no_forms}),
         ("without stop words", {"STOP": frozenset()}),
         ("without hiding what has only some of a few terms", {"SENTENCE": 0}),
     )

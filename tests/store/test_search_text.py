@@ -41,6 +41,8 @@ def test_a_run_is_pairs_and_its_last_character() -> None:
         ("库", [(("库",), True)]),
         ("x数据y", [(("数据",), True), (("x", "y"), False)]),
         ("same same", [(("same",), False)]),
+        ("Ann’s bob's", [(("Ann",), False), (("bob",), False)]),
+        ("\"bob's job\" o'sullivan", [(("bob", "s", "job"), False, True), (("o", "sullivan"), False)]),
         (' "" , -- ', []),
     ],
 )
@@ -97,6 +99,11 @@ def test_a_query_leaves_out_what_says_nothing_unless_it_says_nothing_else() -> N
     assert len(read('"exit status 137"').needs) == 1
 
 
+def test_a_sentence_asks_for_irregular_forms_and_a_few_words_for_themselves() -> None:
+    assert [need.near for need in read("where did they go then").needs] == [("went", "gone")]
+    assert [need.near for need in read("left join").needs] == [(), ()]
+
+
 @given(any_text)
 def test_folding_and_splitting_keep_every_character_in_its_place(text: str) -> None:
     assert len(fold(text)) == len(text)
@@ -143,6 +150,18 @@ def test_what_stands_close_together_beats_what_is_scattered_in_a_longer_text() -
     close = f"{filler} {filler} {filler} pool timeout retry"
     first, second = ranked([Answering("", scattered), Answering("", close)], read("pool timeout retry").needs)
     assert second.score > first.score
+
+
+@pytest.mark.parametrize(("query", "better"), [("Ann likes the zebra", "both"), ("Ann likes the zebra x_7", "rarest")])
+def test_of_plain_words_a_passage_with_both_is_better_than_the_rarest_and_beside_a_code_not(
+    query: str, better: str
+) -> None:
+    filler = "nothing to be seen here " * 10
+    often = [Answering("", f"Ann {filler} likes {filler}") for _ in range(12)]
+    rarest, both, *_ = ranked(
+        [Answering("", f"zebra {filler}"), Answering("", f"Ann likes {filler}"), *often], read(query).needs
+    )
+    assert ("both" if both.close > rarest.close else "rarest") == better
 
 
 def test_the_words_that_name_a_result_weigh_more_than_its_text() -> None:

@@ -2,7 +2,8 @@
 
 A text's score is Okapi BM25 over the whole of it, plus the same over its best passage: what is asked stands close
 together, in a long result too. The passage counts rarity among passages, so that a name which every text has still
-tells who speaks. `benchmarks/recall.py` has the figure of each part.
+tells who speaks; where all that is asked for are plain words it counts the root of it, so that a passage with many of
+them is better than one with the rarest. `benchmarks/recall.py` has the figure of each part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Entry, Match
+from ..text.irregular import forms
 from ..text.stem import stem
 from .search_text import STOP, WORD, Term, fold, keys, one_line, parse, spaced
 
@@ -44,7 +46,7 @@ class Need(NamedTuple):
     prefix: bool = False
     """Nothing has it whole: what begins with it."""
     near: tuple[str, ...] = ()
-    """Nothing has it at all: words that stand for it."""
+    """Words that stand for it: its irregular forms, or where nothing has it, what resembles it."""
 
 
 class Query(NamedTuple):
@@ -69,7 +71,15 @@ def read(text: str) -> Query:
         if len(inner) > 1:
             for key in inner:
                 needs.setdefault(Term((key,), False), 1 / len(inner))
-    return Query(terms, len(given) < SENTENCE, tuple(Need(*one) for one in needs.items()))
+    every = len(given) < SENTENCE
+    return Query(
+        terms, every, tuple(Need(term, weight, near=() if every else _forms(term)) for term, weight in needs.items())
+    )
+
+
+def _forms(term: Term) -> tuple[str, ...]:
+    """Of a word in a sentence: among a few terms `left` may be a side, and `saw` a tool."""
+    return () if term.cjk or term.several else forms(fold(term.words[0]))
 
 
 def _loose(word: str) -> list[str]:
@@ -126,7 +136,8 @@ def ranked(
     mean = sum(one.length for one in seen) / len(seen) if seen else 1
     with_it = Counter(number for block in blocks for count in block.values() for number in count)
     close = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
-    close = [worth * need.weight for worth, need in zip(close, needs, strict=True)]
+    told = all(map(_is_plain_word, needs))
+    close = [(math.sqrt(worth) if told else worth) * need.weight for worth, need in zip(close, needs, strict=True)]
     answers: list[Answer] = []
     for one, block, counts in zip(seen, blocks, inside, strict=True):
         frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
@@ -140,6 +151,11 @@ def ranked(
         place = max(rows, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
         answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), best, place))
     return answers
+
+
+def _is_plain_word(need: Need) -> bool:
+    """Whether it is a word of a language: no code, number, path or phrase, nor a part of one."""
+    return need.weight == 1 and not need.term.several and need.term.words[0].isalpha()
 
 
 def _rarity(having: Sequence[int], total: int) -> list[float]:

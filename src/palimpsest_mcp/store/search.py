@@ -402,7 +402,8 @@ def _expression(need: Need) -> str:
     """A need in FTS5's syntax. Words hold letters, digits and `_` only, so nothing in the quotes needs escaping."""
     term = need.term
     prefix = "*" if need.prefix or (term.cjk and len(term.words[0]) == 1) else ""
-    return f'{"cjk" if term.cjk else "{names words parts}"} : "{" ".join(term.words)}"{prefix}'
+    column = "cjk" if term.cjk else "{names words parts}"
+    return " OR ".join(f'{column} : "{words}"{prefix}' for words in (" ".join(term.words), *need.near))
 
 
 def _entry(row: tuple[Any, ...], principal: str | bytes) -> Entry:

@@ -26,15 +26,17 @@ _GROUPED = late(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 """A number written in groups, which is looked for without its commas too."""
 _STOP = """
 a about all also am an and any are as at be been being but by can could did do does doing for from had has have he her
-hers him his how i if in into is it its just me my no nor not of off on or our out over own she should so some such than
-that the their them then there these they this those through to too under until up us very was we were what when where
-which while who whom whose why will with would you your yours s t d ll m re ve don doesn didn isn wasn let please tell
-show give find
+hers him his how i if in into is it its just many me much my no nor not of off on or our out over own she should so some
+such than that the their them then there these they this those through to too under until up us very was we were what
+when where which while who whom whose why will with would you your yours s t d ll m re ve don doesn didn isn wasn let
+please tell show give find
 """
 STOP = frozenset(_STOP.split())
 """English words that ask without saying what for: left out of a query that has others. Words of other languages weigh
 by how rare they are."""
 _PIECE = late(r'"([^"]*)"|([^\s"]+)')
+_POSSESSIVE = late(r"(?<=\w)['’]s\b")
+"""`Ann's` asks for `Ann`."""
 
 _ANSI = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _INVISIBLE = late("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
@@ -61,7 +63,7 @@ def parse(query: str) -> tuple[Term, ...]:
     """Terms of a user's text. Nothing in it is syntax but quotes, which make a phrase; an odd quote is a space."""
     terms: dict[Term, None] = {}
     for phrase, plain in _PIECE.findall(_plain(query)):
-        text = phrase or plain
+        text = phrase or _POSSESSIVE.sub("", plain)
         for run in _CJK_RUN.findall(text):
             terms[Term(tuple(_pairs(run)) or (run,), True)] = None
         if words := tuple(WORD.findall(_CJK_RUN.sub(" ", text))):

@@ -102,6 +102,15 @@ class SearchContract(OneStore):
             assert await found_by(store, '"exit status 137"') == ["a"]
             assert await found_by(store, "exit status 137") == ["a", "b"]
 
+    async def test_a_sentence_finds_irregular_forms_and_whom_it_names_by_a_possessive(self) -> None:
+        async with self.fresh() as store:
+            await store.search.add([entry("Ann: we went by train", "went"), entry("the women of the train", "women")])
+            for query in ("where did they go last week", "who has gone last week", "how was Ann's last week"):
+                assert await found_by(store, query) == ["went"], query
+            assert await found_by(store, "which woman was it") == ["women"]
+            assert await found_by(store, "Ann's train") == ["went"], "a few words mean all of them, as they stand"
+            assert await found_by(store, "go away") == []
+
     async def test_paths_and_identifiers_are_found_as_they_are_written(self) -> None:
         async with self.fresh() as store:
             await store.search.add([entry("edit src/app/main_loop.py:42", "a"), entry("main loop, app, src", "b")])

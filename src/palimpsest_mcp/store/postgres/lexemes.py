@@ -89,8 +89,8 @@ def expression(need: Need) -> str:
     term = need.term
     if term.cjk:
         return " & ".join(_pair(pair) for pair in term.words)
-    if need.near:
-        return " | ".join(_word(word, prefix=False) for word in need.near)
+    if need.near and not need.prefix:
+        return " | ".join(dict.fromkeys(_word(word, prefix=False) for word in (*term.words, *need.near)))
     lexemes = [_word(word, prefix=need.prefix) for word in term.words]
     return " & ".join(lexemes)
 
