@@ -287,3 +287,18 @@ def test_rows_are_told_with_what_all_of_them_have() -> None:
     flights = [{"flight": f"HAT{n}", "from": "JFK", "to": "SEA", "seats": n * 7} for n in (101, 205, 309)]
     assert outlined(json.dumps(flights), 120) == "3 rows flight|seats, all from=JFK, to=SEA: HAT101, HAT205, HAT309"
     assert outlined(json.dumps(flights), 40).startswith("3 rows flight|seats, all from=JFK, to=SEA: HAT101")
+
+
+def test_both_legs_of_a_trip_are_told() -> None:
+    """With the first flight alone nobody arrives."""
+    trips = [[{"flight": f"HAT{n}", "to": "LAS"}, {"flight": f"HAT{n + 40}", "to": "SEA"}] for n in range(11, 14)]
+    said = outlined(json.dumps(trips), 200)
+    assert said.startswith("3 rows") and said.endswith(
+        "; 3 that follow: HAT51 after HAT11, HAT52 after HAT12, HAT53 after HAT13"
+    )
+
+
+def test_a_list_of_words_comes_before_the_rows_of_other_lists() -> None:
+    cards = [{"id": f"credit_card_{n}000000"} for n in range(5)]
+    text = json.dumps({"member": "gold", "cards": cards, "reservations": ["NM1VX1", "KC18K6", "S61CZX"]})
+    assert "3 reservations: NM1VX1, KC18K6, S61CZX; 5 cards: " in outlined(text, 120)

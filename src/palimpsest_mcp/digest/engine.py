@@ -103,7 +103,7 @@ _DERIVED = 0.1
 only counts up."""
 _ADDRESS = re.compile(r"https?://\S+")
 """The first column of these is how each row is opened, and stays."""
-_FULL, _COLUMNS, _SAMPLED = 0.6, 2, 50
+_FULL, _COLUMNS, _SAMPLED = 0.6, 3, 50
 """Share of a table's rows that are shown, below which columns may be left out; columns of which one
 may be; and rows that are looked at for which."""
 

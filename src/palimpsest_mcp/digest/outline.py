@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..models.text import counted
 from .blocks import Block
 from .pieces import fields_of
+from .readers.json_tables import BEHIND
 from .records import STATE, Object, Reading, Record, Table
 
 _DEFINED = re.compile(
@@ -66,12 +67,16 @@ _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
 _INNER = 3
 """Fields of an object within the object that are told."""
+_NOTHING_TOLD = frozenset({"0", "0.0", "false", "null", "none", "None"})
+"""Values that are told after all others."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
 _NAMED = 3
 """Fields that are always named where they are not told."""
 _SHARED = 0.5
 """Share of the room for what all rows of a list have."""
+_BEFORE = 0.65
+"""Share of the room that rows take of those that follow them."""
 _LISTS = 0.6
 """Share of the room that an object's own fields leave to its lists."""
 
@@ -93,18 +98,31 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _N
     if len(fields) >= _LEAST:
         return _object(reading, lists, fields, width, ask)
     if largest:
-        members = [n for n, one in enumerate(records) if one.table == largest.table]
-        shared = _shared(reading, largest, width)
-        told = _with_values(reading, members, ask, width - len(rows) - len(shared), most=_COLUMNS)
-        if told:
-            return _joined(rows + shared, told, width)
-        if largest.head and 2 * len(largest.head) <= width and not _BRACKETS.search(largest.head):
-            rows = f"{rows} {largest.head}"
-        return _joined(rows + shared, _keys(records, tables, largest), names_only)
+        behind = next((one for one in lists if one.noun == BEHIND and one is not largest), None)
+        first = _rows(reading, largest, int(width * (_BEFORE if behind else 1)), rows, ask)
+        return f"{first}; {_behind(reading, behind, width - len(first))}" if behind else first
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return _joined(counted(kinds["entry"], "entry"), names, names_only)
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
+
+
+def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> str:
+    """The rows of a table by what they are called, and what they have. `rows`: how many there are."""
+    members = [n for n, one in enumerate(reading.records) if one.table == block.table]
+    shared = _shared(reading, block, width)
+    told = _with_values(reading, members, ask, width - len(rows) - len(shared), most=_COLUMNS)
+    if told:
+        return _joined(rows + shared, told, width)
+    if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
+        rows = f"{rows} {block.head}"
+    return _joined(rows + shared, _keys(reading.records, reading.tables, block), int(_NAMES_ONLY * width))
+
+
+def _behind(reading: Reading, block: Block, width: int) -> str:
+    """Rows that follow others, such as the second flight of a trip, each with the one that it follows."""
+    names = [f"{one.cells[1]} after {one.cells[0]}" for one in reading.records if one.table == block.table]
+    return _joined(f"{block.total:,} that follow", names, width)
 
 
 def unshown(
@@ -160,11 +178,13 @@ def _object(
     pairs = [pair for pair in zip(own.columns, own.cells, strict=True) if pair[0] in fields] if own else []
     # What says how it went, wherever it stands, right behind what it went so with.
     pairs = [*pairs[:1], *sorted(pairs[1:], key=lambda pair: STATE.search(pair[0]) is None)]
+    nothing = {name for name, value in pairs[1:] if value in _NOTHING_TOLD}
     for name, value in pairs:
         if _LISTED.fullmatch(value):
             words[name] = value[2:-2].replace('", "', '","').split('","')
         elif (
-            len(value) <= _SHORT_VALUE
+            name not in nothing
+            and len(value) <= _SHORT_VALUE
             and len(name) + len(value) + 3 <= left - reserved
             and not _UNFIT.search(name + value)
         ):
@@ -172,6 +192,12 @@ def _object(
             said.append(f"{name}={value}")
             left -= len(said[-1]) + 2
     said = [", ".join(said)] if said else []
+    for noun, names in words.items():
+        count = f"{len(names):,} {noun}"
+        if left > len(count) and not _BRACKETS.search(noun):
+            said.append(_joined(count, names, left - len(count)))
+            left -= len(said[-1])
+            named.append(noun)
     for one, own_rows, rest in zip(lists, rows, hidden, strict=True):
         count = f"{one.total:,}" if len(rest) == len(own_rows) else f"{len(rest):,} of {one.total:,}"
         room = left - len(count) - len(one.noun) - 1
@@ -183,16 +209,10 @@ def _object(
         said.append(_joined(f"{count} {one.noun}", told, room - len(key), key))
         left -= len(said[-1])
         named.append(one.noun)
-    for noun, names in words.items():
-        count = f"{len(names):,} {noun}"
-        if left > len(count) and not _BRACKETS.search(noun):
-            said.append(_joined(count, names, left - len(count)))
-            left -= len(said[-1])
-            named.append(noun)
     # What says a value takes hardly more room than the name of a field that is not told.
     short = {name: _pair(name, value) for name, value in pairs}
     inner = {one.noun: _inner(one) for one in reading.objects if one is not own}
-    for name in [name for name in fields if name not in named]:
+    for name in sorted((name for name in fields if name not in named), key=nothing.__contains__):
         told_by = short.get(name) or inner.get(name, "")
         if told_by and (len(told_by) + 2 <= left or len(told_by) <= _TINY):
             said.append(told_by)
@@ -220,7 +240,8 @@ def _pair(name: str, value: str) -> str:
 def _inner(one: Object) -> str:
     """The first fields of an object, or of the only row of a list, that lies in another one."""
     pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
-    return f"{one.noun}: {', '.join(pairs)}" if pairs and not _UNFIT.search(one.noun) else ""
+    more = f" and {len(one.columns) - len(pairs)} more" if len(one.columns) > len(pairs) else ""
+    return f"{one.noun}: {', '.join(pairs)}{more}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
 def _with_values(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1) -> list[str]:

@@ -6,6 +6,7 @@ an empty one every digest has the same bytes.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,15 @@ _ON = ("/", "{", "?", "#")
 """What an address goes on with."""
 MOST_CHARS = 2_000_000
 """Characters of text whose studies are kept; each takes about forty bytes."""
+_PAGES = frozenset({"page", "prose"})
+_POINT = re.compile(r"[-*+•‣◦–·▪●>|\[]|\d{1,3}[.)]\s")
+_LINK = re.compile(r"[<(\[]{0,3}https?://[^\s<>\])]+[>)\]]{0,3}")
+_NAME = 60
+"""Characters of what stands beside a link, at most, where that is only its name."""
+_MANY_LINKS = 8
+"""Such links from which they are what to read next: who goes on follows hardly any of them."""
+_NEXT = 0.2
+"""Times their worth."""
 
 
 class Marked(NamedTuple):
@@ -90,6 +100,9 @@ class Study:
         told = [one.records for one in source.reading.objects]
         told += [(n,) for n, record in enumerate(records) if record.table >= 0]
         derived = {n for own in told for n in self._going_on({n for one in own for cell in cells[one] for n in cell})}
+        for record in _links(source):
+            derived.update(n for cell in cells[record] for n in cell)
+            records[record].worth *= _NEXT
         return Marked(source, outcomes, frozenset(errors), cells, spots, frozenset(derived))
 
     def _going_on(self, specs: set[int]) -> Iterator[int]:
@@ -125,6 +138,19 @@ class Study:
                 place = end + 1
             found.append(tuple(cells))
         return found, spots
+
+
+def _links(source: Source) -> list[int]:
+    """Records that are nothing but a link with its name, where a page has many of them."""
+    found = [
+        n
+        for n, record in enumerate(source.reading.records)
+        if source.forms[n] in _PAGES
+        and _POINT.match(record.text)
+        and _LINK.search(record.text)
+        and len(_LINK.sub("", record.text)) <= _NAME
+    ]
+    return found if len(found) >= _MANY_LINKS else []
 
 
 class Studies:
