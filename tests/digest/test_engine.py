@@ -829,3 +829,12 @@ def test_lines_beside_a_hit_stay_below_it(bench: Bench) -> None:
     hits = [f"{n}1:.row.is-{name} {{\n{n}2-  background: var(--surface-{n});\n--" for n, name in enumerate(names, 1)]
     for share in (0.3, 0.5, 0.8):
         assert "like]" not in bench.digest("\n".join(hits), share=share).parts[0].text
+
+
+def test_a_list_of_links_at_the_end_of_a_page_gives_its_room_to_what_the_page_says(bench: Bench) -> None:
+    said = [f"Dr. Ambrose {what} in the yard at Dover, and never took a penny for it." for what in ("built", "wrote")]
+    links = [
+        f"• Ambrose {n} on the harbour: <https://harbour-{n}.example.org/people/ambrose-{n * 7919}>" for n in range(20)
+    ]
+    digest = bench.digest("\n\n".join(["# A talk with Dr. Ambrose", *said, *links]), share=0.2)
+    assert all(line in digest.parts[0].text for line in said)

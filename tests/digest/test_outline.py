@@ -76,8 +76,8 @@ def test_the_fields_of_an_object_are_counted_and_not_those_of_what_lies_in_it() 
     trip = {"id": "VA5SGQ", "cabin": "economy", "legs": [{"from": "DTW", "to": "PHX"}, {"from": "PHX", "to": "LGA"}]}
     trip |= {"travellers": [{"first": "Raj", "last": "Brown", "born": "1967-03-12"}], "paid": {"card": 686}, "bags": 0}
     assert outlined(json.dumps(trip), 300) == (
-        "id=VA5SGQ, cabin=economy, bags=0; 2 legs: from DTW, PHX; travellers: first=Raj, last=Brown, born=1967-03-12; "
-        "paid: card=686"
+        "id=VA5SGQ, cabin=economy; travellers: first=Raj, last=Brown, born=1967-03-12; paid: card=686; "
+        "2 legs: from DTW, PHX; bags=0"
     )
 
 
@@ -258,7 +258,7 @@ def test_rows_of_a_search_stand_with_what_was_asked_for() -> None:
     found = [{"flight": f"HAT{n}", "gate": f"B{n}", "departure": f"{n}:00", "seats": n} for n in range(11, 15)]
     source = Source(json.dumps(found))
     _, blocks = encoded(source.reading, range(4), [])
-    ask = Ask(lambda _row, _column: 0.0, Need("json", ["departures"]).asks_for)
+    ask = Ask(named=Need("json", ["departures"]).asks_for)
     assert "HAT11 (departure 11:00), HAT12 (12:00)" in outline(source.reading, blocks, 90, ask)
 
 
@@ -302,3 +302,15 @@ def test_a_list_of_words_comes_before_the_rows_of_other_lists() -> None:
     cards = [{"id": f"credit_card_{n}000000"} for n in range(5)]
     text = json.dumps({"member": "gold", "cards": cards, "reservations": ["NM1VX1", "KC18K6", "S61CZX"]})
     assert "3 reservations: NM1VX1, KC18K6, S61CZX; 5 cards: " in outlined(text, 120)
+
+
+def test_fields_of_an_object_within_that_are_not_told_are_counted() -> None:
+    """A theme of three colours would be another theme."""
+    theme = {"name": "light", "vars": {f"colour{n}": f"#00{n}{n}88" for n in range(9)}, "colors": {"accent": "red"}}
+    assert "vars: colour0=#000088, colour1=#001188, colour2=#002288 and 6 more" in outlined(json.dumps(theme), 300)
+
+
+def test_what_was_paid_is_told_before_who_flies() -> None:
+    names = [{"first": name, "last": name} for name in ("Omar", "Juan")]
+    trip = {"id": "X7BYG1", "passengers": names, "paid": [{"by": "gift_card_4643416", "amount": 786}], "bags": 0}
+    assert outlined(json.dumps(trip), 90).startswith("id=X7BYG1; paid: by=gift_card_4643416, amount=786; 2 passengers")

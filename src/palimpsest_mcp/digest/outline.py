@@ -67,6 +67,8 @@ _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
 _INNER = 3
 """Fields of an object within the object that are told."""
+_NUMBER = re.compile(r"\d{3}")
+"""In an object within the object: an amount, an id."""
 _NOTHING_TOLD = frozenset({"0", "0.0", "false", "null", "none", "None"})
 """Values that are told after all others."""
 _TINY = 14
@@ -198,7 +200,15 @@ def _object(
             said.append(_joined(count, names, left - len(count)))
             left -= len(said[-1])
             named.append(noun)
-    for one, own_rows, rest in zip(lists, rows, hidden, strict=True):
+    inner = {one.noun: _inner(one) for one in reading.objects if one is not own and one.noun in fields}
+    plain = [bool(rest) and not _tells(reading, rest, ask) for rest in hidden]
+    order = sorted(zip(plain, lists, rows, hidden, strict=True), key=lambda one: one[0])
+    for is_plain, one, own_rows, rest in order:
+        for noun in [noun for noun in inner if is_plain and _NUMBER.search(inner[noun]) and noun not in named]:
+            if len(inner[noun]) + 2 <= left:  # what was paid before who flies
+                said.append(inner[noun])
+                named.append(noun)
+                left -= len(inner[noun]) + 2
         count = f"{one.total:,}" if len(rest) == len(own_rows) else f"{len(rest):,} of {one.total:,}"
         room = left - len(count) - len(one.noun) - 1
         if not rest or room <= 0:
@@ -211,7 +221,6 @@ def _object(
         named.append(one.noun)
     # What says a value takes hardly more room than the name of a field that is not told.
     short = {name: _pair(name, value) for name, value in pairs}
-    inner = {one.noun: _inner(one) for one in reading.objects if one is not own}
     for name in sorted((name for name in fields if name not in named), key=nothing.__contains__):
         told_by = short.get(name) or inner.get(name, "")
         if told_by and (len(told_by) + 2 <= left or len(told_by) <= _TINY):
@@ -242,6 +251,11 @@ def _inner(one: Object) -> str:
     pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
     more = f" and {len(one.columns) - len(pairs)} more" if len(one.columns) > len(pairs) else ""
     return f"{one.noun}: {', '.join(pairs)}{more}" if pairs and not _UNFIT.search(one.noun) else ""
+
+
+def _tells(reading: Reading, rows: Sequence[int], ask: Ask) -> bool:
+    """Whether rows have a name or a value that is worth showing."""
+    return any(ask.worth(n, column) >= _BESIDE for n in rows for column in range(len(reading.records[n].cells)))
 
 
 def _with_values(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1) -> list[str]:
