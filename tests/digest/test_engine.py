@@ -832,9 +832,28 @@ def test_lines_beside_a_hit_stay_below_it(bench: Bench) -> None:
 
 
 def test_a_list_of_links_at_the_end_of_a_page_gives_its_room_to_what_the_page_says(bench: Bench) -> None:
-    said = [f"Dr. Ambrose {what} in the yard at Dover, and never took a penny for it." for what in ("built", "wrote")]
-    links = [
-        f"• Ambrose {n} on the harbour: <https://harbour-{n}.example.org/people/ambrose-{n * 7919}>" for n in range(20)
+    said = [
+        "Her mother kept a laundry in Parsippany, and the daughter kept its books.",
+        "Nobody believed that pictures would matter, so she paid for the first million of them herself.",
+        "What comes after words is space, she says, and a robot that cannot see is only a clock.",
+        "Most of her students were told to leave the field, and three of them built it.",
+        "The machine that draws a room from one sentence was finished in the spring.",
     ]
-    digest = bench.digest("\n\n".join(["# A talk with Dr. Ambrose", *said, *links]), share=0.2)
-    assert all(line in digest.parts[0].text for line in said)
+    names = [
+        "Turing",
+        "Dartmouth",
+        "McCarthy",
+        "WordNet",
+        "Hinton",
+        "Mechanical",
+        "Surge",
+        "Wang",
+        "AlexNet",
+        "Hassabis",
+        "Musk",
+        "Huang",
+        "Liang",
+    ]
+    links = [f"• {name} on X: [https://x.com/{name}](https://x.com/{name.lower()}/)" for name in names]
+    digest = bench.digest("\n\n".join(["# A talk on seeing machines", *said, *links]), share=0.3)
+    assert "http" not in digest.parts[0].text and sum(line in digest.parts[0].text for line in said) >= 3
