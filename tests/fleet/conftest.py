@@ -92,8 +92,8 @@ async def _on_small_disk(cluster: Cluster, place: Path) -> None:
     await owner.execute("create database small tablespace small")
     await owner.close()
     await prepare(cluster.url(OWNER, database="small"), roles=(APP,))
-    # The new database's files have holes until its pages are written. On a full disk a page of a hole cannot be written,
-    # so without this even a query fails when its buffer held such a page.
+    # The new database's files have holes until its pages are written. On a full disk a page of a hole cannot be
+    # written, so without this even a query fails when its buffer held such a page.
     owner = await asyncpg.connect(cluster.url(OWNER, database="small"))
     await owner.execute("checkpoint")
     await owner.close()

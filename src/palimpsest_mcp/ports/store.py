@@ -260,6 +260,10 @@ class Ledger(Protocol):
         """
         ...
 
+    async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
+        """`info` and `read`, asked together: of a store that is far away they are one trip."""
+        ...
+
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         """The newest checkpoint that fits what is there; None where there is none, or anything about it is wrong. A
         store may do without.
@@ -291,6 +295,12 @@ class Ledger(Protocol):
         Raises:
             WriteFailed: nothing of it counts as written.
         """
+        ...
+
+    async def observe_and_read(
+        self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
+    ) -> LedgerPage:
+        """`observe`, then `read`, in as few trips as the store can."""
         ...
 
     async def decide(

@@ -56,6 +56,9 @@ class DiskLedger:
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         return self._files.read_little(key, after) or await hop(self._files.read, key, after)
 
+    async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
+        return await self.info(key), await self.read(key, after)
+
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)
 
@@ -68,6 +71,12 @@ class DiskLedger:
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         if durable or not self._files.observe_at_once(key, events):
             await hop(self._files.observe, key, events, durable=durable)
+
+    async def observe_and_read(
+        self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
+    ) -> LedgerPage:
+        await self.observe(key, events, durable=durable)
+        return await self.read(key, after)
 
     async def decide(
         self,

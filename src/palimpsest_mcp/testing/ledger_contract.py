@@ -149,6 +149,25 @@ class LedgerContract(OneStore):
             assert (ids_of(first.events), nothing.events, ids_of(second.events)) == (["i1"], (), ["i2"])
             assert ids_of((await store.ledger.read(S1, first.cursor)).events) == ["i2"]
 
+    async def test_a_look_gives_info_and_news_and_an_append_that_reads_on_gives_what_others_wrote_too(self) -> None:
+        async with self.fresh() as store:
+            unknown, start = await store.ledger.look(S1)
+            assert (unknown, start.events) == (None, ())
+            await store.ledger.create(S1, info_of(S1))
+            first = (await store.ledger.look(S1, start.cursor))[1]
+            alone = await store.ledger.observe_and_read(S1, [seen(1), applied(2)], first.cursor, durable=False)
+            assert (
+                set(alone.events) == set((await store.ledger.read(S1, first.cursor)).events) and len(alone.events) == 2
+            )
+            await store.ledger.decide(S1, [pinned(3)], after_rev=0)
+            late = await store.ledger.observe_and_read(S1, [applied(4)], alone.cursor)
+            assert set(late.events) == set((await store.ledger.read(S1, alone.cursor)).events) and len(late.events) == 2
+            info, nothing = await store.ledger.look(S1, late.cursor)
+            assert (info, nothing.events) == (info_of(S1), ())
+            assert set((await store.ledger.look(S1))[1].events) == set((await store.ledger.read(S1)).events)
+            nothing = await store.ledger.observe_and_read(S1, [], alone.cursor)
+            assert set(nothing.events) == set(late.events)
+
     async def test_observing_nothing_writes_nothing(self) -> None:
         async with self.fresh() as store:
             await store.ledger.observe(S1, [])

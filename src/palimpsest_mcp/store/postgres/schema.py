@@ -25,9 +25,12 @@ _FUNCTIONS = (
     "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
     "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
     " boolean, int)",
+    "add_step_at(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
+    " boolean, int)",
     "records_of(text, text, uuid, bytea, boolean)",
     "session_named(text, text, bytea)",
     "session_of_handle(text, text, bytea)",
+    "session_since(text, text, bytea, bigint, int)",
     "steps_after(text, text, uuid, bigint, int)",
     "counted(text[], uuid[], int)",
     "found(text, text, uuid[], int, int)",
@@ -64,7 +67,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 3
+VERSION = 4
 """Of the tables that this program reads and writes."""
 
 
