@@ -23,7 +23,7 @@ from ..models.plans import Policy
 from ..models.text import counted, shown
 from ..ports.store import Checkpoint, LedgerPage
 from .dependencies import ContentCounter, Dependencies
-from .session_names import begun, called, exactly, is_below, near, read_from
+from .session_names import begun, called, exactly, is_below, near, read_from, sub_agent_id
 from .spans import note_session
 from .surface import named_by_mark
 
@@ -332,8 +332,17 @@ class Sessions:
 
     async def reach(self, info: SessionInfo) -> tuple[SessionInfo, ...]:
         """Whose archives a search from here looks into: the session's, its parents', and those of its sub-agents."""
-        below = [one for one in await self.all() if is_below(one.session_id, info.session_id)]
-        return (*await self.family(info), *below)
+        ledger, beginning = self._deps.store.ledger, sub_agent_id(info.session_id, "")
+        below = await ledger.sessions(self._deps.principal, beginning=beginning)
+        return (*await self.family(info), *(one for one in below if self._is_ours(one)))
+
+    async def some(self, skip: int, count: int, *, newest_first: bool = False) -> tuple[tuple[SessionInfo, ...], int]:
+        """So many of `all` after so many others, by birth; and how many there are."""
+        if self._deps.only_session:
+            infos = await self.all()
+            return (infos[::-1] if newest_first else infos)[skip : skip + count], len(infos)
+        ledger, principal = self._deps.store.ledger, self._deps.principal
+        return await ledger.some_sessions(principal, skip=skip, count=count, newest_first=newest_first)
 
     async def inherited_parts(self, info: SessionInfo) -> Parts:
         """Every digest part that a parent committed."""

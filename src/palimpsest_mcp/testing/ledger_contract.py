@@ -62,6 +62,26 @@ class LedgerContract(OneStore):
                 await store.ledger.create(SessionKey(name), info_of(SessionKey(name), created[name]))
             assert [info.session_id for info in await store.ledger.sessions()] == ["a", "c", "b"]
 
+    async def test_sessions_are_listed_in_pages_by_names_and_by_what_their_names_begin_with(self) -> None:
+        names = ["b", "a", "a/sub", "a/" + "x" * 200, "a/" + "x" * 199 + "y", "a0", "é/1"]
+        keys = [SessionKey(name) for name in names]
+        async with self.fresh() as store:
+            assert await store.ledger.some_sessions(skip=0, count=5) == ((), 0)
+            infos = [info_of(key, f"2026-11-2{n}T10:00:00+00:00") for n, key in enumerate(keys)]
+            for key, info in zip(keys, infos, strict=True):
+                await store.ledger.create(key, info)
+            await store.ledger.create(SessionKey("a/b", "ann"), info_of(SessionKey("a/b", "ann")))
+            assert await store.ledger.some_sessions(skip=2, count=3) == (tuple(infos[2:5]), 7)
+            newest = await store.ledger.some_sessions(skip=1, count=2, newest_first=True)
+            assert newest == (tuple(infos[-2:-4:-1]), 7)
+            assert await store.ledger.some_sessions(skip=9, count=2) == ((), 7)
+            assert await store.ledger.sessions(beginning="a/") == tuple(infos[2:5])
+            assert await store.ledger.sessions(beginning="a/" + "x" * 199) == tuple(infos[3:5])
+            assert await store.ledger.sessions(beginning="é/") == (infos[6],)
+            assert await store.ledger.sessions("ann", beginning="a/") == (info_of(SessionKey("a/b", "ann")),)
+            assert set(await store.ledger.infos(["a", "nobody", "b"])) == set(infos[:2])
+            assert await store.ledger.infos([]) == ()
+
     async def test_two_principals_may_both_have_a_session_of_one_name(self) -> None:
         keys = [S1, SessionKey("s1", "ann"), SessionKey("s1", "bob"), SessionKey("1", "anns")]
         async with self.fresh() as store:

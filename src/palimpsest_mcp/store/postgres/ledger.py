@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -146,7 +146,24 @@ class PgLedger:
         rows = await self._link.ask("session_of_handle($1, $2, $3)", principal, name_bytes(handle))
         return _known_as(rows[0], principal) if rows else None
 
-    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+    async def infos(self, session_ids: Collection[str], principal: str = "") -> tuple[SessionInfo, ...]:
+        hashes = [name_hash(SessionKey(one, principal)) for one in session_ids]
+        rows = await self._link.ask("sessions_named($1, $2, $3)", principal, hashes) if hashes else []
+        return tuple(_known_as(row, principal) for row in rows)
+
+    async def some_sessions(
+        self, principal: str = "", *, skip: int, count: int, newest_first: bool = False
+    ) -> tuple[tuple[SessionInfo, ...], int]:
+        first, *rows = await self._link.ask(
+            "sessions_by_birth($1, $2, $3, $4, $5)", principal, skip, count, newest_first
+        )
+        return tuple(_known_as(row, principal) for row in rows), first["total"]
+
+    async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
+        if beginning:
+            rows = await self._link.ask("sessions_beginning($1, $2, $3)", principal, name_bytes(beginning))
+            return oldest_first(_known_as(row, principal) for row in rows)
+
         async def work(connection: Conn, again: bool) -> list[Row]:
             return await connection.fetch(
                 "select info, case when info is null then name end as name from session"

@@ -34,6 +34,15 @@ _FUNCTIONS = (
     "steps_after(text, text, uuid, bigint, int)",
     "counted(text[], uuid[], int)",
     "found(text, text, uuid[], int, int)",
+    "count_words(text, text, text[], uuid[], uuid[], int)",
+    "find_words(text, text, text[], text[], uuid[], uuid[], int, int)",
+    "unsearched_sessions(text, text)",
+    "unsearched_batches(text, text, bytea)",
+    "archived_batches(text, text, bytea)",
+    "newest_records(text, text, bytea, bytea[])",
+    "sessions_named(text, text, bytea[])",
+    "sessions_beginning(text, text, bytea)",
+    "sessions_by_birth(text, text, int, int, boolean)",
 )
 _RIGHTS = "select, insert, update, delete"
 
@@ -67,7 +76,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 4
+VERSION = 5
 """Of the tables that this program reads and writes."""
 
 
