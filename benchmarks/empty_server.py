@@ -1,6 +1,7 @@
 """One call of each reading tool beside a call of an empty server's, in turn: both on the same `mcp`, over stdio.
 
-The empty server is this file run by itself: one tool, which answers with a member and does nothing.
+The empty server is this file run by itself: one tool, which answers with a member and does nothing. With a port it
+serves HTTP there.
 """
 
 from __future__ import annotations
@@ -95,7 +96,12 @@ def main() -> None:
         """Does nothing."""
         return {"ok": True}
 
-    server.run()
+    if len(sys.argv) > 1:
+        import uvicorn
+
+        uvicorn.run(server.streamable_http_app(), port=int(sys.argv[1]), log_level="error", access_log=False)
+    else:
+        server.run()
 
 
 if __name__ == "__main__":

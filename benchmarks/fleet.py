@@ -1,5 +1,8 @@
 """The store in PostgreSQL beside the folder, in one run, with fsync on: `python benchmarks/fleet.py [--seconds 20]`.
 
+`--rows 10000000` fills a database with so many small records and measures lists, searches and restores
+(`fleet_rows.py`); `--only ratio` asks how full a window is, nothing else.
+
 It starts a server and a pooler of its own on loopback, as the tests do, and prints a table; nothing is written down.
 """
 
@@ -16,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +28,7 @@ import httpx2
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "fleet"))
 
-from cluster import APP, OWNER, PASSWORD, Cluster, programs
+from cluster import APP, OWNER, PASSWORD, Cluster, free_port, programs, wait_listening
 from http_clients import HttpClient
 from stdio_client import NEW
 
@@ -175,34 +179,65 @@ async def fleet_load(cluster: Cluster, home: Path, seconds: float) -> None:
     print(f"  the store does {rate / (sum(done) / seconds):.0%} of it")
 
 
-async def asked_again(url: str, calls: int) -> list[float]:
-    """How long each call took, the first few left out."""
-    times: list[float] = []
+Answers = Callable[[int], Awaitable[Any]]
+
+
+async def asked_in_turn(urls: dict[str, str], calls: int) -> dict[str, list[float]]:
+    """How long each call took, the first few left out; a busy machine is busy for all servers."""
+    times = {name: list[float]() for name in urls}
     async with httpx2.AsyncClient(timeout=60) as http:
-        client = HttpClient(url, NEW, http)
-        items = [{"role": "user", "content": f"request {number} " * 50} for number in range(40)]
-        said = await client.call("record_items", {"session_id": "new", "items": items})
-        handle = json.loads(said)["result"]["structuredContent"]["session"]
+        asks = {name: await _asks(HttpClient(url, NEW, http), empty=name == EMPTY) for name, url in urls.items()}
         for number in range(calls + 20):
-            asked = {"session_id": handle, "used_tokens": 9_000 + number, "window_tokens": 64_000}
-            await timed(times if number >= 20 else [], client.call("check_context_ratio", asked))
+            for name, ask in asks.items():
+                await timed(times[name] if number >= 20 else [], ask(number))
     return times
 
 
-def ratio_over_http(home: Path, url: str, name: str, calls: int) -> None:
-    """What an agent asks most, asked of a real server, one call after another; `url` empty: a folder."""
+async def _asks(client: HttpClient, *, empty: bool) -> Answers:
+    if empty:
+        return lambda number: client.call("nothing", {})
+    items = [{"role": "user", "content": f"request {number} " * 50} for number in range(40)]
+    said = await client.call("record_items", {"session_id": "new", "items": items})
+    told_of = {"session_id": json.loads(said)["result"]["structuredContent"]["session"], "window_tokens": 64_000}
+    return lambda number: client.call("check_context_ratio", {**told_of, "used_tokens": 9_000 + number})
+
+
+def ratio_over_http(home: Path, url: str, calls: int) -> None:
+    """What an agent asks most, asked of real servers, one call after another: of one with a folder, of one with the
+    database, and of an empty one that only answers."""
+    with ExitStack() as running:
+        urls = {
+            "folder": _server(running, home / "folder"),
+            "PostgreSQL and pooler": _server(running, home / "notes", url),
+            EMPTY: _empty_server(running),
+        }
+        print(f"check_context_ratio over HTTP, load {os.getloadavg()[0]:.1f}:")
+        for name, times in asyncio.run(asked_in_turn(urls, calls)).items():
+            told(f"  {name}", times)
+
+
+EMPTY = "an empty server's call"
+
+
+def _server(running: ExitStack, home: Path, url: str = "") -> str:
     command = [sys.executable, "-m", "palimpsest_mcp", "serve", "--home", str(home), "--http", "127.0.0.1:0"]
     place = {"PALIMPSEST_STORE": url, "PALIMPSEST_TENANT": "http"} if url else {}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **place}) as running:
-        assert running.stderr is not None
-        try:
-            found = re.search(r"at (http://\S+?/mcp),", running.stderr.readline())
-            assert found is not None
-            times = asyncio.run(asked_again(found[1], calls))
-            told(f"check_context_ratio over HTTP, {name}", times)
-        finally:
-            running.terminate()
-            running.stderr.read()
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "text": True, "env": {**os.environ, **place}}
+    server = running.enter_context(subprocess.Popen(command, **pipes))
+    running.callback(server.terminate)
+    assert server.stderr is not None
+    found = re.search(r"at (http://\S+?/mcp),", server.stderr.readline())
+    assert found is not None
+    return found[1]
+
+
+def _empty_server(running: ExitStack) -> str:
+    port = free_port()
+    command = [sys.executable, str(Path(__file__).with_name("empty_server.py")), str(port)]
+    server = running.enter_context(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+    running.callback(server.terminate)
+    wait_listening(port)
+    return f"http://127.0.0.1:{port}/mcp"
 
 
 async def rows_a_pass(cluster: Cluster) -> None:
@@ -220,17 +255,43 @@ async def rows_a_pass(cluster: Cluster) -> None:
     await owner.close()
 
 
-async def main(seconds: float, rounds: int) -> None:
+async def large(records: int) -> None:
+    """A database with so many records, which takes some 3 GB a million, and the calls on it."""
+    from fleet_rows import filled_and_measured
+
+    cluster = Cluster(
+        *installed(), shared_buffers="3GB", max_wal_size="16GB", checkpoint_timeout="30min", autovacuum="off"
+    )
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        try:
+            cluster.start()
+            cluster.start_pooler(size=20)
+            await made(cluster)
+            await filled_and_measured(cluster, Path(folder), records)
+        finally:
+            cluster.stop()
+
+
+def installed() -> tuple[Path, Path]:
+    """The programs of server and pooler."""
     found = programs()
     if found is None:
         sys.exit("postgresql or pgbouncer is not installed")
-    cluster = Cluster(*found, durable=True, track_io_timing="off")
+    return found
+
+
+async def main(seconds: float, rounds: int, only: str) -> None:
+    cluster = Cluster(*installed(), durable=True, track_io_timing="off")
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         try:
             cluster.start()
             cluster.start_pooler(size=20)
             await made(cluster)
             home = Path(folder)
+            if only == "ratio":
+                for part in range(rounds):
+                    await asyncio.to_thread(ratio_over_http, home / f"served{part}", cluster.pooled, 500)
+                return
             database = Settings.load(home=home / "notes", store=cluster.pooled, tenant="passes")
             ours: list[list[float]] = [[], []]
             theirs: list[list[float]] = [[], []]
@@ -248,8 +309,7 @@ async def main(seconds: float, rounds: int) -> None:
             told("context_ratio, folder", theirs[1])
             told("context_ratio, PostgreSQL and pooler", ours[1])
             for part in range(2):
-                for url, name in (("", "folder"), (cluster.pooled, "PostgreSQL and pooler")):
-                    await asyncio.to_thread(ratio_over_http, home / f"served{part}", url, name, 500)
+                await asyncio.to_thread(ratio_over_http, home / f"served{part}", cluster.pooled, 500)
             await rows_a_pass(cluster)
             await fleet_load(cluster, home / "notes", seconds)
         finally:
@@ -260,5 +320,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=("", "ratio"), default="")
+    parser.add_argument("--rows", type=int, default=0)
     given = parser.parse_args()
-    asyncio.run(main(given.seconds, given.rounds))
+    asyncio.run(large(given.rows) if given.rows else main(given.seconds, given.rounds, given.only))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from palimpsest_mcp.errors import PassInProgress, RevConflict, WriteFailed
-from palimpsest_mcp.models.events import Reserved, SessionKey
+from palimpsest_mcp.models.events import Applied, Reserved, SessionKey
 from palimpsest_mcp.models.summaries import AnchoredSummary
 from palimpsest_mcp.testing.contract_values import S1, applied, info_of, pinned, record
 
-from .cluster import APP, Cluster
+from .cluster import APP, OWNER, Cluster
 from .wire import Wire
 
 if TYPE_CHECKING:
@@ -25,12 +25,20 @@ Write = Callable[["PgStore"], Awaitable[Any]]
 WRITES: dict[str, Write] = {
     "create": lambda store: store.ledger.create(S1, info_of(S1)),
     "observe": lambda store: store.ledger.observe(S1, [applied(1), applied(2)]),
+    "observe and read": lambda store: observed(store, [applied(1), applied(2)]),
     "decide": lambda store: store.ledger.decide(S1, [pinned(1), pinned(2)], after_rev=0),
     "archive": lambda store: store.archive.append(S1, [record("offload_0001"), record("offload_0002")]),
     "summary": lambda store: store.summaries.put(S1, AnchoredSummary(session_intent="x"), after=""),
     "handoff": lambda store: store.handoffs.add("memory", "2026-11-22-x", "# x\n"),
     "secret": lambda store: store.take_secret(b"s" * 32),
 }
+
+
+async def observed(store: PgStore, events: list[Applied]) -> list[str]:
+    """What an append reads on from what its server had read."""
+    before = await store.ledger.read(S1)
+    page = await store.ledger.observe_and_read(S1, events, before.cursor)
+    return sorted(getattr(one, "item_id", "") for one in page.events)
 
 
 async def rows(cluster: Cluster, tenant: str) -> dict[str, int]:
@@ -158,6 +166,39 @@ async def test_appends_that_go_together_are_each_answered_and_one_that_is_refuse
         assert there == ([] if number == 5 else [names[number]])
     await store.aclose()
     await other.aclose()
+
+
+async def test_an_append_that_reads_on_gives_what_other_servers_wrote_and_a_repair_changed(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    mine, other = (PgStore(cluster.url(), home=tmp_path, tenant=tenant) for _ in range(2))
+    await mine.ledger.observe(S1, [applied(0)])
+    cursor = (await mine.ledger.read(S1)).cursor
+    for theirs in (False, True):
+        if theirs:
+            await other.ledger.observe(S1, [applied(7)])
+        page = await mine.ledger.observe_and_read(S1, [applied(1), applied(2)], cursor)
+        assert set(page.events) == set((await other.ledger.read(S1, cursor)).events)
+        assert len(page.events) == (3 if theirs else 2)
+        cursor = page.cursor
+    owner: Any = await asyncpg_connected(cluster, tenant)
+    await owner.execute("update palimpsest.session set epoch = epoch + 1 where tenant = $1", tenant)
+    await owner.close()
+    page = await mine.ledger.observe_and_read(S1, [applied(3)], cursor)
+    assert set(page.events) == set((await other.ledger.read(S1)).events), "it reads from the beginning"
+    await mine.aclose()
+    await other.aclose()
+
+
+async def asyncpg_connected(cluster: Cluster, tenant: str) -> Any:
+    """The owner of the tables, who sees all of the tenant."""
+    import asyncpg
+
+    owner: Any = await asyncpg.connect(cluster.url(OWNER))
+    await owner.execute(f"set palimpsest.owner = '*'; set palimpsest.tenant = '{tenant}'")
+    return owner
 
 
 async def test_a_trip_that_breaks_in_the_middle_leaves_every_append_of_it_there_once(

@@ -28,6 +28,8 @@ class Wire:
         self.were_cut = 0
         self.trips = 0
         """So often a client sent something."""
+        self.last = b""
+        """What it sent then."""
         self._left: int | None = None
         self._reached = self._dead = False
         self._open: set[asyncio.StreamWriter] = set()
@@ -64,6 +66,7 @@ class Wire:
         try:
             while data := await reader.read(1 << 16):
                 self.trips += 1
+                self.last = data
                 if commits(data) and self._is_last():
                     if not self._reached:
                         self._end()

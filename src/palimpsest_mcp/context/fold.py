@@ -272,8 +272,8 @@ class Fold:
         self.generation = 0
         """Grows with every event that changes the view; usage does not."""
         self._decided: Decided | None = None
-        self._tallies: dict[str, Tally] | None = {}
-        """By agent; None where all items have to be counted anew."""
+        self._tallies: dict[str, Tally] | None = None
+        """By agent; None where all items have to be counted anew: a fold that begins is summed when it is all in."""
         self._calls: dict[str, tuple[Position, str]] = {}
         """Unit -> position and id of its newest call, where that is not the unit's own id."""
         self.add(events)

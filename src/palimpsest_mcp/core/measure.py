@@ -153,8 +153,7 @@ async def tell(
     )
     if not _is_news(known, event):
         return fold
-    await deps.store.ledger.observe(sessions.key(info), [event], durable=False)
-    return await sessions.opened(info)
+    return await sessions.observe(info, [event], durable=False)
 
 
 def _is_news(known: UsageFields, event: UsageSeen) -> bool:

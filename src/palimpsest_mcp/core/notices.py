@@ -26,7 +26,7 @@ from .dependencies import Dependencies
 from .measure import Measurement, measured
 from .offloaded import Offloaded, saved_by
 from .record import CITATION_INDEX
-from .sessions import Sessions, policy_of
+from .sessions import Sessions, stored_policy
 from .surface import named_by_mark
 
 # What is in context now, why it stays, and pins.
@@ -201,8 +201,8 @@ async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> Ses
         created=info.created,
     )
     try:
-        policy = await policy_of(deps, sessions, info, None)
-        measurement = await measured(deps, sessions, info, policy, PassOptions())
+        fold = await sessions.opened(info)  # once: of a database each look is a trip
+        measurement = await measured(deps, sessions, info, stored_policy(deps, fold), PassOptions(), fold=fold)
         saved = saved_by(deps, measurement.fold)
     except PalimpsestError as error:
         return msgspec.structs.replace(row, note=error.message)

@@ -19,7 +19,7 @@ from ..context.tombstones import PURGED
 from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
-from ..models.events import Fetched, ReplacedItem, SessionInfo, SessionKey
+from ..models.events import Fetched, ReplacedItem, SessionInfo
 from ..models.items import content_bytes, content_sha256, content_text, names_of
 from ..models.records import ArchivedItem, OffloadRecord, SpecificCounts
 from ..models.reports import BatchState, BatchView, Hit, Restored, Saved, Usage
@@ -163,6 +163,28 @@ class Offloaded:
             for name in fold.decided.batches.keys() - rows.keys():
                 rows[name] = row_without_record(fold, name, overhead)
         return tuple(rows[batch_id] for batch_id in sorted(rows))
+
+    async def page(self, info: SessionInfo, fold: Fold, cursor: str, size: int) -> Page[BatchView]:
+        """A page of `batches`; only its records are read, but where the session has parents.
+
+        Args:
+            fold: of this very moment.
+        """
+        if info.parent:
+            return page_of(await self.batches(info, fold), cursor, size)
+        archive, key = self._deps.store.archive, self._sessions.key(info)
+        names = sorted({*await archive.batch_ids(key), *fold.decided.batches})
+        page = page_of(names, cursor, size)
+        overhead = self._deps.counter_for("").per_result_overhead
+        records = await archive.some(key, page.items)
+        named = any(one.specifics.holders for one in records)  # else nobody asks, and it looks at every batch
+        standing = standing_holders(fold, present_items(fold)) if named else {}
+        rows = {one.batch_id: row_of(one, fold, standing, overhead, self._surface.text) for one in records}
+        for name in page.items:
+            if name not in rows and name in fold.decided.batches:
+                rows[name] = row_without_record(fold, name, overhead)
+        items = tuple(rows[name] for name in page.items if name in rows)
+        return Page(items=items, total=page.total, next_cursor=page.next_cursor)
 
     async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
         """The record of a batch, looked up through the session's parents.
@@ -397,16 +419,14 @@ class Offloaded:
         return await self._sessions.all() if names is None else await self._infos(names)
 
     async def _infos(self, names: Collection[str]) -> list[SessionInfo]:
-        ledger = self._deps.store.ledger
-        found = [await ledger.info(SessionKey(name, self._deps.principal)) for name in sorted(names)]
-        return [one for one in found if one is not None]
+        found = await self._deps.store.ledger.infos(names, self._deps.principal)
+        return sorted(found, key=lambda one: one.session_id)
 
     async def index(self, info: SessionInfo) -> None:
         """Add the batches that the search index lacks: it is a cache, and may have been deleted."""
         fold = await self._sessions.fold(info)
-        known = await self._deps.store.search.indexed(self._deps.principal, info.session_id)
-        missing = [b for b, batch in fold.decided.batches.items() if b not in known and batch.state != "purged"]
-        for batch_id in missing:
+        batches = [name for name, batch in fold.decided.batches.items() if batch.state != "purged"]
+        for batch_id in sorted(await self._deps.store.search.lacking(self._deps.principal, info.session_id, batches)):
             try:
                 record = await self._deps.store.archive.get(self._sessions.key(info), batch_id)
             except RecordDamaged:
@@ -523,9 +543,23 @@ def page_of(rows: Sequence[T], cursor: str, size: int) -> Page[T]:
     Raises:
         InvalidArgument: the cursor is none of ours.
     """
-    start = _read(cursor) if cursor else 0
-    end = start + max(1, size)
-    return Page(items=tuple(rows[start:end]), total=len(rows), next_cursor=_write(end) if end < len(rows) else "")
+    start = start_of(cursor)
+    return page_from(tuple(rows[start : start + max(1, size)]), start, len(rows))
+
+
+def start_of(cursor: str) -> int:
+    """How many rows stand before the page that a cursor names.
+
+    Raises:
+        InvalidArgument: the cursor is none of ours.
+    """
+    return _read(cursor) if cursor else 0
+
+
+def page_from(rows: tuple[T, ...], start: int, total: int) -> Page[T]:
+    """The page of these rows, which begin after so many others."""
+    end = start + len(rows)
+    return Page(items=rows, total=total, next_cursor=_write(end) if rows and end < total else "")
 
 
 def _write(start: int) -> str:

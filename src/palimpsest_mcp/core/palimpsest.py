@@ -26,7 +26,7 @@ from .dependencies import Dependencies
 from .exchange import Exchange
 from .handoffs import clean_handoffs
 from .notices import Notices, session_rows
-from .offloaded import Offloaded, Page, page_of
+from .offloaded import Offloaded, Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, Passes, RecordMethods
 from .palimpsest_looks import LookMethods
@@ -165,9 +165,9 @@ class Palimpsest(
         Raises:
             InvalidArgument: the cursor is none of ours.
         """
-        page = page_of(tuple(reversed(await self.sessions())), cursor, size)
-        rows = await session_rows(self._deps, self._sessions, page.items)
-        return Page(items=rows, total=page.total, next_cursor=page.next_cursor)
+        start = start_of(cursor)
+        infos, total = await self._sessions.some(start, max(1, size), newest_first=True)
+        return page_from(await session_rows(self._deps, self._sessions, infos), start, total)
 
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
         """One page of `sessions`.
@@ -175,7 +175,9 @@ class Palimpsest(
         Raises:
             InvalidArgument: the cursor is none of ours.
         """
-        return page_of(await self.sessions(), cursor, size)
+        start = start_of(cursor)
+        infos, total = await self._sessions.some(start, max(1, size))
+        return page_from(infos, start, total)
 
     async def iter_sessions(self) -> AsyncGenerator[SessionInfo]:
         """The sessions of `sessions`, one by one."""

@@ -15,7 +15,7 @@ from ..models.summaries import AnchoredSummary, SummaryUpdate
 from . import sessions as policies
 from .dependencies import Dependencies
 from .measure import measured
-from .offloaded import Offloaded, OffloadedNow, Page, page_of
+from .offloaded import Offloaded, OffloadedNow, Page
 from .palimpsest_context import Passes
 from .parts import Parts
 from .record import admit_name, admit_statements
@@ -43,7 +43,8 @@ class RestoreMethods:
         Raises:
             InvalidArgument: the cursor is none of ours.
         """
-        return page_of(await self.list_offloaded(session_id), cursor, size)
+        info = await self._sessions.find(session_id)
+        return await self._offloaded.page(info, await self._sessions.fold(info), cursor, size)
 
     async def offloaded_now(self, session_id: str, cursor: str = "", *, size: int = 20) -> OffloadedNow:
         """One page of `list_offloaded`, with how full the window is and what offloading saved, all of one moment.
@@ -53,7 +54,7 @@ class RestoreMethods:
         """
         info = await self._sessions.find(session_id)
         fold = await self._sessions.fold(info)
-        page = page_of(await self._offloaded.batches(info, fold), cursor, size)
+        page = await self._offloaded.page(info, fold, cursor, size)
         policy = policies.stored_policy(self._deps, fold)
         now = await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)
         return OffloadedNow(page=page, usage=now.usage, saved=self._offloaded.saved_of(info, fold))

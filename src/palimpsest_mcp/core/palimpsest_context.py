@@ -358,17 +358,20 @@ class RecordMethods:
             found = await importer.read_file(Path(transcript_path), form="claude-code")
             parsed = importer.parsed(found, self._deps.kind_by_tool)
         told = (used_tokens, window_tokens, transcript_path)
-        if any(value not in (None, "") for value in told):
-            info = await self._sessions.known(session_id)
-            if info is None:
-                info = await self._sessions.ensure(await admit_new(self._sessions, session_id), host=host)
+        opened = await self._sessions.known_opened(session_id)  # once for all of it: of a database each look is a trip
+        if opened is not None:
+            info, fold = opened
+        elif any(value not in (None, "") for value in told):
+            info = await self._sessions.ensure(await admit_new(self._sessions, session_id), host=host)
+            fold = None
         else:
-            info = await self._sessions.find(session_id)
+            info, fold = await self._sessions.find(session_id), None
         if parsed is not None:
             await import_context(self._deps, self._sessions, info, parsed)
         if policy:
             await policies.policy_of(self._deps, self._sessions, info, policy)
-        fold = await self._sessions.opened(info)  # once for all of it: of a database each reading is a trip
+        if fold is None or parsed is not None or policy:
+            fold = await self._sessions.opened(info)
         fold = await tell(self._deps, self._sessions, info, asked, fold=fold)
         chosen = policies.stored_policy(self._deps, fold)
         measurement = await measured(self._deps, self._sessions, info, chosen, PassOptions(host=host), fold=fold)

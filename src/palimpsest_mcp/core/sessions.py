@@ -8,6 +8,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,12 +18,12 @@ from ..context.strategies import STRATEGIES
 from ..context.view import View, view
 from ..errors import InvalidArgument, InvalidPolicy, RevConflict, SessionUnknown, StoreUnusable
 from ..models.advice import Advice, Either, step, tool_call
-from ..models.events import Decision, PolicySet, SessionInfo, SessionKey
+from ..models.events import Decision, Observation, PolicySet, SessionInfo, SessionKey
 from ..models.plans import Policy
 from ..models.text import counted, shown
-from ..ports.store import Checkpoint
+from ..ports.store import Checkpoint, LedgerPage
 from .dependencies import ContentCounter, Dependencies
-from .session_names import begun, called, exactly, is_below, near, read_from
+from .session_names import begun, called, exactly, is_below, near, read_from, sub_agent_id
 from .spans import note_session
 from .surface import named_by_mark
 
@@ -49,13 +50,24 @@ def opened_fold(checkpoint: Checkpoint) -> OpenedFold | None:
         return None
 
 
+class _Begun(NamedTuple):
+    """How far a session was read."""
+
+    fold: Fold | None
+    cursor: object
+    new: int
+    """So many events came since its checkpoint."""
+
+
+_NOTHING = _Begun(None, None, 0)
+
+
 class Sessions:
     """The sessions of one principal."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
-        self._folds: OrderedDict[str, tuple[Fold, object, int]] = OrderedDict()
-        """Session -> fold, cursor, and how many events came since its checkpoint."""
+        self._folds: OrderedDict[str, _Begun] = OrderedDict()
         self._handles: dict[str, str] = {}
         self._named: dict[str, str] = {}
         """What a session was called -> its handle."""
@@ -120,6 +132,21 @@ class Sessions:
             info = next((one for one in await self.all() if one.session_id == info.session_id), None)
         if info is None:
             return None
+        return self._met(name, info)
+
+    async def known_opened(self, name: str) -> tuple[SessionInfo, Fold] | None:
+        """`known` and `opened`, asked together where nothing but the store's answer is needed for it."""
+        meant = self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
+        if meant and not self._deps.only_session:
+            key = SessionKey(meant, self._deps.principal)
+            begun = await self._begun(key)
+            info, page = await self._deps.store.ledger.look(key, begun.cursor)
+            if info is not None:
+                return self._met(name, info), await self._taken_in(info, begun, page)
+        info = await self.known(name)
+        return None if info is None else (info, await self.opened(info))
+
+    def _met(self, name: str, info: SessionInfo) -> SessionInfo:
         note_session(info.handle)
         self._handles[info.handle] = info.session_id
         self._named[name] = info.handle
@@ -189,21 +216,39 @@ class Sessions:
 
     async def opened(self, info: SessionInfo) -> Fold:
         """The same, from a checkpoint if there is one: for who asks for sums and single items."""
-        ledger, key = self._deps.store.ledger, self.key(info)
-        fold, cursor, new = self._folds.get(info.session_id, (None, None, 0))
-        if isinstance(fold, OpenedFold) and fold.is_unreadable:
-            fold, cursor, new = None, None, 0
-        if fold is None and (checkpoint := await ledger.checkpoint(key)) is not None:
+        begun = await self._begun(self.key(info))
+        return await self._taken_in(info, begun, await self._deps.store.ledger.read(self.key(info), begun.cursor))
+
+    async def observe(self, info: SessionInfo, events: Sequence[Observation], *, durable: bool = True) -> Fold:
+        """Append observations, and open the session with them.
+
+        Raises:
+            WriteFailed: nothing of it counts as written.
+        """
+        begun = await self._begun(self.key(info))
+        append = self._deps.store.ledger.observe_and_read
+        return await self._taken_in(info, begun, await append(self.key(info), events, begun.cursor, durable=durable))
+
+    async def _begun(self, key: SessionKey) -> _Begun:
+        """What is known of a session before the store is asked for its news."""
+        begun = self._folds.get(key.session_id, _NOTHING)
+        if isinstance(begun.fold, OpenedFold) and begun.fold.is_unreadable:
+            begun = _NOTHING
+        if begun.fold is None and (checkpoint := await self._deps.store.ledger.checkpoint(key)) is not None:
             fold = opened_fold(checkpoint)
-            cursor = None if fold is None else checkpoint.cursor
-        page = await ledger.read(key, cursor)
+            begun = _NOTHING if fold is None else _Begun(fold, checkpoint.cursor, 0)
+        return begun
+
+    async def _taken_in(self, info: SessionInfo, begun: _Begun, page: LedgerPage) -> Fold:
+        """The fold with what was read, kept for the next time."""
+        fold, _, new = begun
         if fold is None:
             long = len(page.events) > CHECKPOINT_EVENTS  # other sessions are answered meanwhile
             fold = await asyncio.to_thread(Fold, page.events) if long else Fold(page.events)
         else:
             fold.add(page.events)
         new += len(page.events)
-        self._folds[info.session_id] = (fold, page.cursor, new)
+        self._folds[info.session_id] = _Begun(fold, page.cursor, new)
         self._folds.move_to_end(info.session_id)
         while len(self._folds) > KEPT_FOLDS or (len(self._folds) > 1 and self._kept_items() > KEPT_ITEMS):
             name, _ = self._folds.popitem(last=False)
@@ -214,7 +259,7 @@ class Sessions:
 
     async def _keep(self, info: SessionInfo, fold: Fold, cursor: object) -> None:
         """Have the store keep a checkpoint; what an opened fold holds of events since the last one is let go."""
-        self._folds[info.session_id] = (fold, cursor, 0)
+        self._folds[info.session_id] = _Begun(fold, cursor, 0)
         sums = fold.sums()
         if sums is None:
             return
@@ -230,7 +275,7 @@ class Sessions:
         self._views.pop(info.session_id, None)
 
     def _kept_items(self) -> int:
-        return sum(fold.held for fold, _, _ in self._folds.values())
+        return sum(one.fold.held for one in self._folds.values() if one.fold is not None)
 
     async def view(self, info: SessionInfo, counter: ContentCounter, fold: Fold | None = None) -> tuple[Fold, View]:
         """The session's fold and the view of its main chain; worked out anew only when an event changed it.
@@ -287,8 +332,17 @@ class Sessions:
 
     async def reach(self, info: SessionInfo) -> tuple[SessionInfo, ...]:
         """Whose archives a search from here looks into: the session's, its parents', and those of its sub-agents."""
-        below = [one for one in await self.all() if is_below(one.session_id, info.session_id)]
-        return (*await self.family(info), *below)
+        ledger, beginning = self._deps.store.ledger, sub_agent_id(info.session_id, "")
+        below = await ledger.sessions(self._deps.principal, beginning=beginning)
+        return (*await self.family(info), *(one for one in below if self._is_ours(one)))
+
+    async def some(self, skip: int, count: int, *, newest_first: bool = False) -> tuple[tuple[SessionInfo, ...], int]:
+        """So many of `all` after so many others, by birth; and how many there are."""
+        if self._deps.only_session:
+            infos = await self.all()
+            return (infos[::-1] if newest_first else infos)[skip : skip + count], len(infos)
+        ledger, principal = self._deps.store.ledger, self._deps.principal
+        return await ledger.some_sessions(principal, skip=skip, count=count, newest_first=newest_first)
 
     async def inherited_parts(self, info: SessionInfo) -> Parts:
         """Every digest part that a parent committed."""

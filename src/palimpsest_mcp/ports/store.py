@@ -245,8 +245,23 @@ class Ledger(Protocol):
         """The session's info, or None when it does not exist."""
         ...
 
-    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
-        """Every session of a principal, oldest first."""
+    async def infos(self, session_ids: Collection[str], principal: str = "") -> tuple[SessionInfo, ...]:
+        """`info` of each that exists, in no promised order."""
+        ...
+
+    async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
+        """Every session of a principal, oldest first.
+
+        Args:
+            beginning: only those whose id begins so.
+        """
+        ...
+
+    async def some_sessions(
+        self, principal: str = "", *, skip: int, count: int, newest_first: bool = False
+    ) -> tuple[tuple[SessionInfo, ...], int]:
+        """So many of a principal's sessions, after so many others, by birth; and how many there are. Where those stand
+        that have no readable time of birth is the store's choice."""
         ...
 
     async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
@@ -258,6 +273,10 @@ class Ledger(Protocol):
 
         An unknown session has no events. A torn last line of a segment is ignored; a bad line elsewhere is damage.
         """
+        ...
+
+    async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
+        """`info` and `read`, asked together: of a store that is far away they are one trip."""
         ...
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
@@ -291,6 +310,12 @@ class Ledger(Protocol):
         Raises:
             WriteFailed: nothing of it counts as written.
         """
+        ...
+
+    async def observe_and_read(
+        self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
+    ) -> LedgerPage:
+        """`observe`, then `read`, in as few trips as the store can."""
         ...
 
     async def decide(
@@ -374,6 +399,14 @@ class Archive(Protocol):
         Raises:
             RecordDamaged: the record is there but not whole, and no whole copy exists.
         """
+        ...
+
+    async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
+        """Every batch that has a record, damaged ones perhaps among them, in no promised order."""
+        ...
+
+    async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
+        """The whole records of these batches, in no promised order."""
         ...
 
     def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
@@ -469,6 +502,11 @@ class Search(Protocol):
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         """Batch ids of the session that are indexed; the caller adds the missing ones."""
+        ...
+
+    async def lacking(self, principal: str, session_id: str, batch_ids: Collection[str]) -> frozenset[str]:
+        """Which of these batches of a session have a record that is not indexed. What `forget` dropped need not be
+        among them."""
         ...
 
     async def behind(self, principal: str) -> frozenset[str] | None:

@@ -46,15 +46,29 @@ class DiskLedger:
             return known
         return await hop(self._files.info, key)
 
-    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+    async def infos(self, session_ids: Collection[str], principal: str = "") -> tuple[SessionInfo, ...]:
+        found = [await self.info(SessionKey(one, principal)) for one in session_ids]
+        return tuple(one for one in found if one is not None)
+
+    async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
         found = self._files.few_sessions(principal)
-        return await hop(self._files.sessions, principal) if found is None else found
+        infos = await hop(self._files.sessions, principal) if found is None else found
+        return tuple(one for one in infos if one.session_id.startswith(beginning)) if beginning else infos
+
+    async def some_sessions(
+        self, principal: str = "", *, skip: int, count: int, newest_first: bool = False
+    ) -> tuple[tuple[SessionInfo, ...], int]:
+        infos = await self.sessions(principal)
+        return (infos[::-1] if newest_first else infos)[skip : skip + count], len(infos)
 
     async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
         return next((one for one in await self.sessions(principal) if one.handle == handle), None)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
         return self._files.read_little(key, after) or await hop(self._files.read, key, after)
+
+    async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
+        return await self.info(key), await self.read(key, after)
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)
@@ -68,6 +82,12 @@ class DiskLedger:
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         if durable or not self._files.observe_at_once(key, events):
             await hop(self._files.observe, key, events, durable=durable)
+
+    async def observe_and_read(
+        self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
+    ) -> LedgerPage:
+        await self.observe(key, events, durable=durable)
+        return await self.read(key, after)
 
     async def decide(
         self,
@@ -112,6 +132,19 @@ class DiskArchive:
 
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         return self._files.get_kept(key, batch_id) or await hop(self._files.get, key, batch_id)
+
+    async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
+        kept = self._files.kept(key)
+        return tuple(await hop(self._files.batch_ids, key) if kept is None else [one.batch_id for one in kept])
+
+    async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
+        kept = self._files.kept(key)
+        found, rest = (kept, list[str]()) if kept is not None else await hop(self._files.first, key)
+        rest, wanted = [one for one in rest if one in batch_ids], [one for one in found if one.batch_id in batch_ids]
+        while rest:
+            more, looked = await hop(self._files.some, key, rest)
+            wanted, rest = wanted + more, rest[looked:]
+        return tuple(wanted)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
         kept = self._files.kept(key)

@@ -92,10 +92,13 @@ class Home:
             raise _not_a_folder(folder)
         return found is not None
 
-    def make(self, folder: str) -> None:
+    def make(self, folder: str, *, flushed: bool = True) -> None:
         """See to it that a folder under the root exists, and that its name and those above it are flushed.
 
         Each process flushes each level once even where it finds the folder: its maker may have died before.
+
+        Args:
+            flushed: False for one of which nothing is lost with its name.
 
         Raises:
             StoreUnusable: something else stands in its place.
@@ -111,6 +114,8 @@ class Home:
             else:
                 self.make(os.path.dirname(folder))
                 self._make_level(folder)
+                if not flushed:
+                    return
                 self.disk.flush_folder(os.path.dirname(folder))
                 self._unflushed.discard(folder)
             self._made.add(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -40,8 +40,9 @@ class ScratchLedger(DiskLedger):
     async def info(self, key: SessionKey) -> SessionInfo | None:
         return await super().info(key) or await self._below.info(key)
 
-    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
-        found = [*await super().sessions(principal), *await self._below.sessions(principal)]
+    async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
+        own, below = super().sessions, self._below.sessions
+        found = [*await own(principal, beginning=beginning), *await below(principal, beginning=beginning)]
         return oldest_first({info.session_id: info for info in found}.values())
 
     async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
@@ -105,6 +106,14 @@ class ScratchArchive(DiskArchive):
 
     async def get(self, key: SessionKey, batch_id: str) -> OffloadRecord | None:
         return await super().get(key, batch_id) or await self._below.get(key, batch_id)
+
+    async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
+        return tuple({*await super().batch_ids(key), *await self._below.batch_ids(key)})
+
+    async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
+        own = await super().some(key, batch_ids)
+        rest = set(batch_ids).difference(one.batch_id for one in own)
+        return (*own, *await self._below.some(key, rest))
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
         own = {record.batch_id: record async for record in super().records(key)}

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
@@ -485,6 +485,9 @@ class IndexSearch:
             return self._spare.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
 
         return self._either(first, second)
+
+    async def lacking(self, principal: str, session_id: str, batch_ids: Collection[str]) -> frozenset[str]:
+        return frozenset(batch_ids) - await self.indexed(principal, session_id)
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         known = self._known.get((principal, session_id))

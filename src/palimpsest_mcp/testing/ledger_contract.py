@@ -62,6 +62,26 @@ class LedgerContract(OneStore):
                 await store.ledger.create(SessionKey(name), info_of(SessionKey(name), created[name]))
             assert [info.session_id for info in await store.ledger.sessions()] == ["a", "c", "b"]
 
+    async def test_sessions_are_listed_in_pages_by_names_and_by_what_their_names_begin_with(self) -> None:
+        names = ["b", "a", "a/sub", "a/" + "x" * 200, "a/" + "x" * 199 + "y", "a0", "é/1"]
+        keys = [SessionKey(name) for name in names]
+        async with self.fresh() as store:
+            assert await store.ledger.some_sessions(skip=0, count=5) == ((), 0)
+            infos = [info_of(key, f"2026-11-2{n}T10:00:00+00:00") for n, key in enumerate(keys)]
+            for key, info in zip(keys, infos, strict=True):
+                await store.ledger.create(key, info)
+            await store.ledger.create(SessionKey("a/b", "ann"), info_of(SessionKey("a/b", "ann")))
+            assert await store.ledger.some_sessions(skip=2, count=3) == (tuple(infos[2:5]), 7)
+            newest = await store.ledger.some_sessions(skip=1, count=2, newest_first=True)
+            assert newest == (tuple(infos[-2:-4:-1]), 7)
+            assert await store.ledger.some_sessions(skip=9, count=2) == ((), 7)
+            assert await store.ledger.sessions(beginning="a/") == tuple(infos[2:5])
+            assert await store.ledger.sessions(beginning="a/" + "x" * 199) == tuple(infos[3:5])
+            assert await store.ledger.sessions(beginning="é/") == (infos[6],)
+            assert await store.ledger.sessions("ann", beginning="a/") == (info_of(SessionKey("a/b", "ann")),)
+            assert set(await store.ledger.infos(["a", "nobody", "b"])) == set(infos[:2])
+            assert await store.ledger.infos([]) == ()
+
     async def test_two_principals_may_both_have_a_session_of_one_name(self) -> None:
         keys = [S1, SessionKey("s1", "ann"), SessionKey("s1", "bob"), SessionKey("1", "anns")]
         async with self.fresh() as store:
@@ -148,6 +168,25 @@ class LedgerContract(OneStore):
             second = await store.ledger.read(S1, nothing.cursor)
             assert (ids_of(first.events), nothing.events, ids_of(second.events)) == (["i1"], (), ["i2"])
             assert ids_of((await store.ledger.read(S1, first.cursor)).events) == ["i2"]
+
+    async def test_a_look_gives_info_and_news_and_an_append_that_reads_on_gives_what_others_wrote_too(self) -> None:
+        async with self.fresh() as store:
+            unknown, start = await store.ledger.look(S1)
+            assert (unknown, start.events) == (None, ())
+            await store.ledger.create(S1, info_of(S1))
+            first = (await store.ledger.look(S1, start.cursor))[1]
+            alone = await store.ledger.observe_and_read(S1, [seen(1), applied(2)], first.cursor, durable=False)
+            assert (
+                set(alone.events) == set((await store.ledger.read(S1, first.cursor)).events) and len(alone.events) == 2
+            )
+            await store.ledger.decide(S1, [pinned(3)], after_rev=0)
+            late = await store.ledger.observe_and_read(S1, [applied(4)], alone.cursor)
+            assert set(late.events) == set((await store.ledger.read(S1, alone.cursor)).events) and len(late.events) == 2
+            info, nothing = await store.ledger.look(S1, late.cursor)
+            assert (info, nothing.events) == (info_of(S1), ())
+            assert set((await store.ledger.look(S1))[1].events) == set((await store.ledger.read(S1)).events)
+            nothing = await store.ledger.observe_and_read(S1, [], alone.cursor)
+            assert set(nothing.events) == set(late.events)
 
     async def test_observing_nothing_writes_nothing(self) -> None:
         async with self.fresh() as store:

@@ -215,6 +215,18 @@ class SearchContract(OneStore):
             assert await store.search.indexed("", "s1") == {"offload_0002"}
             assert await found_by(store, "word") == ["b"]
 
+    async def test_batches_of_the_archive_that_are_not_indexed_are_lacking(self) -> None:
+        names = [f"offload_000{number}" for number in (1, 2, 3)]
+        async with self.fresh() as store:
+            await store.archive.append(S1, list(map(record, names)))
+            assert await store.search.lacking("", "s1", names) == set(names)
+            await store.search.add([entry("red fox", batch=names[0])])
+            assert await store.search.lacking("", "s1", names[:2]) == {names[1]}
+            await store.search.add([entry("red fox", batch=names[1])])
+            assert await store.search.lacking("", "s1", names[:2]) == frozenset()
+            assert await store.search.lacking("", "s1", names) == {names[2]}
+            assert await store.search.lacking("", "s1", []) == frozenset()
+
     async def test_a_session_with_a_batch_that_is_not_indexed_is_behind_where_the_index_can_say(self) -> None:
         async with self.fresh() as store:
             await store.archive.append(S1, [record("offload_0001", "word"), record("offload_0002", "word")])

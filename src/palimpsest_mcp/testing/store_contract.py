@@ -255,6 +255,18 @@ class ArchiveContract(OneStore):
             found = [one.batch_id async for one in store.archive.records(S1)]
             assert found == ["offload_0002", "offload_9999", "offload_10000"]
 
+    async def test_some_records_are_read_by_the_names_of_their_batches(self) -> None:
+        async with self.fresh() as store:
+            assert await store.archive.batch_ids(S1) == () and await store.archive.some(S1, ["offload_0001"]) == ()
+            given = [record(f"offload_000{number}", f"text {number}") for number in range(1, 6)]
+            await store.archive.append(S1, given)
+            await store.archive.append(S1, [newer := record("offload_0002", "second try")])
+            for _ in range(2):  # what the first look kept is not looked for again
+                assert sorted(await store.archive.batch_ids(S1)) == [one.batch_id for one in given]
+                found = await store.archive.some(S1, ["offload_0004", "offload_0002", "offload_0009"])
+                assert sorted(found, key=lambda one: one.batch_id) == [newer, given[3]]
+            assert await store.archive.some(S1, []) == ()
+
     async def test_several_records_can_be_appended_at_once(self) -> None:
         async with self.fresh() as store:
             await store.archive.append(S1, [record(f"offload_000{number}") for number in range(1, 6)])

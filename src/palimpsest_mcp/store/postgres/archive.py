@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from ...context.tombstones import record_without
@@ -148,6 +148,25 @@ class PgArchive:
             if rows or anew:
                 return [*await self.filled(rows)]
         return []
+
+    async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
+        rows = await self._link.ask("archived_batches($1, $2, $3)", key.principal, name_hash(key))
+        return tuple(name_text(row["batch_id"]) for row in rows)
+
+    async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
+        wanted = [name_bytes(one) for one in batch_ids]
+        rows = await self._link.ask("newest_records($1, $2, $3, $4)", key.principal, name_hash(key), wanted)
+        found: list[OffloadRecord] = []
+        for row in await self.filled(rows):
+            record = await _record(row, key)
+            if record is None:
+                try:
+                    record = await self.get(key, name_text(row["batch_id"]))
+                except RecordDamaged:
+                    continue  # `damage` names it
+            if record is not None:
+                found.append(record)
+        return tuple(found)
 
     async def records(self, key: SessionKey) -> AsyncIterator[OffloadRecord]:
         rows = await self._of(

@@ -101,7 +101,7 @@ class Keys:
             self.tenant,
             hashed,
         )
-        return None if row is None else self._keep(hashed, row)
+        return None if row is None else self.keep(hashed, row)
 
     async def ensure(self, connection: Conn, key: SessionKey, *, created: str = "", anew: bool = False) -> State:
         """The same; a row is made where there is none. What has a row and nothing written is not known to anybody."""
@@ -144,7 +144,8 @@ class Keys:
         )
         self.forget(key)
 
-    def _keep(self, hashed: bytes, row: Row) -> State:
+    def keep(self, hashed: bytes, row: Row) -> State:
+        """What a row says of a session, by the hash of its name."""
         state = State(row["session_key"], row["buried"], _said(row["purged"]))
         self._states[hashed] = state
         self._states.move_to_end(hashed)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import os
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -66,6 +66,14 @@ class _Append(NamedTuple):
     wait_s: float | None = None
 
 
+class _Written(NamedTuple):
+    """An append that is there."""
+
+    rev: int
+    step: Row | None
+    """As it would be read, with the ledger's epoch; None where it has to be."""
+
+
 class PgLedger:
     """See `ports.store.Ledger`.
 
@@ -86,7 +94,7 @@ class PgLedger:
         self._link, self._keys, self._lease_s, self._on_write = link, keys, lease_s, on_write
         self.writer = f"{os.getpid()}-{random_hex(8)}"
         self._add = (
-            f'select "{link.schema}".add_step($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)'
+            f'select "{link.schema}".add_step_at($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)'
         )
         self._numbers = itertools.count(1)
         self._held: dict[bytes, int] = {}
@@ -138,7 +146,24 @@ class PgLedger:
         rows = await self._link.ask("session_of_handle($1, $2, $3)", principal, name_bytes(handle))
         return _known_as(rows[0], principal) if rows else None
 
-    async def sessions(self, principal: str = "") -> tuple[SessionInfo, ...]:
+    async def infos(self, session_ids: Collection[str], principal: str = "") -> tuple[SessionInfo, ...]:
+        hashes = [name_hash(SessionKey(one, principal)) for one in session_ids]
+        rows = await self._link.ask("sessions_named($1, $2, $3)", principal, hashes) if hashes else []
+        return tuple(_known_as(row, principal) for row in rows)
+
+    async def some_sessions(
+        self, principal: str = "", *, skip: int, count: int, newest_first: bool = False
+    ) -> tuple[tuple[SessionInfo, ...], int]:
+        first, *rows = await self._link.ask(
+            "sessions_by_birth($1, $2, $3, $4, $5)", principal, skip, count, newest_first
+        )
+        return tuple(_known_as(row, principal) for row in rows), first["total"]
+
+    async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
+        if beginning:
+            rows = await self._link.ask("sessions_beginning($1, $2, $3)", principal, name_bytes(beginning))
+            return oldest_first(_known_as(row, principal) for row in rows)
+
         async def work(connection: Conn, again: bool) -> list[Row]:
             return await connection.fetch(
                 "select info, case when info is null then name end as name from session"
@@ -151,28 +176,26 @@ class PgLedger:
         return oldest_first(_known_as(row, principal) for row in rows)
 
     async def read(self, key: SessionKey, after: object | None = None) -> LedgerPage:
-        hashed = name_hash(key)
-        if after is not None and (not isinstance(after, Cursor) or after.session != hashed):
-            raise InvalidArgument("The cursor is not one of this session.", next="Read from the beginning.")
-        cursor = after if isinstance(after, Cursor) else Cursor(hashed, 0, 0)
+        return (await self.look(key, after))[1]
 
-        state = self._keys.known(key) or await self._link.run(
-            key.principal, lambda connection, again: self._keys.find(connection, key)
+    async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
+        cursor = _cursor(key, after)
+        rows = await self._link.ask(
+            "session_since($1, $2, $3, $4, $5)", key.principal, cursor.session, cursor.seq, cursor.epoch
         )
-        rows: list[Row] = []
-        if state is not None:
-            rows = await self._link.ask(
-                "steps_after($1, $2, $3, $4, $5)", key.principal, state.key, cursor.seq, cursor.epoch
-            )
         if not rows:
             self._keys.forget(key)  # its month may have been dropped
-        if not rows or rows[0]["seq"] is None:
-            return LedgerPage(events=(), cursor=msgspec.structs.replace(cursor, epoch=rows[0]["epoch"] if rows else 0))
-        large = sum(len(row["body"]) for row in rows) > _LARGE
-        events, damage = await asyncio.to_thread(_events_of, rows) if large else _events_of(rows)
-        return LedgerPage(
-            events=tuple(events), cursor=Cursor(hashed, rows[-1]["seq"], rows[0]["epoch"]), damage=tuple(damage)
-        )
+            return None, LedgerPage(events=(), cursor=msgspec.structs.replace(cursor, epoch=0))
+        session, *steps = rows
+        self._keys.keep(cursor.session, session)
+        info = None
+        if session["is_written"]:
+            info = spare_info(key) if session["info"] is None else info_of(session["info"])
+        seq = steps[-1]["seq"] if steps else cursor.seq
+        large = sum(len(row["body"]) for row in steps) > _LARGE
+        events, damage = await asyncio.to_thread(_events_of, steps) if large else _events_of(steps)
+        cursor = Cursor(cursor.session, seq, session["epoch"])
+        return info, LedgerPage(events=tuple(events), cursor=cursor, damage=tuple(damage))
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         """None: a store may do without, and a session that is open here is read on from its cursor."""
@@ -189,6 +212,17 @@ class PgLedger:
         if events:
             await self._write(key, events, durable=durable)
 
+    async def observe_and_read(
+        self, key: SessionKey, events: Sequence[Observation], after: object | None, *, durable: bool = True
+    ) -> LedgerPage:
+        cursor = _cursor(key, after)
+        mine = (await self._write(key, events, durable=durable)).step if events else None
+        if mine is None or (mine["seq"], mine["epoch"]) != (cursor.seq + 1, cursor.epoch):
+            return await self.read(key, cursor)  # others wrote in between
+        found, damage = _events_of([mine])
+        cursor = msgspec.structs.replace(cursor, seq=mine["seq"])
+        return LedgerPage(events=tuple(found), cursor=cursor, damage=tuple(damage))
+
     async def decide(
         self,
         key: SessionKey,
@@ -199,7 +233,8 @@ class PgLedger:
     ) -> int:
         in_pass = any(isinstance(one, Replaced | Reserved) for one in decisions)
         held = self._held.get(name_hash(key)) if in_pass else None
-        return await self._write(key, decisions, after_rev=after_rev, held=held, lock_timeout_s=lock_timeout_s)
+        done = await self._write(key, decisions, after_rev=after_rev, held=held, lock_timeout_s=lock_timeout_s)
+        return done.rev
 
     async def adopt(self, key: SessionKey, events: Sequence[Event]) -> None:
         info = first_opened(events)
@@ -336,32 +371,33 @@ class PgLedger:
         held: int | None = None,
         durable: bool = True,
         lock_timeout_s: float | None = None,
-    ) -> int:
+    ) -> _Written:
         number = self.numbers(len(events))
         self._on_write(key)
         append = _Append(events, number, after_rev, held, durable, lock_timeout_s)
         known = self._keys.known(key)
 
-        async def work(connection: Conn, again: bool) -> int:
+        async def work(connection: Conn, again: bool) -> list[int]:
             state = await self._keys.ensure(connection, key, anew=again)
             if again and (rev := await self._is_there(connection, state, number)) is not None:
-                return rev
-            return await self._append(connection, key, state, append)
+                return [rev]
+            return [await self._append(connection, key, state, append)]
 
         at_once = None if known is None else await self._once(key, known, append)
-        return await self._link.run(key.principal, work, writing=True, durable=durable, at_once=at_once)
+        rev, *place = await self._link.run(key.principal, work, writing=True, durable=durable, at_once=at_once)
+        return _Written(rev, _as_read(at_once, rev, *place) if at_once is not None and place else None)
 
     async def _append(self, connection: Conn, key: SessionKey, state: State, append: _Append) -> int:
         for _ in range(_TRIES):
             once = await self._once(key, state, append)
-            if (rev := await connection.fetchval(once.sql, *once.values)) is not None:
-                return rev
+            if (done := await connection.fetchval(once.sql, *once.values)) is not None:
+                return done[0]
             state = await self._refused(connection, key, state, append.after_rev, append.held)
         raise WriteFailed("What may be written changed again and again.", next="Run the same again.")
 
     async def _once(self, key: SessionKey, state: State, append: _Append) -> Once:
-        """The session's numbers go up only if nothing came between, and the row has them. It gives the revision, or
-        None where something came between."""
+        """The session's numbers go up only if nothing came between, and the row has them. It gives revision, clock,
+        number of the step and epoch, or None where something came between."""
         gone = state.gone
         kept = [one for event in append.events if (one := event_without(event, gone)) is not None]
         body = await _packed(kept)
@@ -473,6 +509,27 @@ class PgLedger:
 def _known_as(row: Row, principal: str) -> SessionInfo:
     """The session of a row with `info` and `name`."""
     return spare_info(SessionKey(name_text(row["name"]), principal)) if row["info"] is None else info_of(row["info"])
+
+
+def _cursor(key: SessionKey, after: object | None) -> Cursor:
+    """Where a reading begins.
+
+    Raises:
+        InvalidArgument: it is a cursor of another session.
+    """
+    hashed = name_hash(key)
+    if after is None:
+        return Cursor(hashed, 0, 0)
+    if not isinstance(after, Cursor) or after.session != hashed:
+        raise InvalidArgument("The cursor is not one of this session.", next="Read from the beginning.")
+    return after
+
+
+def _as_read(once: Once, rev: int, clock: int, seq: int, epoch: int) -> Row:
+    """The row that an append made."""
+    many, revs, writer, number, enc, body, sha256 = once.values[7:14]
+    row = {"seq": seq, "w": writer, "n": number, "clock": clock - many, "rev": rev - revs, "stamped": False}
+    return {**row, "enc": enc, "body": body, "sha256": sha256, "epoch": epoch}
 
 
 def info_of(line: bytes) -> SessionInfo:

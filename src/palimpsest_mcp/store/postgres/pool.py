@@ -191,4 +191,25 @@ class Pool:
                 "The store's URL has an option that cannot be used.",
                 next="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and no more than that.",
             ) from error
+        with suppress(AttributeError):  # a transport of another loop takes nothing: then they are two writes
+            _in_one_write(connection._transport)
         return Line(connection)
+
+
+def _in_one_write(transport: Any) -> None:
+    """Have a statement go out with its values: asyncpg writes the two one after the other, and each write would wake
+    up pooler and server by itself."""
+    write, held = transport.write, bytearray()
+
+    def joined(data: bytes | bytearray | memoryview) -> None:
+        nonlocal held
+        if data[:1] == b"P" and data[-1:] == b"\0":  # the message Parse alone: what ends a trip (Sync, Flush) ends in 4
+            held += data
+        elif held:
+            held += data
+            whole, held = held, bytearray()
+            write(whole)
+        else:
+            write(data)
+
+    transport.write = joined

@@ -25,12 +25,24 @@ _FUNCTIONS = (
     "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
     "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
     " boolean, int)",
+    "add_step_at(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
+    " boolean, int)",
     "records_of(text, text, uuid, bytea, boolean)",
     "session_named(text, text, bytea)",
     "session_of_handle(text, text, bytea)",
+    "session_since(text, text, bytea, bigint, int)",
     "steps_after(text, text, uuid, bigint, int)",
     "counted(text[], uuid[], int)",
     "found(text, text, uuid[], int, int)",
+    "count_words(text, text, text[], uuid[], uuid[], int)",
+    "find_words(text, text, text[], text[], uuid[], uuid[], int, int)",
+    "unsearched_sessions(text, text)",
+    "unsearched_batches(text, text, bytea)",
+    "archived_batches(text, text, bytea)",
+    "newest_records(text, text, bytea, bytea[])",
+    "sessions_named(text, text, bytea[])",
+    "sessions_beginning(text, text, bytea)",
+    "sessions_by_birth(text, text, int, int, boolean)",
 )
 _RIGHTS = "select, insert, update, delete"
 
@@ -64,7 +76,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 3
+VERSION = 5
 """Of the tables that this program reads and writes."""
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -25,6 +27,12 @@ _LOOKED_AT = 2_000
 """Of so many that have the words the likeliest are chosen."""
 _COUNTED = 10_000
 """More than so many are all the same to a word's rarity."""
+MANY = 1_000
+"""What more than so many have is common."""
+COMMON_S = 600.0
+"""So long its count is taken for what it was."""
+_KEPT = 10_000
+"""Counts."""
 _RAREST = 24
 _RESEMBLING = 30
 """So many texts are read for words that resemble one that nothing has."""
@@ -51,6 +59,7 @@ class PgSearch:
 
     def __init__(self, link: Link, sessions: Keys) -> None:
         self._link, self._sessions = link, sessions
+        self._common = Common()
 
     async def add(self, entries: Sequence[Entry]) -> None:
         by_session: dict[SessionKey, list[Entry]] = {}
@@ -105,68 +114,47 @@ class PgSearch:
             return ()
         likely = min(max(limit, _LIKELY), 10_000)
 
-        async def work(connection: Conn, again: bool) -> tuple[list[Need], list[int], int, list[Row], dict[Any, str]]:
-            scope = [lexeme(self._scope(principal))]
-            if project is not None:
-                scope.append(lexeme(_project(project)))
-            chosen = None if session_ids is None else await self._keys_of(connection, principal, session_ids)
-            if chosen == []:
-                return [], [], 0, [], {}
-            if chosen is not None and len(chosen) <= _SESSIONS:
-                scope.append(f"({' | '.join(lexeme(_session(one)) for one in chosen)})")
-                chosen = None
-            needs, having, total = await self._weighed(connection, asked, " & ".join(scope), chosen)
-            rows = await self._rows(connection, asked, needs, " & ".join(scope), chosen, likely) if needs else []
-            found = {row["session_key"] for row in rows}
-            names = await connection.fetch(
-                "select session_key, name from session where tenant = $1 and session_key = any($2::uuid[])",
-                *(self._link.tenant, list(found)),
-            )
-            return needs, having, total, rows, {row["session_key"]: name_text(row["name"]) for row in names}
-
-        needs, having, total, rows, names = await self._link.run(principal, work)
+        scope = [lexeme(self._scope(principal))]
+        if project is not None:
+            scope.append(lexeme(_project(project)))
+        chosen = None if session_ids is None else await self._keys_of(principal, session_ids)
+        if chosen == []:
+            return ()
+        few = None
+        if chosen is not None and len(chosen) <= _SESSIONS:
+            scope.append(f"({' | '.join(lexeme(_session(one)) for one in chosen)})")
+            few, chosen = chosen, None
+        within = _Within(self._link, principal, " & ".join(scope), few, chosen, self._common)
+        needs, having, total = await self._weighed(within, asked)
+        rows = await self._rows(within, asked, needs, likely) if needs else []
         if not rows:
             return ()
-        return await asyncio.to_thread(_ranked, asked, needs, having, total, rows, names, principal, limit)
+        return await asyncio.to_thread(_ranked, asked, needs, having, total, rows, principal, limit)
 
-    async def _weighed(
-        self, connection: Conn, asked: Query, scope: str, chosen: list[uuid.UUID] | None
-    ) -> tuple[list[Need], list[int], int]:
+    async def _weighed(self, within: _Within, asked: Query) -> tuple[list[Need], list[int], int]:
         """What is looked for, how many have each, and how many there are: one statement for all that is there, one for
         the beginnings of what is not."""
-        total, *having = await _counts(connection, [scope, *_within(scope, asked.needs)], chosen)
+        total, *having = await within.counts(None, *asked.needs)
         needs = list(asked.needs)
         absent = [n for n, need in enumerate(needs) if not having[n] and may_begin(need.term)] if total else []
         if absent:
             begins = [needs[n]._replace(prefix=True) for n in absent]
-            counts = await _counts(connection, _within(scope, begins), chosen)
+            counts = await within.counts(*begins)
             for number, begin, count in zip(absent, begins, counts, strict=True):
                 needs[number], having[number] = begin, count
         if asked.every and total:
             lacking = [n for n in range(len(asked.terms)) if not having[n] and may_be_near(needs[n].term)]
-            await self._stand_for(connection, lacking, needs, having, scope, chosen)
+            await self._stand_for(within, lacking, needs, having)
         if not asked.every:
             there = sorted((count, number) for number, count in enumerate(having) if count)
             telling = sorted(number for _, number in there[:_RAREST])
             needs, having = [needs[n] for n in telling], [having[n] for n in telling]
         return needs, having, total
 
-    async def _stand_for(
-        self,
-        connection: Conn,
-        lacking: Sequence[int],
-        needs: list[Need],
-        having: list[int],
-        scope: str,
-        chosen: list[uuid.UUID] | None,
-    ) -> None:
+    async def _stand_for(self, within: _Within, lacking: Sequence[int], needs: list[Need], having: list[int]) -> None:
         """Put words that resemble what nothing has in its place: two statements, however many are lacking."""
         asked = [near_expressions(needs[number].term) for number in lacking]
-        rows = lacking and await connection.fetch(
-            "select one.number, hit.enc, hit.body from unnest($1::text[], $2::text[]) with ordinality"
-            " as one (query, ranking, number) cross join lateral found(query, ranking, $3::uuid[], $4, $5) hit",
-            *([f"{scope} & ({one})" for one, _ in asked], [one for _, one in asked], chosen, _LOOKED_AT, _RESEMBLING),
-        )
+        rows = await within.found(asked, _LOOKED_AT, _RESEMBLING) if asked else []
         if not rows:
             return
         found = await asyncio.to_thread(_near, [needs[number].term for number in lacking], rows)
@@ -175,27 +163,16 @@ class PgSearch:
             for number, one in zip(lacking, found, strict=True)
             if one
         }
-        counts = await _counts(connection, _within(scope, some.values()), chosen) if some else []
+        counts = await within.counts(*some.values()) if some else []
         for (number, need), count in zip(some.items(), counts, strict=True):
             needs[number], having[number] = need, count
 
-    async def _rows(
-        self,
-        connection: Conn,
-        asked: Query,
-        needs: Sequence[Need],
-        scope: str,
-        chosen: list[uuid.UUID] | None,
-        likely: int,
-    ) -> list[Row]:
+    async def _rows(self, within: _Within, asked: Query, needs: Sequence[Need], likely: int) -> list[Row]:
         ranking = " | ".join(f"({expression(need)})" for need in needs)
         every = " & ".join(f"({expression(need)})" for need in needs[: len(asked.terms)]) if asked.every else ""
         rows: list[Row] = []
         for wanted in filter(None, (every, ranking)):
-            rows = rows or await connection.fetch(
-                "select * from found($1, $2, $3::uuid[], $4, $5)",
-                *(f"{scope} & ({wanted})", ranking, chosen, max(_LOOKED_AT, likely), likely),
-            )
+            rows = rows or await within.found([(wanted, ranking)], max(_LOOKED_AT, likely), likely)
         return rows
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
@@ -212,15 +189,17 @@ class PgSearch:
 
         return frozenset(name_text(row["batch_id"]) for row in await self._link.run(principal, work))
 
+    async def lacking(self, principal: str, session_id: str, batch_ids: Collection[str]) -> frozenset[str]:
+        if not batch_ids:
+            return frozenset()
+        hashed = name_hash(SessionKey(session_id, principal))
+        first, *rows = await self._link.ask("unsearched_batches($1, $2, $3)", principal, hashed)
+        if not first["has_any"]:  # what the index had may have been lost
+            return frozenset(batch_ids)
+        return frozenset(batch_ids).intersection(name_text(row["batch_id"]) for row in rows)
+
     async def behind(self, principal: str) -> frozenset[str] | None:
-        rows = await self._link.run(
-            principal,
-            lambda connection, again: connection.fetch(
-                "select distinct s.name from unsearched u join session s using (session_key)"
-                " where u.tenant = $1 and u.owner = $2",
-                *(self._link.tenant, owner_of(principal)),
-            ),
-        )
+        rows = await self._link.ask("unsearched_sessions($1, $2)", principal)
         return frozenset(name_text(row["name"]) for row in rows)
 
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
@@ -237,10 +216,17 @@ class PgSearch:
 
         await self._link.run(principal, work, writing=True)
 
-    async def _keys_of(self, connection: Conn, principal: str, session_ids: Sequence[str]) -> list[uuid.UUID]:
-        rows = await connection.fetch(
-            "select session_key from name where tenant = $1 and name_hash = any($2::bytea[])",
-            *(self._link.tenant, [name_hash(SessionKey(one, principal)) for one in session_ids if one]),
+    async def _keys_of(self, principal: str, session_ids: Sequence[str]) -> list[uuid.UUID]:
+        keys = [SessionKey(one, principal) for one in session_ids if one]
+        known = [state.key for key in keys if (state := self._sessions.known(key)) is not None]
+        if len(known) == len(keys):  # by the key of one that was dropped since nothing is found
+            return known
+        rows = await self._link.run(
+            principal,
+            lambda connection, again: connection.fetch(
+                "select session_key from name where tenant = $1 and name_hash = any($2::bytea[])",
+                *(self._link.tenant, list(map(name_hash, keys))),
+            ),
         )
         return [row["session_key"] for row in rows]
 
@@ -248,12 +234,61 @@ class PgSearch:
         return "=" + hashlib.sha256(self._link.tenant.encode() + owner_of(principal)).hexdigest()[:16]
 
 
-async def _counts(connection: Conn, queries: Sequence[str], chosen: list[uuid.UUID] | None) -> list[int]:
-    return await connection.fetchval("select counted($1::text[], $2::uuid[], $3)", queries, chosen, _COUNTED)
+class Common:
+    """How many have what many have: it changes slowly, and is counted again only after some time."""
+
+    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def known(self, queries: Iterable[str]) -> dict[str, int]:
+        """What was counted a while ago, and is still taken for it."""
+        now_s = self._clock_s()
+        found = {one: self._known[one] for one in queries if one in self._known}
+        return {one: count for one, (until_s, count) in found.items() if until_s > now_s}
+
+    def note(self, counts: Mapping[str, int]) -> None:
+        """Keep those of what many have."""
+        for query, count in counts.items():
+            if count >= MANY:
+                self._known[query] = self._clock_s() + COMMON_S, count
+                self._known.move_to_end(query)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
 
 
-def _within(scope: str, needs: Iterable[Need]) -> list[str]:
-    return [f"{scope} & ({expression(need)})" for need in needs]
+class _Within(NamedTuple):
+    """What is looked through; each question is a statement of its own."""
+
+    link: Link
+    principal: str
+    scope: str
+    few: list[uuid.UUID] | None
+    """Sessions that the scope names."""
+    chosen: list[uuid.UUID] | None
+    """Those that are too many for it."""
+    common: Common
+
+    async def counts(self, *needs: Need | None) -> list[int]:
+        """How many entries have each; all of them for None."""
+        queries = [self.scope if need is None else f"{self.scope} & ({expression(need)})" for need in needs]
+        counts = self.common.known(queries) if self.chosen is None else {}
+        if new := [one for one in dict.fromkeys(queries) if one not in counts]:
+            rows = await self.link.ask(
+                "count_words($1, $2, $3, $4, $5, $6) as counts", self.principal, new, self.few, self.chosen, _COUNTED
+            )
+            counts |= zip(new, rows[0]["counts"], strict=True)
+            if self.chosen is None:
+                self.common.note(counts)
+        return [counts[one] for one in queries]
+
+    async def found(self, asked: Sequence[tuple[str, str]], most: int, likely: int) -> list[Row]:
+        """The likeliest entries of each: what finds them, and what says how likely each is."""
+        queries, rankings = [f"{self.scope} & ({one})" for one, _ in asked], [one for _, one in asked]
+        return await self.link.ask(
+            "find_words($1, $2, $3, $4, $5, $6, $7, $8)",
+            *(self.principal, queries, rankings, self.few, self.chosen, most, likely),
+        )
 
 
 def _near(terms: Sequence[Term], rows: Sequence[Row]) -> list[tuple[str, ...]]:
@@ -276,11 +311,10 @@ def _ranked(
     having: Sequence[int],
     total: int,
     rows: Sequence[Row],
-    names: dict[Any, str],
     principal: str,
     limit: int,
 ) -> tuple[Match, ...]:
-    entries = [_entry(row, names[row["session_key"]], principal) for row in rows if row["session_key"] in names]
+    entries = [_entry(row, name_text(row["name"]), principal) for row in rows]
     answers = ranked([Text(one.named, one.text) for one in entries], needs, having=having, total=total)
     return best(zip(entries, answers, strict=True), asked, limit)
 

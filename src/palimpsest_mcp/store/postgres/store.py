@@ -283,7 +283,7 @@ class PgStore:
             return
         self._noted.add(key.session_id)
         with suppress(OSError, PalimpsestError):
-            self._home.make(self._home.session_folder(key))
+            self._home.make(self._home.session_folder(key), flushed=False)
 
 
 def _folder(row: Row) -> str:
