@@ -314,3 +314,11 @@ def test_what_was_paid_is_told_before_who_flies() -> None:
     names = [{"first": name, "last": name} for name in ("Omar", "Juan")]
     trip = {"id": "X7BYG1", "passengers": names, "paid": [{"by": "gift_card_4643416", "amount": 786}], "bags": 0}
     assert outlined(json.dumps(trip), 90).startswith("id=X7BYG1; paid: by=gift_card_4643416, amount=786; 2 passengers")
+
+
+def test_what_all_rows_have_is_said_once() -> None:
+    found = [{"flight": f"HAT{n}", "origin": "DEN", "leaves": f"{n}:00"} for n in range(11, 14)]
+    source = Source(json.dumps(found))
+    _, blocks = encoded(source.reading, range(3), [])
+    said = outline(source.reading, blocks, 200, Ask(named=Need("json", ["original", "leaves"]).asks_for))
+    assert said == "3 rows, all origin=DEN: HAT11 (leaves 11:00), HAT12 (12:00), HAT13 (13:00)"

@@ -113,7 +113,8 @@ def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> st
     """The rows of a table by what they are called, and what they have. `rows`: how many there are."""
     members = [n for n, one in enumerate(reading.records) if one.table == block.table]
     shared = _shared(reading, block, width)
-    told = _with_values(reading, members, ask, width - len(rows) - len(shared), most=_COLUMNS)
+    room = width - len(rows) - len(shared)
+    told = _with_values(reading, members, ask, room, most=_COLUMNS, differing=True)
     if told:
         return _joined(rows + shared, told, width)
     if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
@@ -258,12 +259,17 @@ def _tells(reading: Reading, rows: Sequence[int], ask: Ask) -> bool:
     return any(ask.worth(n, column) >= _BESIDE for n in rows for column in range(len(reading.records[n].cells)))
 
 
-def _with_values(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1) -> list[str]:
+def _with_values(
+    reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1, differing: bool = False
+) -> list[str]:
     """What rows are called, each with its values in the columns that tell most: at most `most`, and as many as fit the
     room; empty where none does, or none tells much. The names of the columns are said once, with the first.
 
     First come columns that somebody asked for, then those whose values are worth showing, then the others in which rows
     differ; printed they stand in their own order.
+
+    Args:
+        differing: no column whose one value is said of all rows.
     """
     table = reading.tables[reading.records[rows[0]].table]
     cells = [reading.records[n].cells for n in rows]
@@ -279,7 +285,8 @@ def _with_values(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, 
         worth = sum(ask.worth(row, column) for row in rows) / len(rows)
         surname = key != name == key.replace("first", "last")
         tells = surname or ask.named(name) or worth >= _BESIDE
-        if tells or len(set(values)) > 1:
+        differ = len(set(values)) > 1
+        if differ or (tells and not differing):
             ranks[column] = -float(surname), -worth if tells else 0.0, -float(ask.named(name)), column
     left = room - sum(len(name) + 5 for name in called)
     chosen: list[int] = []
