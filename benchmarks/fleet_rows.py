@@ -27,6 +27,7 @@ from fleet_fill import (
 from wire import Wire
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.server.lifespan import warm_up
 from palimpsest_mcp.settings.settings import Settings
 
 CALLS = 200
@@ -123,6 +124,7 @@ _OF_ONE = tuple(CALLS_OF)[:4]
 
 async def measure(cluster: Cluster, home: Path, records: int, calls: int = CALLS) -> None:
     """Each call on random sessions of up to four tenants, then on those of 10,000 records."""
+    warm_up()  # as a server does: what is loaded by now, the garbage collector looks at no more
     known = await _sessions(cluster.url(OWNER), range(min(4, -(-records // TENANT_RECORDS))))
     large = [one for one in known if one[2] >= LARGE_RECORDS]
     wire = Wire(cluster.pooler_port)
