@@ -159,9 +159,9 @@ def test_of_plain_words_a_passage_with_both_is_better_than_the_rarest_and_beside
     filler = "nothing to be seen here " * 10
     often = [Answering("", f"Ann {filler} likes {filler}") for _ in range(12)]
     rarest, both, *_ = ranked(
-        [Answering("", f"zebra {filler}"), Answering("", f"Ann likes {filler}"), *often], read(query).needs
+        [Answering("", f"zebra {filler * 12}"), Answering("", f"Ann likes {filler}"), *often], read(query).needs
     )
-    assert ("both" if both.close > rarest.close else "rarest") == better
+    assert ("both" if both.score > rarest.score else "rarest") == better
 
 
 def test_the_words_that_name_a_result_weigh_more_than_its_text() -> None:
@@ -170,3 +170,12 @@ def test_the_words_that_name_a_result_weigh_more_than_its_text() -> None:
         [Answering("deploy", "nothing"), Answering("", "deploy it"), Answering("", "something")], needs
     )
     assert named.score > 0 < said.score and other.score == 0 and named.place == -1
+
+
+def test_how_close_words_stand_is_told_in_nats_whatever_the_ranking_makes_of_them() -> None:
+    """Recall offers what nine of them are together in."""
+    filler = [Answering("", "nothing to be seen here " * 20) for _ in range(40)]
+    told, *_ = ranked(
+        [Answering("", "quaxwick deployment token"), *filler], read("deploy the quaxwick token again").needs
+    )
+    assert told.close > 9

@@ -104,7 +104,7 @@ class Answer(NamedTuple):
     has: tuple[bool, ...]
     """Of each need, whether the text has it."""
     close: float
-    """Worth of the best passage."""
+    """Nats of rarity that stand together in the best passage."""
     place: int
     """Character of the body at which the rarest of the best passage stands; -1 where only the name answers."""
 
@@ -135,9 +135,9 @@ def ranked(
     rare = [worth * need.weight for worth, need in zip(rare, needs, strict=True)]
     mean = sum(one.length for one in seen) / len(seen) if seen else 1
     with_it = Counter(number for block in blocks for count in block.values() for number in count)
-    close = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
-    told = all(map(_is_plain_word, needs))
-    close = [(math.sqrt(worth) if told else worth) * need.weight for worth, need in zip(close, needs, strict=True)]
+    nats = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
+    nats = [worth * need.weight for worth, need in zip(nats, needs, strict=True)]
+    close = [math.sqrt(worth) for worth in nats] if all(map(_is_plain_word, needs)) else nats
     answers: list[Answer] = []
     for one, block, counts in zip(seen, blocks, inside, strict=True):
         frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
@@ -149,7 +149,9 @@ def ranked(
         begin = bisect_left(one.at, (first * _BLOCK, -1))
         rows = one.at[begin : bisect_left(one.at, ((first + _BLOCKS) * _BLOCK, -1), begin)]
         place = max(rows, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
-        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), best, place))
+        held = Counter(number for _, number in rows)
+        together = sum(nats[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items())
+        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), together, place))
     return answers
 
 
