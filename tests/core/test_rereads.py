@@ -36,3 +36,14 @@ async def test_a_result_that_comes_again_is_a_pointer_that_names_the_later_call_
     assert "checking part 5" not in said
     assert (await p.verify()).findings == ()
     assert await p.expand_messages(done.messages, session_id="s") == messages
+
+
+async def test_a_pointer_that_names_the_later_call_has_none_of_its_secrets(p: Palimpsest) -> None:
+    messages = session()
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"[:36]
+    later = next(one for one in messages if "t6" in str(one["content"]) and one["role"] == "assistant")
+    later["content"][0]["input"] = {"command": f"curl -H 'Authorization: Bearer {secret}' https://ci.example.org/[6]"}
+    done = await p.compact_messages(messages, session_id="s", target=0.5, force=True)
+    stands = done.messages[2]["content"][0]["content"]
+    said = stands if isinstance(stands, str) else stands[0]["text"]
+    assert "the same result came later, of Bash curl" in said and secret[:12] not in said and "[6]" not in said
