@@ -35,7 +35,7 @@ _TABLES = ("session", "step", "record", "entry")
 
 
 async def filled_and_measured(cluster: Cluster, home: Path, records: int, calls: int = CALLS) -> None:
-    """Ten thousand, a hundred thousand … up to so many records, and the calls after each step."""
+    """A hundred thousand, a million, and up to so many records, and the calls after each step."""
     url, there = cluster.url(OWNER), 0
     await make_template(url)
     for step in sorted({100_000, 1_000_000, records} & set(range(records + 1))):

@@ -135,10 +135,13 @@ def test_a_text_without_a_sign_to_read_says_so() -> None:
     assert lines_of("one\ntwo\n") == "2 lines" and lines_of("one") == lines_of("") == ""
 
 
-def test_a_digest_that_shows_no_record_says_that_it_is_notes_only() -> None:
+def test_a_digest_that_is_nothing_but_notes_says_so_and_one_with_a_line_of_its_source_does_not() -> None:
     request = DigestRequest(
         sources=(SOURCE,), budget_tokens=90, ceiling_tokens=90, handle="s7f3k", batch_id="offload_0007"
     )
     rows = {"row": RecordCount(shown=0, total=70)}
-    assert header(request, counts(shown=0, records=rows), 0).startswith("[notes only, of 70 rows · all of it: ")
+    assert header(request, counts(shown=0, records=rows), 0, shows=False).startswith(
+        "[notes only, of 70 rows · all of it: "
+    )
+    assert header(request, counts(shown=0, records=rows), 0).startswith("[shows 0 of 70 rows · ")
     assert header(request, counts(total=0, shown=0, records={}), 0) == "[all of it: restore_batch s7f3k offload_0007]"

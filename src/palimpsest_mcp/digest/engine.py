@@ -557,14 +557,15 @@ class Attempt:
         rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
         others = sum(self._count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
-        head, tokens = self._head(counts, 0, rest[0], others)
+        shows = any(line.kind != "note" for body in bodies for line in body)
+        head, tokens = self._head(counts, 0, rest[0], others, shows)
         for _ in range(3):
             if tokens == said:
                 break
             said = tokens
-            head, tokens = self._head(counts, said, rest[0], others)
+            head, tokens = self._head(counts, said, rest[0], others, shows)
         else:
-            head, tokens = self._head(counts, 0, rest[0], others)
+            head, tokens = self._head(counts, 0, rest[0], others, shows)
         parts = [[head, *rest[0]], *rest[1:]]
         made = tuple(
             DigestPart(item_id=source.item_id, lines=tuple(lines))
@@ -573,10 +574,10 @@ class Attempt:
         return made, tokens
 
     def _head(
-        self, counts: SpecificCounts, said: int, below: Sequence[DigestLine], others: int
+        self, counts: SpecificCounts, said: int, below: Sequence[DigestLine], others: int, shows: bool
     ) -> tuple[DigestLine, int]:
         """The header that says so many tokens, and how many there are with it."""
-        head = DigestLine("note", header(self._request, counts, said))
+        head = DigestLine("note", header(self._request, counts, said, shows=shows))
         return head, others + self._counter.count("\n".join(line.text for line in (head, *below)))
 
     def _records(self) -> dict[str, RecordCount]:

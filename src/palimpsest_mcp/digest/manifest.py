@@ -27,8 +27,13 @@ _NOUNS = 2
 _SPACE = re.compile(r"\s+")
 
 
-def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
-    """The first line of a batch's first part. `tokens`: of the whole digest; 0 where it is not said."""
+def header(request: DigestRequest, counts: SpecificCounts, tokens: int, *, shows: bool = True) -> str:
+    """The first line of a batch's first part.
+
+    Args:
+        tokens: of the whole digest; 0 where it is not said.
+        shows: whether anything of a source stands below, and not notes alone.
+    """
     results = len(request.sources)
     said = [f"level {request.level}, stands for {', '.join(request.replaces)}"] if request.level > 1 else []
     brief = request.budget_tokens < _BRIEF
@@ -42,7 +47,7 @@ def header(request: DigestRequest, counts: SpecificCounts, tokens: int) -> str:
     parts = [(one.shown, counted(one.total, noun)) for noun, one in some]
     if (not brief or not parts) and counts.total:
         parts.append((counts.shown, counted(counts.total, "specific")))
-    if any(shown for shown, _ in parts):
+    if parts and shows:
         said.append(f"shows {', '.join(f'{shown:,} of {every}' for shown, every in parts)}")
     elif parts:
         said.append(f"notes only, of {', '.join(every for _, every in parts)}")

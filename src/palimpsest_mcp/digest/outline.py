@@ -62,14 +62,14 @@ class Ask(NamedTuple):
     """Whether somebody asked for what a column is called."""
 
 
-_NOTHING = Ask()
+_UNASKED = Ask()
 _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
 _INNER = 3
 """Fields of an object within the object that are told."""
 _NUMBER = re.compile(r"\d{3}")
 """In an object within the object: an amount, an id."""
-_NOTHING_TOLD = frozenset({"0", "0.0", "false", "null", "none", "None"})
+_EMPTY = frozenset({"0", "0.0", "false", "null", "none", "None"})
 """Values that are told after all others."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
@@ -83,7 +83,7 @@ _LISTS = 0.6
 """Share of the room that an object's own fields leave to its lists."""
 
 
-def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _NOTHING) -> str:
+def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _UNASKED) -> str:
     """At most about `width` characters; empty where nothing names what is in it. Equal names are said once, and counted
     each."""
     records, tables = reading.records, reading.tables
@@ -133,7 +133,7 @@ def unshown(
     blocks: Sequence[Block],
     shown: Collection[int],
     width: int,
-    ask: Ask = _NOTHING,
+    ask: Ask = _UNASKED,
     *,
     few: bool,
 ) -> str:
@@ -181,7 +181,7 @@ def _object(
     pairs = [pair for pair in zip(own.columns, own.cells, strict=True) if pair[0] in fields] if own else []
     # What says how it went, wherever it stands, right behind what it went so with.
     pairs = [*pairs[:1], *sorted(pairs[1:], key=lambda pair: STATE.search(pair[0]) is None)]
-    nothing = {name for name, value in pairs[1:] if value in _NOTHING_TOLD}
+    nothing = {name for name, value in pairs[1:] if value in _EMPTY}
     for name, value in pairs:
         if _LISTED.fullmatch(value):
             words[name] = value[2:-2].replace('", "', '","').split('","')
@@ -265,7 +265,7 @@ def _with_values(
     """What rows are called, each with its values in the columns that tell most: at most `most`, and as many as fit the
     room; empty where none does, or none tells much. The names of the columns are said once, with the first.
 
-    First come columns that somebody asked for, then those whose values are worth showing, then the others in which rows
+    First come those whose values are worth most, then those that somebody asked for, then the others in which rows
     differ; printed they stand in their own order.
 
     Args:

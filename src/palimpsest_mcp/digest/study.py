@@ -31,6 +31,7 @@ MOST_CHARS = 2_000_000
 """Characters of text whose studies are kept; each takes about forty bytes."""
 _PAGES = frozenset({"page", "prose"})
 _POINT = re.compile(r"[-*+•‣◦–·▪●>|\[]|\d{1,3}[.)]\s")
+"""How a link in a list begins, `[its name](…)` too."""
 _LINK = re.compile(r"[<(\[]{0,3}https?://[^\s<>\])]+[>)\]]{0,3}")
 _NAME = 60
 """Characters of what stands beside a link, at most, where that is only its name."""

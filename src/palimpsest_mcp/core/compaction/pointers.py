@@ -167,7 +167,7 @@ def pointer_record(
         for number, (source, shape) in enumerate(zip(sources, shapes, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
-    parts[0] = f"{header(request, counts, 0)}\n{parts[0]}"
+    parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"
     archived: list[ArchivedItem] = []
     start = 0
     for one, part in zip(items, parts, strict=True):
