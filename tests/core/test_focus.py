@@ -184,3 +184,19 @@ async def test_a_report_names_what_was_asked_for_without_its_secrets(p: Palimpse
     asked = done.report.asked_for
     assert asked.instructions.startswith("the exporter with ") and token not in asked.instructions
     assert asked.request == "Look at the replica, too."
+
+
+@pytest.mark.anyio
+async def test_a_result_of_a_tool_of_no_known_kind_is_called_by_what_it_was_asked_for(p: Palimpsest) -> None:
+    """Of forty results of `get_case` the argument says which case each was; a key among the arguments is masked."""
+    key = "AKIA" + "Q3EGRTY7XM2PLS4K"
+    messages: Messages = [{"role": "user", "content": "Compare the cases."}]
+    for n in range(8):
+        case = {"case_id": f"C-{4711 + n}", "court": "Kiel", "parties": [f"Party {k} of {n}" for k in range(90)]}
+        fields = {"case_id": f"C-{4711 + n}", "token": key}
+        use = {"type": "tool_use", "id": f"t{n}", "name": "mcp__court__get_case", "input": fields}
+        back = {"type": "tool_result", "tool_use_id": f"t{n}", "content": str(case)}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [back]}]
+    done = await p.compact_messages([*messages, {"role": "user", "content": "Go on."}], session_id="s", force=True)
+    said = str([one["content"][0]["content"] for one in done.messages[2:12:2]])
+    assert "get_case C-4712" in said and key[:12] not in said, said

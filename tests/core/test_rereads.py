@@ -31,7 +31,7 @@ async def test_a_result_that_comes_again_is_a_pointer_that_names_the_later_call_
     done = await p.compact_messages(messages, session_id="s", target=0.5, force=True)
     stands = done.messages[2]["content"][0]["content"]
     said = stands if isinstance(stands, str) else stands[0]["text"]
-    assert "the same result came later, of Bash check.sh --round 6 (t6)" in said
+    assert "the same result came later, of Bash check.sh --round 6 (t6); a line of this one:]\nERROR" in said
     assert "ERROR: checksum of part 77 differs, nothing was written" in said, "D17: a pointer has it too"
     assert "checking part 5" not in said
     assert (await p.verify()).findings == ()

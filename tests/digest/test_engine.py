@@ -857,3 +857,38 @@ def test_a_list_of_links_at_the_end_of_a_page_gives_its_room_to_what_the_page_sa
     links = [f"• {name} on X: [https://x.com/{name}](https://x.com/{name.lower()}/)" for name in names]
     digest = bench.digest("\n\n".join(["# A talk on seeing machines", *said, *links]), share=0.3)
     assert "http" not in digest.parts[0].text and sum(line in digest.parts[0].text for line in said) >= 3
+
+
+def test_a_point_of_a_list_is_not_said_again_above_what_it_goes_on_to_say(bench: Bench) -> None:
+    """`- **Motion**: …` stood twice, one line below the other."""
+    points = (
+        "- **Type**: Choose letters that people can read at night.\n"
+        "- **Colour**: Commit to one palette and keep it.\n"
+        "- **Motion**: Use it for effects and small interactions. Prioritize what the platform offers, and take a "
+        "library when none of that will do. Focus on the moments that a visitor remembers, such as the first load.\n"
+        "- **Depth**: Create an atmosphere of your own. Add textures that match the whole, with grain, shadows and "
+        "borders that look as if somebody had drawn them, and layers that let the ground shine through."
+    )
+    text = f"# Rules\n\n## Guidelines\n\nFocus on:\n{points}\n\nNEVER use what everybody uses.\n"
+    lines = bench.digest(text, share=0.9).parts[0].text.split("\n")
+    said = [line for line in lines if line.startswith("- **")]
+    assert said and len(said) == len(set(said)), lines
+
+
+def test_an_exit_code_is_said_once(bench: Bench) -> None:
+    names = "\n".join(f"-rw-r--r--  1 me  staff  {n * 91} Sep  4 09:52 part_{n}.txt" for n in range(40))
+    text = f"{names}\n[The command completed with exit code 0.]\n[Command finished with exit code 0]"
+    lines = bench.digest(text, share=0.4).parts[0].text.split("\n")
+    assert sum("exit code 0" in line for line in lines) == 1, lines
+
+
+def test_an_object_of_which_nothing_is_shown_is_named(bench: Bench) -> None:
+    """A theme without a word of its `colors` seemed to consist of `vars`."""
+    theme = {
+        "name": "dark",
+        "vars": {f"shade{n}": f"#0087{n:02}" for n in range(12)},
+        "colors": {f"{part}Border{n}": f"shade{n}" for n in range(8) for part in ("tool", "quote", "menu")},
+    }
+    text = json.dumps(theme, indent=1)
+    note = bench.digest(text, share=0.3).parts[0].text
+    assert "colors: toolBorder0=shade0, " in note, note

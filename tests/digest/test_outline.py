@@ -38,7 +38,10 @@ def test_an_object_is_told_by_its_fields_and_what_it_lists() -> None:
 def test_an_object_says_its_own_fields_with_their_values_and_its_lists_by_their_rows() -> None:
     legs = [{"flight": f"HAT{n}", "date": f"2024-05-1{n}", "price": 100 + n} for n in range(3)]
     text = json.dumps({"reservation_id": "HXDUBJ", "cabin": "economy", "from": "IAH", "legs": legs})
-    assert outlined(text) == "reservation_id=HXDUBJ, cabin=economy; 3 legs: flight HAT0, HAT1, HAT2; from=IAH"
+    assert (
+        outlined(text)
+        == "reservation_id=HXDUBJ, cabin=economy; 3 legs: flight HAT0 (price 100), HAT1 (101), HAT2 (102); from=IAH"
+    )
 
 
 def test_a_short_value_is_said_rather_than_the_name_of_its_field() -> None:
@@ -246,9 +249,9 @@ def test_rows_stand_with_the_value_that_tells_most_of_them_where_all_fit() -> No
     assert outline(source.reading, blocks, 140, ask) == f"reservation_id=HXDUBJ, cabin=economy; {dated}"
     assert (
         outline(source.reading, blocks, 80, ask)
-        == "reservation_id=HXDUBJ; 3 legs: flight HAT11, HAT12, HAT13; cabin=economy"
+        == "reservation_id=HXDUBJ; 3 legs: flight HAT11 (price 111), HAT12 (112), HAT13 (113); cabin=economy"
     )
-    assert "(" not in outline(source.reading, blocks, 200)
+    assert "HAT11 (date 2024-05-11, price 111)" in outline(source.reading, blocks, 200), "who chooses needs both"
     more = "HAT11 (date 2024-05-11, price 111), HAT12 (2024-05-12, 112), HAT13 (2024-05-13, 113)"
     assert more in outline(source.reading, blocks, 160, ask)
 
@@ -294,7 +297,7 @@ def test_both_legs_of_a_trip_are_told() -> None:
     trips = [[{"flight": f"HAT{n}", "to": "LAS"}, {"flight": f"HAT{n + 40}", "to": "SEA"}] for n in range(11, 14)]
     said = outlined(json.dumps(trips), 200)
     assert said.startswith("3 rows") and said.endswith(
-        "; 3 that follow: HAT51 after HAT11, HAT52 after HAT12, HAT53 after HAT13"
+        "; 3 that follow: after HAT11: HAT51; after HAT12: HAT52; after HAT13: HAT53"
     )
 
 
@@ -306,8 +309,15 @@ def test_a_list_of_words_comes_before_the_rows_of_other_lists() -> None:
 
 def test_fields_of_an_object_within_that_are_not_told_are_counted() -> None:
     """A theme of three colours would be another theme."""
-    theme = {"name": "light", "vars": {f"colour{n}": f"#00{n}{n}88" for n in range(9)}, "colors": {"accent": "red"}}
-    assert "vars: colour0=#000088, colour1=#001188, colour2=#002288 and 6 more" in outlined(json.dumps(theme), 300)
+    theme = {"name": "light", "vars": {f"colour{n}": f"#00{n:02}88" for n in range(19)}, "colors": {"accent": "red"}}
+    assert "vars: colour0=#000088, colour1=#000188, colour2=#000288 and 16 more;" in outlined(json.dumps(theme), 300)
+    face = {
+        "age": "mid-20s",
+        "hair": "long wavy blonde hair in a loose ponytail",
+        "pose": "walking, with a slight smile",
+    }
+    said = outlined(json.dumps({"style": "etching", "woman": face, "light": "low"}), 200)
+    assert "woman: age=mid-20s and 2 more: hair, pose" in said, "who draws her again must know that it is there"
 
 
 def test_what_was_paid_is_told_before_who_flies() -> None:
@@ -322,3 +332,60 @@ def test_what_all_rows_have_is_said_once() -> None:
     _, blocks = encoded(source.reading, range(3), [])
     said = outline(source.reading, blocks, 200, Ask(named=Need("json", ["original", "leaves"]).asks_for))
     assert said == "3 rows, all origin=DEN: HAT11 (leaves 11:00), HAT12 (12:00), HAT13 (13:00)"
+
+
+def test_what_the_call_gives_is_not_said_again() -> None:
+    """`reservation_id=XEWRD9` below a call that asked for it takes the room of the cabin."""
+    trip = {"id": "XEWRD9", "user": "mei_1", "cabin": "economy", "legs": [{"flight": f"HAT{n}"} for n in range(11, 13)]}
+    source = Source(json.dumps(trip))
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    said = outline(source.reading, blocks, 60, Ask(called=("XEWRD9",), in_view=frozenset({"mei_1"})))
+    assert said == "cabin=economy; 2 legs: flight HAT11, HAT12; user=mei_1", "what stands elsewhere comes last"
+    found = [{"flight": f"HAT{n}", "from": "JFK", "to": "SEA", "seats": n} for n in (101, 205, 309)]
+    source = Source(json.dumps(found))
+    _, blocks = encoded(source.reading, range(3), [])
+    assert outline(source.reading, blocks, 90, Ask(called=("JFK",))).startswith("3 rows flight|seats, all to=SEA: ")
+
+
+def test_rows_that_one_chooses_among_stand_with_prices_and_times_and_a_parent_is_named_once() -> None:
+    found = [
+        {"flight": f"HAT{n}", "gate": f"B{n}", "leaves_time": f"{n}:00", "prices": {"economy": n, "business": 400 + n}}
+        for n in range(11, 14)
+    ]
+    said = outlined(json.dumps(found), 140)
+    assert "HAT11 (leaves_time 11:00, prices.economy 11, business 411), HAT12 (12:00, 12, 412), HAT13" in said, said
+
+
+def test_a_later_leg_is_told_with_its_own_day() -> None:
+    """Of three trips only one arrives on the same day."""
+    trips = [
+        [{"flight": f"HAT{n}", "date": "2024-05-24"}, {"flight": "HAT47", "date": f"2024-05-2{4 + n % 2}"}]
+        for n in range(12, 15)
+    ]
+    said = outlined(json.dumps(trips), 200)
+    assert "after HAT12: HAT47 (date 2024-05-24); after HAT13: HAT47 (2024-05-25); after HAT14: HAT47" in said, said
+
+
+def test_what_follows_several_is_told_once_with_its_values_and_named_again() -> None:
+    """Seven pairs of flights filled the room, and no price was left."""
+    second = [{"flight": f"HAT{n}", "prices": {"economy": n, "business": 4 * n}} for n in (132, 172)]
+    first = [{"flight": f"HAT{n}", "prices": {"economy": 2 * n, "business": 3 * n}} for n in (110, 164)]
+    said = outlined(json.dumps([[one, other] for one in first for other in second]), 260)
+    assert said == (
+        "4 rows: HAT110 (prices.economy 220, business 330), HAT164 (328, 492); 4 that follow: "
+        "after HAT110: HAT132 (prices.economy 132, business 528), HAT172 (172, 688); after HAT164: HAT132, HAT172"
+    )
+
+
+def test_what_a_store_adds_by_itself_is_told_last() -> None:
+    text = json.dumps({"id": "INV-1", "created_at": "2024-05-08T11:24:52", "state": "open", "due": "2024-06-01"})
+    assert outlined(text, 38) == "id=INV-1, state=open, due=2024-06-01; 1 more field: created_at"
+
+
+def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:
+    hits = [{"title": f"The Harbour, part {n}", "url": f"https://a.test/{n}", "text": f"Of {n}."} for n in range(4)]
+    source = Source(json.dumps(hits))
+    records = source.reading.records
+    _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
+    said = unshown(source.reading, blocks, {0, 1}, 100, few=False)
+    assert said == "2 of 4 rows: title The Harbour, part 2, The Harbour, part 3"

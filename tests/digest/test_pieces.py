@@ -164,3 +164,12 @@ def test_objects_of_one_shape_say_their_columns_once_a_batch(bench: Bench) -> No
 def test_an_object_whose_shape_no_other_text_has_stays_a_line_of_fields(bench: Bench) -> None:
     text = bench.digest(reservation(11), f'{reservation(12)[:-1]}, "more": 1}}', share=0.9).parts[0].text
     assert re.search(r"reservation=RES117(?:\||, )user=user_11_41", text) and "reservation|user" not in text
+
+
+def test_a_piece_of_a_sentence_is_its_clause() -> None:
+    """`… Cambridge University in 1928-29 …` is no English."""
+    text = (
+        "The photographer was born in Chanteloup, studied literature at Cambridge University in 1928-29, and after "
+        "three years of war he founded an agency with four of his friends in the spring of that year."
+    )
+    assert [one.text for one in pieces(text)] == ["studied literature at Cambridge University in 1928-29,"]

@@ -72,8 +72,8 @@ def test_paths_files_handles_and_ids_with_letters_are_names() -> None:
         "README.md",
         "@octocat",
         "HAT069",
-        "os.path.join",
         "MainWindow",
+        "os.path.join",
     ]
 
 
@@ -122,3 +122,17 @@ def test_words_with_a_slash_or_a_number_are_names_in_code_and_none_in_prose() ->
     line = "and/or note12 mid-20s src/app.py HAT069 user_id"
     assert [name for name, _ in Need("prose").names([line])] == ["src/app.py", "HAT069", "user_id"]
     assert {"and/or", "note12"} <= {name for name, _ in Need("code").names([line])}
+
+
+def test_a_file_that_somebody_named_is_said_to_be_there_first() -> None:
+    """Else one would write `hello.py` anew."""
+    need = Need("listing", ["hello.py"], in_view={"hello.py", "README.md"})
+    found = need.names(["README.md setup.py hello.py"], called={"README.md": 1.0, "setup.py": 1.0, "hello.py": 1.0})
+    assert [name for name, _ in found] == ["hello.py", "setup.py"]
+
+
+def test_what_belongs_to_something_else_is_a_lesser_name() -> None:
+    """`messages.length mt-2 Math.min` say nothing that somebody could go on with."""
+    gains = dict(Need("code").names(["list.length mt-2 Math.min load_rates app.module.ts Spotter.Repo"]))
+    assert max(gains["list.length"], gains["mt-2"], gains["Math.min"]) < 0.5 * gains["load_rates"]
+    assert min(gains["app.module.ts"], gains["Spotter.Repo"]) > 0.9 * gains["load_rates"]

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.readers import code
 from palimpsest_mcp.digest.records import Record
 
+from .conftest import Bench
+
 PYTHON = '''import os
 from typing import Any
 
@@ -230,3 +232,21 @@ def test_a_block_of_a_small_language_holds_what_stands_in_it() -> None:
 def test_a_definition_after_a_text_whose_end_was_missed_is_one() -> None:
     records = code.read(PANES.split("\n")).records
     assert [one.text for one in records if one.kind == "definition"][-1] == "defp pane_table(assigns) do"
+
+
+def test_a_definition_whose_arguments_go_over_several_lines_is_shown_with_all_of_them(bench: Bench) -> None:
+    """`private run( …` says neither what it takes nor what it gives."""
+    body = "\n".join(f"\t\tthis.steps.push(step_{n}(request, {n}));" for n in range(60))
+    code = (
+        "export class Runner {\n\tprivate async execute(\n\t\tcommand: string,\n\t\tonChunk: (chunk: string) => void,\n"
+        f"\t): Promise<{{ exitCode: number | null }}> {{\n{body}\n\t}}\n\n\tconstructor(\n{body}\n\t) {{}}\n}}\n"
+    )
+    lines = bench.digest(code, share=0.2).parts[0].text.split("\n")
+    first = next(n for n, line in enumerate(lines) if "execute(" in line)
+    assert lines[first : first + 4] == [
+        "\tprivate async execute(",
+        "\t\tcommand: string,",
+        "\t\tonChunk: (chunk: string) => void,",
+        "\t): Promise<{ exitCode: number | null }> { …",
+    ], lines
+    assert sum("step_" in line for line in lines) < 30, "one that goes on for ever is not taken whole"

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.readers import diff
 
+from .conftest import Bench
+
 DIFF = """diff --git a/f1.py b/f1.py
 index aaa1b..bbb1c 100644
 --- a/f1.py
@@ -120,3 +122,11 @@ def test_every_record_is_a_whole_line_under_an_earlier_one(lines: list[str]) -> 
     assert [(r.at, r.text) for r in records] == [(i, line.strip()) for i, line in enumerate(lines) if line.strip()]
     assert all(r.under < i for i, r in enumerate(records))
     assert all(start <= diff.claims(lines, start) <= len(lines) for start in range(len(lines)))
+
+
+def test_that_a_commit_took_a_file_away_is_told_before_the_numbers_of_lines(bench: Bench) -> None:
+    """Of a removed document 1,865 lines seemed to be code."""
+    made = "\n".join(f" create mode 100644 docs/part_{n}.md" for n in range(40))
+    text = f"[main 109a30b] Tidy up\n 41 files changed, 64 insertions(+), 1865 deletions(-)\n{made}\n"
+    said = bench.digest(f"{text} delete mode 100644 docs/refactor.md\n", share=0.2).parts[0].text
+    assert "delete mode 100644 docs/refactor.md" in said

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from palimpsest_mcp.digest.readers import json as reader
 from palimpsest_mcp.digest.records import Reading, Record
+from palimpsest_mcp.digest.source import Source
 
 from .conftest import Bench
 
@@ -208,3 +209,11 @@ def test_leaves_that_are_masked_take_no_place_of_those_that_say_something(bench:
     assert mail not in part.text and born not in part.text
     masked = [one for one in reader.read([json.dumps(leaves)]).records if "redacted" in one.text]
     assert {one.kind for one in masked} == {"noise"}
+
+
+def test_the_first_sentences_of_what_a_search_found_tell_more_than_the_rest_and_clicks_nothing() -> None:
+    text = "528000 subscribers\n#ai #talk\nShe built ImageNet.\nIt began in 2006.\nThe studio was cold.\nIt rained."
+    hits = [{"title": f"Talk {n}", "url": f"https://a.test/{n}", "snippet": text * 9} for n in range(2)]
+    told = {one.text: one for one in reversed(Source(json.dumps(hits)).reading.records)}
+    assert told["528000 subscribers"].kind == told["#ai #talk"].kind == "noise"
+    assert told["She built ImageNet."].worth == told["It began in 2006."].worth > told["The studio was cold."].worth

@@ -349,7 +349,8 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool
     for _, number in rated:
         if len(best) < _MOST_OUTCOMES:
             seen = lines[number].seen
-            best.setdefault("at a place" if _NUMBERED.match(seen.low) else _shape(seen), number)
+            shape = ended(seen.low) or _shape(seen)
+            best.setdefault("at a place" if _NUMBERED.match(seen.low) else shape, number)
     told = list(best.values())
     if told and not (len(told) == 1 and _EXIT.search(lines[told[0]].seen.low)):  # `exit code 0` says little alone
         return told
@@ -357,7 +358,15 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool
         return [number for number, line in enumerate(lines) if not _BEFORE_IT.match(line.record.text)][:1]
     if len(lines) > _ENDS and (is_file or source or not verb or not _PROGRAMS["list"].isdisjoint(words)):
         return told
-    return told + [number for number in _last_word(lines) if number not in told]
+    words = [number for number in _last_word(lines) if number not in told]
+    return told + [number for number in words if not (told and ended(lines[number].seen.low))]
+
+
+def ended(text: str) -> str:
+    """`exit 0` of a line that says little but that; empty of others."""
+    low = text.lower()
+    found = _EXIT.search(low) if len(_TOKEN.findall(low)) <= _SHORT else None
+    return f"exit {found[1]}" if found else ""
 
 
 def _is_speech(record: Record) -> bool:

@@ -69,12 +69,16 @@ _SHAPE, _BRIEF_SHAPE = 200, 120
 """Characters of what is said of a result of which nothing is shown but its outcome; where little fits."""
 _OBJECT = 1.6
 """Times that room for an object: who goes on with it types what its fields and lists say."""
+_LARGE, _LARGEST = 0.05, 2.5
+"""Share of its characters that a list to choose from has at least, and times the usual room, at most."""
 _WIDER = (2, 3, 4)
 """Times that room where there is no better use for the budget."""
 _FEW_TOKENS, _FEW_SHARE = 20, 0.08
 """Tokens that are shown of a result, and share of its records, below both of which it had better be an outline. With 30
 and 0.15 of what is needed later 88.8 instead of 88.3 % stays in view, and a tenth more results are outlines only, which
 readers called bad more often than others."""
+_MOSTLY = 0.5
+"""Share of its records from which a table is worth the names of its columns, however short its rows are."""
 _WORTHWHILE = 0.4
 """Of what was shown before, so much must still be shown beside the outlines."""
 _SILENCINGS = 4
@@ -428,6 +432,8 @@ class Attempt:
             return 0.0  # its outline says first which object it is
         tokens = filling.shown_tokens(item)
         whole = len(item.whole) / max(1, len(item.free))
+        if whole < _MOSTLY and tokens < (above := filling.above_tokens(item)):
+            return tokens / above  # of a table hardly more than the names of its columns
         return max(tokens / _FEW_TOKENS, whole / _FEW_SHARE)
 
     def _in_rows(self, item: Item) -> float:
@@ -622,14 +628,22 @@ class Attempt:
             lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
         shape = ""
         if (bare and shapes) or item.silent:
-            width = int(self._wide * (_BRIEF_SHAPE if brief else _SHAPE) * (_OBJECT if item.is_object() else 1))
-            shape = outline(self._sources[number].reading, item.blocks, width, Ask(item.worth_of, item.need.asks_for))
+            known = item.is_object() or item.is_choice()
+            width = (_BRIEF_SHAPE if brief else _SHAPE) * (_OBJECT if known else 1)
+            if item.is_choice():
+                width = max(width, min(_LARGEST * width, _LARGE * len(source.text)))
+            width = int(self._wide * width)
+            shape = outline(self._sources[number].reading, item.blocks, width, self._ask(number))
         elif missing:
             shape = f"also holds: {missing}"
         hidden = not item.errors.issubset(n for one in item.taken for n in item.units[one].records)
         errors = RecordCount(shown=len(item.errors & item.printed), total=len(item.errors) if hidden else 0)
         note = item_note(source, number + 1, lines, brief=brief, shape=shape, errors=errors)
         return [DigestLine("note", note)]
+
+    def _ask(self, number: int) -> Ask:
+        item = self._items[number]
+        return Ask(item.worth_of, item.need.asks_for, self._request.sources[number].arguments, self._named)
 
     def _unshown(self, number: int) -> str:
         """What is in a result beside what is shown of it."""
@@ -644,7 +658,7 @@ class Attempt:
             item.blocks,
             shown,
             self._wide * width,
-            Ask(item.worth_of, item.need.asks_for),
+            self._ask(number),
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

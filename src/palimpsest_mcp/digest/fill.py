@@ -171,6 +171,10 @@ class Filling:
         units = (item.units[number] for number in item.taken if number not in item.forced)
         return sum(self._own(item, unit) for unit in units) + sum(self._count(f" {name}") for name in item.listed)
 
+    def above_tokens(self, item: Item) -> int:
+        """Of what stands above the rows of its tables."""
+        return sum(self._opening(item.blocks[n]) for n in item.open if item.blocks[n].table >= 0)
+
     def trim(self, tokens: int) -> bool:
         """Take back what tells least a token, about so many tokens; False where nothing is left but what is forced."""
         rates = sorted(

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .blocks import Block, Unit, encoded
+from .cues import ended
 from .notation import CUT
 from .pieces import COLUMNS, LINE, ROW, SPOKEN, Spot, fields_of, of_fields, of_line, of_row, passages
 from .rank import Need, tokens_of
@@ -58,6 +59,8 @@ _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ 
 
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
 """How a point begins, in a list of any kind."""
+_FEW_ROWS = 24
+"""Rows that one chooses among, at most, with those that follow them."""
 _FEW_POINTS = 5
 """Points of a list that is shown whole or not at all, at most."""
 
@@ -219,7 +222,7 @@ class Item:
             # Headings alone would stand away from what they are above.
             alike = [n for n in alike if n not in bare]
             units, blocks = encoded(source.reading, self.free, source.mined(alike), narrow, outcome=self.outcome)
-        units = _passages(units, self.records, source.forms)
+        units = _passages(_signatures(units, self.records, source.forms), self.records, source.forms)
         unfinished = frozenset(
             n
             for n, (record, following) in enumerate(pairwise(self.records))
@@ -227,10 +230,10 @@ class Item:
             and _goes_on(record, following, _HALF_LINE if following.text[:1].islower() else _FULL_LINE)
         )
         forced = tuple(n for n, unit in enumerate(units) if not self.outcomes.isdisjoint(unit.records))
-        said = set[str]()
+        said = {_bare(units[number]) for number in forced}
         says: list[int] = []
         for number, unit in enumerate(units):
-            text = PLACE.sub("", unit.text).strip()
+            text = _bare(unit)
             if unit.block < 0 and text in said and number not in forced:
                 continue  # the same line again says nothing
             said.add(text)
@@ -377,6 +380,11 @@ class Item:
         """Whether it is one object, with more than fits in a line."""
         return self.own_row() >= 0 and len(self.units) > 1
 
+    def is_choice(self) -> bool:
+        """Whether it is a few rows and nothing else: who asked chooses among them."""
+        rows = sum(record.table >= 0 for record in self.records)
+        return 0 < rows <= _FEW_ROWS and rows == len(self.records)
+
     def leading_rows(self) -> list[int]:
         """The units of a table's rows that are worth more than others: titles of what a search found, for one."""
         rows = (n for n, unit in enumerate(self.units) if unit.block >= 0 and not unit.span)
@@ -415,6 +423,12 @@ class Item:
         return found
 
 
+def _bare(unit: Unit) -> str:
+    """What a line says, wherever it stands: `exit 0` of all lines that say nothing else."""
+    text = PLACE.sub("", unit.text).strip()
+    return ended(text) or text
+
+
 def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
     """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
     that are alike the next of them, and of code without numbers the next line."""
@@ -444,6 +458,44 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
                 found[alike[unit.block]] = unit.records[0]
             alike[unit.block] = unit.records[-1]
     return found
+
+
+def _signatures(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:
+    """The units, with a definition whose arguments go over several lines as one: what it takes and gives is half of
+    it. Longer ones stay as they are."""
+    found: list[Unit] = []
+    n = 0
+    while n < len(units):
+        end = n + 1
+        if forms[units[n].records[0]] == "code" and _begins_signature(units[n], records):
+            opened = _opened(units[n].text)
+            while opened > 0 and end < len(units) and _follows(units[end - 1], units[end], records):
+                opened += _opened(units[end].text)
+                end += 1
+            if opened > 0 or sum(len(unit.text) for unit in units[n:end]) > _TOLD_TOGETHER:
+                end = n + 1
+        lines = units[n:end]
+        text = "\n".join(unit.text for unit in lines)
+        found.append(Unit(tuple(unit.records[0] for unit in lines), text) if len(lines) > 1 else units[n])
+        n = end
+    return found
+
+
+def _begins_signature(unit: Unit, records: Sequence[Record]) -> bool:
+    definition = records[unit.records[0]].kind == "definition" and unit.block < 0 and not unit.cut
+    return definition and len(unit.records) == 1 and unit.text.endswith(("(", ","))
+
+
+def _opened(text: str) -> int:
+    """Round brackets that a line opens and leaves to others to close; below zero, that it closes."""
+    return text.count("(") - text.count(")")
+
+
+def _follows(line: Unit, following: Unit, records: Sequence[Record]) -> bool:
+    """Whether it is the next line of code, and shown whole."""
+    one, other = records[line.records[-1]], records[following.records[0]]
+    single = following.block < 0 and len(following.records) == 1 and not following.cut
+    return single and other.kind != "definition" and other.at == one.at + 1
 
 
 def _passages(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> list[Unit]:

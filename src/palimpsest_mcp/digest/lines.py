@@ -98,14 +98,17 @@ class _Print:
         self._headed(number, "")
         lines = [escaped(line) for line in unit.text.split("\n")]
         lines[0] = self._before(record) + lines[0]
+        if len(lines) == len(unit.records):
+            lines[1:] = [
+                f"{self._item.records[n].indent}{line}" for n, line in zip(unit.records[1:], lines[1:], strict=True)
+            ]
         if self._goes_on(unit.records[-1]):
             lines[-1] += f" {CUT}"
         elif self._has_more(record):
             lines[-1] += f"|{CUT}"
         self.lines += [Printed("quote", line, (number,)) for line in lines]
         self._shown.update(unit.records)
-        if record in self._item.parents:
-            self._current = record
+        self._current = next((n for n in reversed(unit.records) if n in self._item.parents), self._current)
 
     def _before(self, record: int) -> str:
         """What stands in its line before it: a mark, where it points back to a sentence that is not shown."""
@@ -179,6 +182,8 @@ class _Print:
             text = self._before(n) + escaped(self._item.records[n].text)
             self.lines.append(Printed("quote", f"{text} {CUT}" if self._goes_on(n) else text, (number,)))
             self._shown.add(n)
+            if n in self._item.parents:
+                self._current = n
 
     def _better_as_they_stand(self, block: Block, members: Sequence[int]) -> bool:
         """Whether so few lines that are alike are shorter as they stand."""

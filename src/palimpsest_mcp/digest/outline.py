@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..models.text import counted
@@ -60,6 +61,10 @@ class Ask(NamedTuple):
     """Number of a row's record, and column -> what showing that value is worth."""
     named: Callable[[str], bool] = lambda _name: False
     """Whether somebody asked for what a column is called."""
+    called: Collection[str] = ()
+    """Values that the call above gives: said again they tell nothing."""
+    in_view: Collection[str] = ()
+    """Values that stand elsewhere for good: told after all others."""
 
 
 _UNASKED = Ask()
@@ -67,10 +72,21 @@ _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
 _INNER = 3
 """Fields of an object within the object that are told."""
+_CHOSEN_BY = re.compile(
+    r"(?:^|[^a-z])(?:(?P<first>price|cost|fare|fee|amount|balance|total|paid|date|day|due|deadline)|time)s?(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+"""Columns that say how much, on which day, or when: who chooses among rows chooses by them."""
+_KEPT_BY_ITSELF = re.compile(r"(?:created|updated|modified)(?:_?(?:at|on|date|time))?", re.IGNORECASE)
+"""Fields that a store adds to everything it keeps."""
+_INNER_NAMES = 60
+"""Characters of the names of its other fields that are said rather than counted."""
 _NUMBER = re.compile(r"\d{3}")
 """In an object within the object: an amount, an id."""
 _EMPTY = frozenset({"0", "0.0", "false", "null", "none", "None"})
 """Values that are told after all others."""
+_OVER = 24
+"""Characters beyond the room that the first column of a list may take: the next best is no stand-in for a date."""
 _TINY = 14
 """Characters of a field with its value that always fit: `insurance=no`."""
 _NAMED = 3
@@ -102,7 +118,8 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
     if largest:
         behind = next((one for one in lists if one.noun == BEHIND and one is not largest), None)
         first = _rows(reading, largest, int(width * (_BEFORE if behind else 1)), rows, ask)
-        return f"{first}; {_behind(reading, behind, width - len(first))}" if behind else first
+        members = [n for n, one in enumerate(records) if behind and one.table == behind.table]
+        return f"{first}; {_behind(reading, members, width - len(first), ask)}" if members else first
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return _joined(counted(kinds["entry"], "entry"), names, names_only)
@@ -112,20 +129,52 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
 def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> str:
     """The rows of a table by what they are called, and what they have. `rows`: how many there are."""
     members = [n for n, one in enumerate(reading.records) if one.table == block.table]
-    shared = _shared(reading, block, width)
+    shared = _shared(reading, block, width, ask)
     room = width - len(rows) - len(shared)
-    told = _with_values(reading, members, ask, room, most=_COLUMNS, differing=True)
+    told = _with_values(reading, list(_distinct(reading, members).values()), ask, room, most=_COLUMNS, differing=True)
     if told:
-        return _joined(rows + shared, told, width)
+        return _joined(rows + shared, told, width + _OVER)
     if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
         rows = f"{rows} {block.head}"
     return _joined(rows + shared, _keys(reading.records, reading.tables, block), int(_NAMES_ONLY * width))
 
 
-def _behind(reading: Reading, block: Block, width: int) -> str:
-    """Rows that follow others, such as the second flight of a trip, each with the one that it follows."""
-    names = [f"{one.cells[1]} after {one.cells[0]}" for one in reading.records if one.table == block.table]
-    return _joined(f"{block.total:,} that follow", names, width)
+def _behind(reading: Reading, rows: Sequence[int], width: int, ask: Ask) -> str:
+    """Rows that follow others, such as the second flight of a trip, behind the one that they follow; what they have is
+    said of each the first time."""
+    count = f"{len(rows):,} that follow"
+    owners: dict[str, list[int]] = {}
+    for n in rows:
+        owners.setdefault(reading.records[n].cells[0], []).append(n)
+    distinct = _distinct(reading, rows, 1)
+    bare = sum(len(f"after {one}: ") for one in owners) + sum(len(_called_of(reading, n)) + 2 for n in rows)
+    room = width - len(count) - bare + sum(len(_called_of(reading, n)) + 5 for n in distinct.values())
+    told = _with_values(reading, list(distinct.values()), ask, room, most=_COLUMNS, differing=True)
+    names = dict(zip(distinct, told or [_called_of(reading, n) for n in distinct.values()], strict=True))
+    often = Counter(_called_of(reading, n) for n in distinct.values())
+    said = set[tuple[str, ...]]()
+    parts: list[str] = []
+    for owner, members in owners.items():
+        group: list[str] = []
+        for n in members:
+            own = reading.records[n].cells[1:]
+            name = _called_of(reading, n)
+            group.append(names[own] if own not in said or often[name] > 1 else name)
+            said.add(own)
+        parts.append(f"after {owner}: {', '.join(group)}")
+    fit = [n for n in range(len(parts) + 1) if len(count) + 2 + len("; ".join(parts[:n])) <= width]
+    shown = "; ".join(parts[: fit[-1]]) if fit else ""
+    if _BRACKETS.search(shown) or not shown:
+        return count
+    return f"{count}: {shown}{'' if fit[-1] == len(parts) else ' …'}"
+
+
+def _distinct(reading: Reading, rows: Sequence[int], start: int = 0) -> dict[tuple[str, ...], int]:
+    """The first of rows that are equal from a column on, by their cells from there on."""
+    found: dict[tuple[str, ...], int] = {}
+    for n in rows:
+        found.setdefault(reading.records[n].cells[start:], n)
+    return found
 
 
 def unshown(
@@ -149,7 +198,10 @@ def unshown(
     seen = {records[n].table for n in shown}
     lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
     hidden = [one for n, one in enumerate(records) if n not in shown]
-    if len(lists) + any(one.kind == "field" for one in records) + any(one.total == 1 for one in blocks) > 1:
+    parts = len(lists) + any(one.kind == "field" for one in records) + any(one.total == 1 for one in blocks)
+    told = _fields([records[n] for n in sorted(shown)], tables, -1)
+    whole_fields = any(one not in told for one in _fields([one for one in hidden if one.kind == "field"], tables, -1))
+    if parts > 1 or whole_fields or any(one.total <= _FEW_ROWS for one in lists):
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
@@ -179,9 +231,16 @@ def _object(
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
     pairs = [pair for pair in zip(own.columns, own.cells, strict=True) if pair[0] in fields] if own else []
+    called = {name for name, value in pairs if value in ask.called}
+    pairs = [pair for pair in pairs if pair[0] not in called]
+    fields = [name for name in fields if name not in called]
     # What says how it went, wherever it stands, right behind what it went so with.
     pairs = [*pairs[:1], *sorted(pairs[1:], key=lambda pair: STATE.search(pair[0]) is None)]
-    nothing = {name for name, value in pairs[1:] if value in _EMPTY}
+    nothing = {
+        name
+        for name, value in pairs
+        if value in _EMPTY or value in ask.in_view or _KEPT_BY_ITSELF.fullmatch(name.rpartition(".")[2])
+    }
     for name, value in pairs:
         if _LISTED.fullmatch(value):
             words[name] = value[2:-2].replace('", "', '","').split('","')
@@ -210,14 +269,20 @@ def _object(
                 said.append(inner[noun])
                 named.append(noun)
                 left -= len(inner[noun]) + 2
+        if rest and one.noun == BEHIND and left > 0:
+            said.append(_behind(reading, rest, left, ask))
+            left -= len(said[-1])
+            named.append(one.noun)
+            continue
         count = f"{one.total:,}" if len(rest) == len(own_rows) else f"{len(rest):,} of {one.total:,}"
         room = left - len(count) - len(one.noun) - 1
         if not rest or room <= 0:
             continue
         key = _key_of(reading, rest[0], one.noun)
-        told = _with_values(reading, rest, ask, room - len(key)) or [_called_of(reading, n) for n in rest]
+        told = _with_values(reading, rest, ask, room - len(key))
+        names = told or [_called_of(reading, n) for n in rest]
         listed[len(said)] = f"{count} {one.noun}", rest, key
-        said.append(_joined(f"{count} {one.noun}", told, room - len(key), key))
+        said.append(_joined(f"{count} {one.noun}", names, room - len(key) + _OVER * bool(told), key))
         left -= len(said[-1])
         named.append(one.noun)
     # What says a value takes hardly more room than the name of a field that is not told.
@@ -237,7 +302,7 @@ def _object(
     for place, (count, rest, key) in listed.items():  # more of their values where there is room for them
         room = left + len(said[place])
         if told := _with_values(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS):
-            said[place] = _joined(count, told, room, key)
+            said[place] = _joined(count, told, room + _OVER, key)
             left = room - len(said[place])
     return "; ".join(said)
 
@@ -250,7 +315,9 @@ def _pair(name: str, value: str) -> str:
 def _inner(one: Object) -> str:
     """The first fields of an object, or of the only row of a list, that lies in another one."""
     pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
-    more = f" and {len(one.columns) - len(pairs)} more" if len(one.columns) > len(pairs) else ""
+    others = [name for name in one.columns if not any(pair.startswith(f"{name}=") for pair in pairs)]
+    named = sum(map(len, others)) <= _INNER_NAMES and not _UNFIT.search("".join(others))
+    more = f" and {len(others)} more{': ' + ', '.join(others) if named else ''}" if others else ""
     return f"{one.noun}: {', '.join(pairs)}{more}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
@@ -265,8 +332,8 @@ def _with_values(
     """What rows are called, each with its values in the columns that tell most: at most `most`, and as many as fit the
     room; empty where none does, or none tells much. The names of the columns are said once, with the first.
 
-    First come those whose values are worth most, then those that somebody asked for, then the others in which rows
-    differ; printed they stand in their own order.
+    First come amounts and days, then those whose values are worth most, then those that somebody asked for, then the
+    others in which rows differ; printed they stand in their own order.
 
     Args:
         differing: no column whose one value is said of all rows.
@@ -278,7 +345,7 @@ def _with_values(
     ranks: dict[int, tuple[float, ...]] = {}
     for column, name in enumerate(table.columns):
         values = [row[column] if column < len(row) else "" for row in cells]
-        if column == table.key or not name or _UNFIT.search(name):
+        if column == table.key or not name or name[:1] == "(" or _UNFIT.search(name) or set(values) <= set(ask.called):
             continue
         if not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in values):
             continue
@@ -287,20 +354,35 @@ def _with_values(
         tells = surname or ask.named(name) or worth >= _BESIDE
         differ = len(set(values)) > 1
         if differ or (tells and not differing):
-            ranks[column] = -float(surname), -worth if tells else 0.0, -float(ask.named(name)), column
+            told = -worth if tells else 0.0
+            ranks[column] = -float(surname), -_choice(name), told, -float(ask.named(name)), column
     left = room - sum(len(name) + 5 for name in called)
     chosen: list[int] = []
     for column in sorted(ranks, key=ranks.__getitem__)[:most]:
         size = len(table.columns[column]) + 1 + sum(len(row[column]) + 2 for row in cells)
-        if size <= left and (chosen or any(ranks[column][:3])):
+        if size <= left + _OVER * (not chosen) and (chosen or any(ranks[column][:4])):
             chosen.append(column)
             left -= size
     if not chosen:
         return []
     chosen.sort()
-    first = ", ".join(f"{table.columns[n]} {cells[0][n]}" for n in chosen)
+    names = [table.columns[n] for n in chosen]
+    names[1:] = [_beside(name, before) for before, name in pairwise(names)]
+    first = ", ".join(f"{name} {cells[0][n]}" for name, n in zip(names, chosen, strict=True))
     others = (", ".join(row[n] for n in chosen) for row in cells[1:])
     return [f"{name} ({values})" for name, values in zip(called, (first, *others), strict=True)]
+
+
+def _choice(name: str) -> float:
+    """How much one chooses by a column: by amounts and days, then by times."""
+    found = _CHOSEN_BY.search(name)
+    return 0.0 if found is None else 2.0 if found["first"] else 1.0
+
+
+def _beside(name: str, before: str) -> str:
+    """The name of a column behind that of another one: what both lie in is said once."""
+    parent, dot, last = name.rpartition(".")
+    return last if dot and before.rpartition(".")[0] == parent else name
 
 
 def _key_of(reading: Reading, row: int, noun: str) -> str:
@@ -321,14 +403,14 @@ def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> l
     return [one.cells[tables[block.table].key] for one in records if one.table == block.table]
 
 
-def _shared(reading: Reading, block: Block, width: int) -> str:
+def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> str:
     """What all rows of a table have, by which a reader knows one search from another; in half of the width."""
     table = reading.tables[block.table]
     cells = [record.cells for record in reading.records if record.table == block.table]
     told: list[str] = []
     for column, name in enumerate(table.columns):
         value = cells[0][column] if column < len(cells[0]) and column != table.key else ""
-        pair = _pair(name, value) if name else ""
+        pair = _pair(name, value) if name and value not in ask.called else ""
         same = pair and all(column < len(row) and row[column] == value for row in cells)
         if same and sum(len(one) + 2 for one in told) + len(pair) <= width * _SHARED:
             told.append(pair)

@@ -33,6 +33,11 @@ _MOST = 40
 """Pieces of one record: what holds more is a list, and its values tell nothing apart."""
 _WORD = re.compile(r"\S*\w\w\S*")
 _ENDS = (".", "!", "?", ";", "|", "\t")
+_STOPS = (".", "!", "?")
+_BREAK = re.compile(r"[,;:.!?)]\s+")
+"""Between two clauses of a sentence."""
+_NEAR = 60
+"""Characters that a clause may go on beside a piece of it."""
 
 
 class Spot(NamedTuple):
@@ -163,7 +168,16 @@ def _around(text: str, spot: Spot) -> tuple[int, int]:
             first, words = found.start(), words + 1
     while words < _LABEL and text[:last][-1:] not in _ENDS and (found := _WORD.search(text, last)):
         last, words = _out(text, found.end(), 1), words + 1
-    return first, last
+    return _clause(text, first, last) if text[-1:] in _STOPS else (first, last)
+
+
+def _clause(text: str, first: int, last: int) -> tuple[int, int]:
+    """The clause of a sentence around a piece of it, where that is not long: the piece alone is no English."""
+    begins = [found.end() for found in _BREAK.finditer(text, max(0, first - _NEAR), first)]
+    begin = begins[-1] if begins else 0 if first <= _NEAR else first
+    found = _BREAK.search(text, last, last + _NEAR)
+    end = found.start() + 1 if found else len(text) if len(text) - last <= _NEAR else last
+    return begin, end
 
 
 def _out(text: str, at: int, step: int) -> int:

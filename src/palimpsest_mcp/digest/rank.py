@@ -71,6 +71,9 @@ NAME_AGAIN: Final = 0.05
 """More by each further time that it stands in its text: of all that was tried only this held on other sessions."""
 NAME_MOST: Final = 4
 """Times that count: what stands everywhere is no longer worth more."""
+MEMBER: Final = 0.4
+"""Times that for what belongs to something else (`messages.length`, `Math.min`) or is a size (`mt-2`): needed later as
+often with it as with 1, and lines of code have the room."""
 CALLED: Final = 1.0
 """Worth of what an entry of a long listing is called, without the rest of its line."""
 NAMES_HALF: Final = 200
@@ -130,6 +133,10 @@ _PROSE_WORD: Final = re.compile(
 )
 """What in prose only looks like a name: `and/or`, `note12`, `mid-20s`, the pictures of a page."""
 _TARGET: Final = re.compile(r"https?://\S+")
+_MEMBER: Final = re.compile(r"[A-Za-z_]\w*(?:\.[a-z_]\w*)+[!?]?|[a-z]+(?:-[a-z]+)*-\d+(?:\.\d+)?")
+_FILE: Final = re.compile(
+    r"\.(?:py|tsx?|jsx?|exs?|go|rs|java|md|json|toml|ya?ml|sh|css|html?|sql|heex|txt|lock|csv|xml|svg|png|jpe?g|c|h|rb)$"
+)
 _VERSION: Final = re.compile(r"[vV]\d[\d.]*(?:-\w+)?")
 
 
@@ -190,6 +197,7 @@ class Need:
             for token in _TOKEN.findall(line):
                 times[token] = times.get(token, 0) + 1
         classes = {one.text: one.cls for one in specs}
+        asked = self._names.intersection(called or ())  # that a file is there says more than its name
         usual = _rates("")["name"]
         found = [
             (
@@ -202,9 +210,10 @@ class Need:
             if SHORTEST <= len(name) <= LONGEST
             and is_name(name)
             and name not in refused
-            and name not in self._in_view
+            and (name not in self._in_view or name in asked)
             and not (self._form in _PROSE and _PROSE_WORD.fullmatch(name))
         ]
+        found = [(name, gain * (ASKED if name in asked else MEMBER if _is_member(name) else 1)) for name, gain in found]
         listed = {name for name, _ in found}
         found += [
             (name, CALLED * worth)
@@ -283,6 +292,10 @@ def is_name(token: str) -> bool:
     if "-" in token:
         return digits or "_" in token or _HUMP.search(token) is not None
     return digits or "_" in token.strip("_") or _HUMP.search(token) is not None
+
+
+def _is_member(name: str) -> bool:
+    return _MEMBER.fullmatch(name) is not None and not _FILE.search(name)
 
 
 @cache

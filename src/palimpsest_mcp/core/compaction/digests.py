@@ -34,6 +34,8 @@ MOST = 64
 """Words that one result is asked for."""
 _TYPED = 32
 """Of them at most, what was typed after it: the latest first."""
+_CALLED_FOR = 12
+"""Of them at most, what its own call looked for."""
 _MOST_ARGUMENT = 1_600
 """Characters of an argument beyond which it may give way to its first line, so that it is not sure to stay in view."""
 _MOST_TEXT = 20_000
@@ -169,8 +171,16 @@ class Focus:
             names = [name for name in typed_in(text.text) if name in self._typed]
             said.update(self._stays.intersection(names))
             typed = sorted((name for name in names if self._typed[name] > row), key=lambda name: -self._typed[name])
-            words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self.words)))[:MOST])
+            words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self.words, *_called_for(item))))[:MOST])
         return Asked(tuple(words), frozenset(said), self.wanted)
+
+
+def _called_for(item: Item) -> list[str]:
+    """Words of what a call looked for, as it says itself."""
+    action, args = item.action, item.args or {}
+    looked = action.target if action is not None and action.verb in ("search", "run") else ""
+    why = args.get("description")
+    return words_of(f"{looked[:_MOST_ARGUMENT]} {why[:_MOST_ARGUMENT] if isinstance(why, str) else ''}")[:_CALLED_FOR]
 
 
 def _said(item: Item) -> Iterator[str]:
@@ -227,7 +237,15 @@ class Sources:
             is_error=item.is_error,
             redacted=sum(masked.counts.values()),
             binary=has_binary(item.content),
+            arguments=self._arguments(item),
         )
+
+    def _arguments(self, item: Item) -> tuple[str, ...]:
+        if item.args is None or (item.action is not None and item.action.target):
+            return ()
+        values = [one for one in item.args.values() if isinstance(one, (str, int)) and not isinstance(one, bool)]
+        short = [text for text in map(str, values) if text.isprintable() and 0 < len(text) <= _SHORT_ARGUMENT]
+        return tuple(self._without_secrets("\n".join(short[:_ARGUMENTS])).split("\n")) if short else ()
 
     def _without_secrets(self, text: str) -> str:
         return self._redactor.redact(text).text if text else ""
@@ -237,6 +255,8 @@ def _ids(items: Sequence[ContextItem]) -> tuple[str, ...]:
     return tuple(one.item.id for one in items)
 
 
+_SHORT_ARGUMENT, _ARGUMENTS = 60, 8
+"""Characters of an argument that names what a call acted on, and how many of one call do."""
 _BESIDE = 2
 """Tokens beside a value: a word that it shares with others, what keeps it apart from the next."""
 NEVER_LEAVES = ("original_query", "clarify_verification", "system_prompt")

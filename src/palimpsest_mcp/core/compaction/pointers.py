@@ -128,6 +128,10 @@ def _shape(strings: Mapping[tuple[str | int, ...], str]) -> str:
     return f"{', '.join(names[:3])}{' …' if len(names) > 3 else ''} left the call".translate(_BRACKETS)
 
 
+_BELOW = ("", "; a line of this one:", "; lines of this one:")
+"""Said of none, one and more lines below a note: without it they could be what changed since."""
+
+
 def pointer_record(
     deps: Dependencies,
     info: SessionInfo,
@@ -163,8 +167,8 @@ def pointer_record(
         batch_id=batch_id,
     )
     parts = [
-        item_note(source, number, lines_of(source.text), shape=shape)
-        for number, (source, shape) in enumerate(zip(sources, shapes, strict=True), 1)
+        item_note(source, number, lines_of(source.text), shape=f"{shape}{_BELOW[min(len(said), 2)]}")
+        for number, (source, shape, said) in enumerate(zip(sources, shapes, lines, strict=True), 1)
     ]
     parts = ["\n".join([part, *(line.text for line in said)]) for part, said in zip(parts, lines, strict=True)]
     parts[0] = f"{header(request, counts, 0, shows=any(lines))}\n{parts[0]}"

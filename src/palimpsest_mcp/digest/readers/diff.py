@@ -31,6 +31,9 @@ _BETWEEN = re.compile(
     r" mode change |(?:Author|Date|Merge|AuthorDate|Commit|CommitDate|From|Subject|Index): |---$|[AMDTRC]\d{0,3}\t\S"
 )
 """Lines of a diff or log that are in no hunk."""
+_GONE = re.compile(r"\s(?:delete mode|rename) ")
+_GONE_WORTH = 6.0
+"""Of an entry that says that a file went away: without it its lines look as if they had been taken out of others."""
 _STATUS = re.compile(r" (?:create|delete|mode change|rename) |[AMDTRC]\d{0,3}\t")
 _PERSON = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|From): ")
 _TELLING = re.compile(r"(?:deleted file|new file) mode |(?:rename|copy) (?:from|to) |Binary files ")
@@ -154,7 +157,7 @@ def read(lines: Sequence[str]) -> Reading:
         elif _TELLING.match(line):
             kind, under = "change", file
         elif _STAT.match(line) or _STATUS.match(line):
-            kind = "entry"
+            kind, worth = "entry", _GONE_WORTH if _GONE.match(line) else worth
         elif line.startswith(("    ", "Subject: ")):
             worth, subject = (3.0 if subject else 1.2), False
         elif _PERSON.match(line):

@@ -148,6 +148,8 @@ class Group(msgspec.Struct, gc=False):
     alone: bool = False
     """Whether the key needs no owner's key beside it."""
     table: int = -1
+    hits: bool = False
+    """Whether a search found them: each has a title and an address."""
     worth: dict[int, float] = {}
 
 

@@ -14,7 +14,7 @@ from ..records import MASKED, STATE, Kind, Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
 from .paths import is_armour
-from .prose import LONG_LINE, sentences
+from .prose import LONG_LINE, is_noise, sentences
 from .web_results import BEST, BEST_ONES, OTHERS
 
 BEHIND = "rows listed after the one in brackets"
@@ -41,6 +41,8 @@ _REST = 0.7
 """Worth of the parts after the first: ids and names come first nearly everywhere."""
 _TEXT_OF_ROW = 0.5
 """Worth of a line of a long text that a row has: first the rows, then what they say at length."""
+_OPENS, _OPENING = 2.0, 2
+"""The same of the first sentences of what a search found, and how many: they say what it is about."""
 _TITLED = 0.3
 """Share of that for a title in it: what it says stands below it."""
 _FEW = 12
@@ -130,6 +132,7 @@ class _Told:
             group.worth = dict.fromkeys(group.members, 3.0)
         elif any(_TITLE.search(name) for name in counts) and any(_ADDRESS.search(name) for name in counts):
             group.key = [name for name in counts if _TITLE.search(name)][:1]
+            group.hits = True
             for place, number in enumerate(group.members):
                 group.worth[number] = BEST if place < BEST_ONES else OTHERS
         owner = self.owner(item)
@@ -179,12 +182,17 @@ class _Told:
         worth = _TEXT_OF_ROW if owner else 1.0
         self.records.append(Record(f"{item.path}: {owner}".strip(), "heading", 0.0, at=item.at))
         before = ""
+        row = self.items[item.owner].group if item.owner >= 0 else -1
+        opening = _OPENING if row >= 0 and self.groups[row].hits else 0
         for line in map(str.strip, (item.text or "").split("\n")):
             said = sentences(line) if len(line) > LONG_LINE else (line,)
-            noise = is_armour(line, before)
+            noise = is_armour(line, before) or is_noise(line)
             kind: Kind = "noise" if noise else "line"
             told = 0.0 if noise else worth * _TITLED if line[:1] == "#" else worth
-            self.records += [Record(one, kind, told, under=head, at=item.at) for one in said if one]
+            for one in filter(None, said):
+                first = opening > 0 and kind == "line" and line[:1] != "#"
+                opening -= first
+                self.records.append(Record(one, kind, _OPENS if first else told, under=head, at=item.at))
             before = line
 
     def fields(self, item: Item) -> None:

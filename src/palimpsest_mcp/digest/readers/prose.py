@@ -60,7 +60,10 @@ _BOILERPLATE = re.compile(
     r"|contact(?: us)?|about(?: us)?|advertisement|sponsored|back to top|read more|load more|show more|see more"
     r"|get the latest.*|back to (?:the )?(?:blog|home|list|overview|news)|previous|next|search|close"
     r"|toggle navigation|edit(?: source)?|copy(?: code| link)?|print|download app"
-    r"|all rights reserved.*|newsletter|loading\W*)\W*$"
+    r"|all rights reserved.*|newsletter|loading\W*"
+    r"|\d[\d.,]{0,12} ?[km]?\+? (?:subscribers?|views?|likes?|followers?|comments?|shares?|reactions?|retweets?)"
+    r"|(?:#\w{1,40}\s*){1,20})\W*$"
+    r"|^\W{0,4}(?:for|to find out|to learn) more (?:information|details|about)\b"
     r"|^\W{0,4}(?:©|\(c\) ?\d{4}|copyright (?:©|\(c\)|\d{4}))"
     r"|^\W{0,4}(?:best|(?:(?:best|kind|warm|many) )?(?:regards|wishes|thanks)|cheers|sincerely)[,.!]*$"
     r"|^\W{0,4}(?:this|the information in this) e-?mail (?:\(.{0,40}\) )?(?:and|may|is|contains|message)\b"
@@ -107,7 +110,8 @@ def is_blob(line: str) -> bool:
     )
 
 
-def _is_noise(text: str) -> bool:
+def is_noise(text: str) -> bool:
+    """What nobody asks for: rules, pictures, menus, counts of clicks, what a sponsor paid for, encoded bytes."""
     blank = text.isascii() and not re.search(r"\w", text)
     known = _IMAGE.match(text[:1000]) or _BOILERPLATE.match(text[:LONG_LINE]) or log.ADVICE.match(text)
     return blank or bool(known) or is_blob(text) or _is_promotion(text[:2000])
@@ -185,7 +189,7 @@ def read(lines: Sequence[str]) -> Reading:
         fenced ^= bool(mark) and not (closes and i == 0)
         run = _TO_RUN.match(line) is not None if mark else run
         armour = is_armour(text, lines[i - 1].strip() if i else "")
-        if armour or mark or not fenced and (i == rule or _is_noise(text)):
+        if armour or mark or not fenced and (i == rule or is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:
             worth = 1.6 if run and text[0] != "#" else 0.8
