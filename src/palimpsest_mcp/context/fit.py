@@ -20,7 +20,7 @@ from .budgets import (
     suffices,
     units_of,
 )
-from .forget import newest_versions, repeated
+from .forget import newest_versions, repeated, same_bytes
 from .judge import gates_of, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
 
@@ -72,6 +72,8 @@ class _Known(msgspec.Struct, frozen=True):
     versions: tuple[frozenset[str], ...]
     """What holds each file in work; the last one is given up first."""
     scores: Mapping[str, float] | None
+    same: frozenset[str] = frozenset()
+    """Results that count for none of the newest, since a later one has their bytes."""
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +97,9 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     newest versions of files are given up after K, one by one, the file last touched in the end; then shorter arguments
     of calls leave, down to the size at which a result may. K is found with budgets of the policy's share: more results
     leave before any digest gets less. What the target leaves is then shared out by need, where somebody says what that
-    is. Whether the target is the policy's or was given makes no difference. K comes back where the goal is missed all
-    the same and the newest results gain next to nothing.
+    is. Whether the target is the policy's or was given makes no difference. Where it would be missed for results that
+    the floor holds twice, the newest of these stands for all. K comes back where the goal is missed all the same and
+    the newest results gain next to nothing.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
@@ -113,6 +116,8 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         scores=None if scorer is None else scores(items, policy, scorer),
     )
     done, known = _pressed(items, policy, wish, wanted, sizing, known)
+    if done.predicted > wish.goal and (once := _once_each(items, policy, wish, done, wanted, sizing, known)):
+        return once
     if done.predicted > wish.goal and wanted is not None and done.keep_last < wanted:
         return _with_the_newest(items, policy, wish, done, wanted, sizing, known)
     return done
@@ -131,6 +136,27 @@ def _pressed(
     if best.predicted > wish.goal and policy.min_argument_tokens > policy.min_item_tokens:
         best = _shorter_arguments(items, policy, wish, best, sizing, known)
     return _shared_out(items, policy, wish, best, sizing, known), known
+
+
+def _once_each(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    missed: Fit,
+    wanted: int | None,
+    sizing: Sizing,
+    known: _Known,
+) -> Fit | None:
+    """A fit that meets the goal since results whose very bytes a later one has count for none of the newest, which a
+    floor holds; None where that does not help, or K was given."""
+    held = {one.item_id for one in missed.verdicts if one.reason == f"newest_{policy.floor_tool_results}_tool_results"}
+    same = same_bytes(items, policy) if wish.keep_last is None else frozenset[str]()
+    if not same & held:
+        return None
+    once, _ = _pressed(items, policy, wish, wanted, sizing, msgspec.structs.replace(known, same=same))
+    said = "the newest results are the newest different ones: of the same bytes only the last stays whole"
+    once = msgspec.structs.replace(once, notes=(said, *once.notes))
+    return once if once.predicted <= wish.goal else None
 
 
 def _shared_out(
@@ -179,6 +205,7 @@ def _at(
         known_gates=known.gates,
         repeats=known.repeats,
         versions=frozenset[str]().union(*known.versions),
+        same=known.same,
     )
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
     excess = None if wish.strategy.takes_all else wish.used - wish.goal
