@@ -37,6 +37,8 @@ LEAST_TOKENS = 8_000
 """Of a beginning. In shorter ones messages and the newest three results, which never leave, exceed the target."""
 LEAST_RESULTS = 8
 KEPT = 3
+LEFT_ALONE = 200
+"""Tokens of a call or a result under which nothing takes its place."""
 REQUESTS = 20
 """After the cut, for which the bill is compared (Q6)."""
 ASKED_AT = 0.6
@@ -81,7 +83,8 @@ class Pass:
     pair_errors: int
     restored: bool
     must_stay: int
-    """Tokens of what no rule lets go: messages, thinking, system prompt, the newest three calls and their results."""
+    """Tokens of what no rule lets go: messages, thinking, system prompt, the newest three calls with their results, and
+    all that is small."""
     asked: str = ""
     """What became of a pass that was asked for below the trigger."""
     bill: tuple[float, float] | None = None
@@ -172,10 +175,16 @@ def _as_good(cut: Cut, wanted: set[str], shown: int) -> Left:
 
 
 def must_stay(cut: Cut) -> int:
-    """Tokens of what no rule lets go, near enough."""
+    """Tokens of what no rule lets go, near enough; of long results with the same bytes only the last."""
     found = events(cut.messages)
-    newest = {one.id for one in [e for e in found if e.kind == "result"][-KEPT:]}
-    stays = [one for one in found if one.kind == "said" or one.id in newest]
+    results = [one for one in found if one.kind == "result"]
+    last = {one.text: one.id for one in results}
+    newest = [one.id for one in results if last[one.text] == one.id or size_of({"content": one.text}) < LEFT_ALONE]
+    stays = [
+        one
+        for one in found
+        if one.kind == "said" or one.id in newest[-KEPT:] or size_of({"content": one.text}) < LEFT_ALONE
+    ]
     return sum(size_of({"content": one.text}) for one in stays) + size_of({"content": cut.system})
 
 
@@ -295,7 +304,7 @@ def _most_of_what_stays(report: Report) -> str:
 def figures(found: Targets) -> list[list[str]]:
     """(figure, goal, ours, clearing) for the page."""
     made = found.passes
-    out_of_reach = [one for one in made if one.must_stay > TARGET * one.cut.tokens]
+    out_of_reach = [one for one in made if not one.met and one.must_stay > TARGET * one.cut.tokens]
     later = [one for one in made if one.wanted]
     wanted = sum(len(one.wanted) for one in later)
     total = sum(one.cut.tokens for one in later)

@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from palimpsest_mcp.context.arguments import LEAST_CHARACTERS, LEAST_LINE, long_strings, note, note_hashes
+from palimpsest_mcp.context.arguments import (
+    LEAST_CHARACTERS,
+    LEAST_LINE,
+    first_line,
+    left_tokens,
+    long_strings,
+    note,
+    note_hashes,
+    notes,
+)
+from palimpsest_mcp.hosts.pieces import with_arguments
 from palimpsest_mcp.models.items import Item
+from palimpsest_mcp.text.tokens.count import open_counter
 
 LONG = "import re\n" + "x = 1\n" * 200
 
@@ -65,3 +76,15 @@ def test_a_note_is_not_replaced_by_another_note() -> None:
 def test_a_first_line_is_cut_between_words_only() -> None:
     assert "begins “aaaa bbbb …”" in note(LONG, "aaaa bbbb " + "c" * 180)
     assert "begins" not in note(LONG, "c" * 180)
+
+
+@pytest.mark.parametrize("indent", ["\t\t\t", "            "])
+def test_what_a_call_has_left_is_known_before_its_notes_are_made(indent: str) -> None:
+    """Tabs, quotes and newlines take two characters each in a call; a guess without them left too little to digests."""
+    code = "\n".join(f'{indent}print("row {n} of \\"{n * 7919}\\"")' for n in range(300))
+    args = {"file_path": "src/report/rows.py", "old_string": code, "new_string": code.replace("row", "line")}
+    block = {"type": "tool_use", "id": "t1", "name": "Edit", "input": args}
+    item, counter = _call(block, args), open_counter("claude-opus-4-5")
+    begins = {place: first_line(text) for place, text in long_strings(item).items()}
+    left = counter.count_content(with_arguments(block, notes(item, begins, "restore_batch s7f3k offload_0007")))
+    assert abs(left_tokens(item, counter.count_content(block)) - left) < 0.2 * left

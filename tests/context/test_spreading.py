@@ -69,9 +69,20 @@ def test_a_target_that_presses_digests_makes_larger_batches_of_them() -> None:
     assert {len(slot.item_ids) for slot in tight.slots} == {9} and tight.predicted_tokens <= tight.target_tokens
 
 
-def test_below_the_least_digests_a_target_is_missed_and_nothing_becomes_a_pointer_for_it() -> None:
+def test_below_the_least_digests_the_oldest_give_way_to_pointers_and_the_others_are_digested_well() -> None:
     needs = {f"r{row}": 5_000.0 for row in range(30)}
-    for target in (0.13, 0.05):
+    found = plan(results([4_000] * 30), RESEARCH, window_tokens=120_000, target=0.13, keep_last=3, share_by=by(needs))
+    assert found.predicted_tokens <= found.target_tokens and left(found) == [f"r{row}" for row in range(27)]
+    pointers = [name for slot in found.slots if slot.pointer for name in slot.item_ids]
+    digested = [slot for slot in found.slots if not slot.pointer]
+    assert pointers == left(found)[: len(pointers)] and 0 < len(pointers) < 27, "the oldest, and not all"
+    assert all(slot.budget_tokens >= 0.1 * slot.tokens for slot in digested)
+    assert found.given_way == len(pointers) and not found.notes
+
+
+def test_a_target_that_only_pointers_would_meet_is_missed_and_nothing_becomes_one_for_it() -> None:
+    needs = {f"r{row}": 5_000.0 for row in range(30)}
+    for target in (0.11, 0.05):
         found = plan(
             results([4_000] * 30), RESEARCH, window_tokens=120_000, target=target, keep_last=3, share_by=by(needs)
         )
@@ -88,7 +99,7 @@ def test_a_lone_result_keeps_a_digest_however_low_the_target() -> None:
 
 def test_small_results_share_one_header_under_a_target_that_presses_them() -> None:
     needs = {f"r{row}": 1_000.0 for row in range(23)}
-    small = plan(results([300] * 23), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
+    small = plan(results([300] * 23), RESEARCH, force=True, target=0.32, keep_last=3, share_by=by(needs))
     large = plan(results([1_000] * 23), RESEARCH, force=True, target=0.3, keep_last=3, share_by=by(needs))
     assert [len(slot.item_ids) for slot in small.slots] == [20]
     assert [len(slot.item_ids) for slot in large.slots] == [9, 9, 2]

@@ -114,3 +114,35 @@ def test_repeats_leave_first_and_as_pointers() -> None:
     found = plan(items, POLICY, window_tokens=6_300, target=0.9, force=True)
     assert [slot.item_ids for slot in found.slots] == [("t1",)]
     assert found.slots[0].repeated and found.slots[0].pointer
+
+
+def again(same: int, others: int) -> list[ContextItem]:
+    """Other results, and then one call that gave the same each time."""
+    return session(
+        *(call(n, "run", f"./other {n}", text(f"other {n}")) for n in range(others)),
+        *(call(others + n, "run", "./check", text("same")) for n in range(same)),
+    )
+
+
+def whole(items: list[ContextItem], target: float, **how: Any) -> set[str]:
+    """Results that stay as they are."""
+    found = plan(items, POLICY, window_tokens=10_500, target=target, force=True, **how)
+    gone = {name for slot in found.slots for name in slot.item_ids}
+    return {one.item.id for one in items if one.item.kind == "tool_result"} - gone
+
+
+def test_of_newest_results_with_the_same_bytes_the_last_stands_for_all_where_the_target_is_missed_otherwise() -> None:
+    items = again(8, 2)
+    assert whole(items, 0.45) == {"t7", "t8", "t9"}, "three of them fit the target"
+    assert whole(items, 0.40) == {"t0", "t1", "t9"}, "the newest three that differ"
+    found = plan(items, POLICY, window_tokens=10_500, target=0.40, force=True)
+    assert all(slot.repeated for slot in found.slots) and found.predicted_tokens <= found.target_tokens
+    assert any("of the same bytes only the last stays whole" in note for note in found.notes)
+
+
+def test_the_newest_three_stay_whatever_their_bytes_where_that_would_not_meet_the_target_either() -> None:
+    assert whole(again(10, 0), 0.05) == {"t7", "t8", "t9"}
+
+
+def test_the_newest_three_stay_whatever_their_bytes_where_keep_last_was_given() -> None:
+    assert whole(again(8, 2), 0.40, keep_last=3) == {"t7", "t8", "t9"}

@@ -222,6 +222,21 @@ async def test_of_a_batch_of_many_only_the_units_that_failed_stay_raw(tmp_path: 
     assert raw <= {f"toolu_{n:03d}" for n in bad}
 
 
+async def test_a_missed_target_says_why_something_stays_raw(tmp_path: Path) -> None:
+    async with damaged(tmp_path, lambda _, text: text.replace("PartLostError", "an error")) as p:
+        report = await passed(p, tickets(failing=4), target=0.2)
+    assert report.status == "target_not_reached" and report.probes.kept_raw == 1
+    assert "kept_raw" in {part.reason for part in report.stayed}
+    assert report.reason.endswith("; kept_raw: digests of it failed their probes.")
+
+
+async def test_what_the_target_did_not_need_is_not_said_to_be_kept_raw(tmp_path: Path) -> None:
+    async with Palimpsest.open(tmp_path) as p:
+        report = await passed(p, tickets(), target=0.6)
+    assert report.status == "compacted" and not report.probes.kept_raw
+    assert "kept_raw" not in {part.reason for part in report.stayed}
+
+
 async def test_a_tight_target_is_met_where_digests_hold_little_and_the_verdict_says_so(tmp_path: Path) -> None:
     async with damaged(tmp_path, lambda _, text: hide(*range(12))(text)) as p:
         report = await passed(p, tickets(), target=0.35)

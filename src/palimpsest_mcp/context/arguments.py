@@ -6,6 +6,7 @@ The call stays where it is, with its id, its keys and every short argument; only
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -25,8 +26,9 @@ LEAST_ENTRY = 12
 """A shorter string in a list of what is to be done stays: it is a state or a number."""
 LEFT_OUT = "…"
 """In the place of an entry's further strings, behind the note in the first one's."""
-NOTE_TOKENS = 85
-"""Of a note, about."""
+NOTE_TOKENS, NEXT_NOTE_TOKENS = 80, 60
+"""Of a note, about, and of a further one in the same call, which leaves the way back to the first. Measured on real
+sessions: 76 and 59, of 116 calls with 169 strings. A pass counts again what was really made."""
 _FIRST_LINE = 160
 """Of a first line, what a note quotes: the whole of most commands."""
 _HASH = 12
@@ -115,11 +117,16 @@ def left_tokens(item: Item, tokens: int) -> int:
     Args:
         tokens: of the whole call.
     """
-    strings = long_strings(item).values()
-    notes = NOTE_TOKENS + 2 * len(strings) if is_list(item) else NOTE_TOKENS * len(strings)
-    escaped = sum(len(text.encode("utf-8", "surrogatepass")) + text.count("\n") + text.count('"') for text in strings)
-    rest = max(0.02, 1 - escaped / max(1, item.size_bytes))
-    return min(tokens, math.ceil(tokens * rest) + notes)
+    strings = long_strings(item)
+    notes = NOTE_TOKENS + (2 if is_list(item) else NEXT_NOTE_TOKENS) * (len(strings) - 1)
+    rest = _size(with_strings(item.args, dict.fromkeys(strings, "")))
+    leaves = sum(map(_size, strings.values()))
+    return min(tokens, math.ceil(tokens * rest / max(1, rest + leaves)) + notes)
+
+
+def _size(value: Any) -> int:
+    """Characters of a value as JSON: a newline, a tab or a quote in a string counts as what it takes in a call."""
+    return len(json.dumps(value, ensure_ascii=False))
 
 
 # The note: one line that nobody takes for a file's content, and that is known again where somebody does.

@@ -63,6 +63,11 @@ class Unit(msgspec.Struct, frozen=True):
         """Only units of one kind share a batch."""
         return self.copy, self.forget, self.repeated, self.left is not None
 
+    @property
+    def digested(self) -> bool:
+        """Whether a digest stands for it, where the policy makes any."""
+        return not any(self.kind)
+
 
 class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     """How large digests may be in one plan."""

@@ -7,8 +7,20 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ..models.plans import ContextItem, Gate, Policy, Slot, Verdict
-from .budgets import GROWTH, Share, Sizing, Unit, batches, gain_of, room_of, spread, suffices, units_of
-from .forget import newest_versions, repeated
+from .budgets import (
+    GROWTH,
+    Share,
+    Sizing,
+    Unit,
+    batches,
+    gain_of,
+    least_budget,
+    room_of,
+    spread,
+    suffices,
+    units_of,
+)
+from .forget import newest_versions, repeated, same_bytes
 from .judge import gates_of, judge, newest_kept
 from .strategies import DEFAULT, STRATEGIES, Strategy, limit_of, scores
 
@@ -20,6 +32,9 @@ MISSED = 0.25
 """Tokens of all digests, as a part of what stays anyway, where even the least of them would miss the target: a few more
 make them worth reading, and the list not much longer. Up to what a digest may have where there is room, or the part of
 its source that the target is of the list."""
+
+WELL = 0.1
+"""Of its batch, what a digest has at least where others gave way to pointers for it (design §4)."""
 
 _SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
 LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
@@ -44,6 +59,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens that a tool result takes beside its text, its digest too."""
     share_by: Share | None = None
     """How the target is shared out among digests; None gives every batch the policy's share of its tokens."""
+    digests_only: bool = False
+    """No digest gives way to a pointer."""
     strategy: Strategy = STRATEGIES[DEFAULT]
 
 
@@ -55,6 +72,8 @@ class _Known(msgspec.Struct, frozen=True):
     versions: tuple[frozenset[str], ...]
     """What holds each file in work; the last one is given up first."""
     scores: Mapping[str, float] | None
+    same: frozenset[str] = frozenset()
+    """Results that count for none of the newest, since a later one has their bytes."""
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +86,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     predicted: int
     """Tokens after the slots, if every digest takes its whole budget."""
     notes: tuple[str, ...] = ()
+    given_way: int = 0
+    """Results that leave pointers, so that the others can be digested."""
 
 
 def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
@@ -76,8 +97,9 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     newest versions of files are given up after K, one by one, the file last touched in the end; then shorter arguments
     of calls leave, down to the size at which a result may. K is found with budgets of the policy's share: more results
     leave before any digest gets less. What the target leaves is then shared out by need, where somebody says what that
-    is. Whether the target is the policy's or was given makes no difference. K comes back where the goal is missed all
-    the same and the newest results gain next to nothing.
+    is. Whether the target is the policy's or was given makes no difference. Where it would be missed for results that
+    the floor holds twice, the newest of these stands for all. K comes back where the goal is missed all the same and
+    the newest results gain next to nothing.
     """
     wanted = newest_kept(policy, wish.keep_last)
     sizing = Sizing(
@@ -93,6 +115,18 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         versions=newest_versions(items, policy),
         scores=None if scorer is None else scores(items, policy, scorer),
     )
+    done, known = _pressed(items, policy, wish, wanted, sizing, known)
+    if done.predicted > wish.goal and (once := _once_each(items, policy, wish, done, wanted, sizing, known)):
+        return once
+    if done.predicted > wish.goal and wanted is not None and done.keep_last < wanted:
+        return _with_the_newest(items, policy, wish, done, wanted, sizing, known)
+    return done
+
+
+def _pressed(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, wanted: int | None, sizing: Sizing, known: _Known
+) -> tuple[Fit, _Known]:
+    """The first fit that meets the goal, else the one that misses it by least; and the files that still stay whole."""
     best = _at(items, policy, wish, -1 if wanted is None else wanted, sizing, known)
     if best.predicted > wish.goal and wanted is not None and wish.keep_last is None:
         best = _shrink_k(items, policy, wish, wanted, sizing, known)
@@ -101,10 +135,28 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
         best = msgspec.structs.replace(_at(items, policy, wish, best.keep_last, sizing, known), notes=best.notes)
     if best.predicted > wish.goal and policy.min_argument_tokens > policy.min_item_tokens:
         best = _shorter_arguments(items, policy, wish, best, sizing, known)
-    done = _shared_out(items, policy, wish, best, sizing, known)
-    if done.predicted > wish.goal and wanted is not None and done.keep_last < wanted:
-        return _with_the_newest(items, policy, wish, done, wanted, sizing, known)
-    return done
+    return _shared_out(items, policy, wish, best, sizing, known), known
+
+
+def _once_each(
+    items: Sequence[ContextItem],
+    policy: Policy,
+    wish: Wish,
+    missed: Fit,
+    wanted: int | None,
+    sizing: Sizing,
+    known: _Known,
+) -> Fit | None:
+    """A fit that meets the goal since results whose very bytes a later one has count for none of the newest, which a
+    floor holds; None where that does not help, or K was given."""
+    held = {one.item_id for one in missed.verdicts if one.reason == f"newest_{policy.floor_tool_results}_tool_results"}
+    same = same_bytes(items, policy) if wish.keep_last is None else frozenset[str]()
+    if not same & held:
+        return None
+    once, _ = _pressed(items, policy, wish, wanted, sizing, msgspec.structs.replace(known, same=same))
+    said = "the newest results are the newest different ones: of the same bytes only the last stays whole"
+    once = msgspec.structs.replace(once, notes=(said, *once.notes))
+    return once if once.predicted <= wish.goal else None
 
 
 def _shared_out(
@@ -153,6 +205,7 @@ def _at(
         known_gates=known.gates,
         repeats=known.repeats,
         versions=frozenset[str]().union(*known.versions),
+        same=known.same,
     )
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
     excess = None if wish.strategy.takes_all else wish.used - wish.goal
@@ -206,15 +259,18 @@ def _spread(
 ) -> Fit:
     """All that may leave, with what the target leaves its digests; or the first that suffice with what they need.
 
-    A target below the least that digests must have is missed rather than met by pointers: these would show nothing.
+    Where the target leaves less than the least that digests must have, the oldest give way to pointers, as few as it
+    takes. It is missed where not even the newest could be digested well: pointers alone would show nothing.
     """
 
     units = units_of(items, best.verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
     excess, most = wish.used - wish.goal, policy.max_digest_tokens
     every = batches(units, excess=None, sizing=sizing)
-    leaving = sum(slot.tokens for slot in every if not (slot.pointer or slot.copies))
+    digests = [slot for slot in every if not (slot.pointer or slot.copies)]
+    leaving = sum(slot.tokens for slot in digests)
     room = room_of(every, excess=excess)
-    if leaving and room < policy.budget_share * leaving and sizing.batch_items < PRESSED_ITEMS:
+    wanted = max(policy.budget_share * leaving, sum(least_budget(len(slot.item_ids)) for slot in digests))
+    if leaving and room < wanted and sizing.batch_items < PRESSED_ITEMS:
         pressed = max(policy.min_budget_share, room / leaving)
         sizing = msgspec.structs.replace(sizing, share=pressed, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
         every = batches(units, excess=None, sizing=sizing)
@@ -225,6 +281,11 @@ def _spread(
     takes_all = wish.strategy.takes_all
     slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
     predicted, notes = _predicted(wish, slots), best.notes
+    pressed = predicted > wish.goal and not wish.digests_only
+    if pressed and (fewer := _fewest_pointers(units, sizing, share, excess, max(least, WELL))):
+        slots, given_way = fewer
+        predicted = _predicted(wish, slots)
+        return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes, given_way=given_way)
     if predicted > wish.goal:
         asked = wish.goal / max(1, wish.used)  # of the whole list: no result needs to give more than its part
         least = max(least, min(max(GROWTH * policy.budget_share, asked), _worthwhile(slots, predicted)))
@@ -233,6 +294,37 @@ def _spread(
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
     return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)
+
+
+def _fewest_pointers(
+    units: Sequence[Unit], sizing: Sizing, share: Share, excess: int, least: float
+) -> tuple[list[Slot], int] | None:
+    """The slots of all units with pointers for as few of the oldest results as the goal takes, and how many these are;
+    None where that leaves no result with a digest.
+
+    Args:
+        least: of its batch, for each digest.
+    """
+    digested = [place for place, unit in enumerate(units) if unit.digested]
+    sizing = msgspec.structs.replace(sizing, share=least)
+
+    def with_pointers(count: int) -> list[Slot]:
+        gone = set(digested[:count])
+        tried = [msgspec.structs.replace(one, forget=True) if n in gone else one for n, one in enumerate(units)]
+        every = batches(tried, excess=None, sizing=sizing)
+        most = sizing.most_tokens
+        return spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=True)
+
+    low, high = 0, len(digested)
+    found: list[Slot] | None = None
+    while high - low > 1:
+        middle = (low + high) // 2
+        slots = with_pointers(middle)
+        if sum(map(gain_of, slots)) >= excess:
+            found, high = slots, middle
+        else:
+            low = middle
+    return None if found is None else (found, sum(len(units[place].item_ids) for place in digested[:high]))
 
 
 def _worthwhile(slots: Sequence[Slot], predicted: int) -> float:

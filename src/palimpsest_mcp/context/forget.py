@@ -405,6 +405,11 @@ def repeated(items: Sequence[ContextItem], policy: Policy) -> dict[str, str]:
     return found
 
 
+def same_bytes(items: Sequence[ContextItem], policy: Policy) -> frozenset[str]:
+    """Ids of the results whose very bytes a later one has."""
+    return frozenset(one.item.id for one, _ in _same_bytes(Scene(items, policy)))
+
+
 def _shown_again(scene: Scene) -> Iterator[tuple[str, str]]:
     for reads in _reads(scene).values():
         for place, earlier in enumerate(reads):

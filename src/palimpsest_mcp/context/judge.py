@@ -59,6 +59,7 @@ def judge(
     known_gates: Mapping[str, Gate] | None = None,
     repeats: Collection[str] | None = None,
     versions: Collection[str] | None = None,
+    same: Collection[str] = (),
 ) -> tuple[Verdict, ...]:
     """Judge every item of one agent's context; one verdict an item, in the order given.
 
@@ -79,6 +80,7 @@ def judge(
         known_gates: what `gates` says of these items, where it was asked before; None asks it.
         repeats: ids of items that a later call says again; None asks `repeated`.
         versions: ids of what is to be kept as a file's newest version; None asks `newest_versions`.
+        same: ids of results that are none of the newest, since a later one has their bytes.
 
     Raises:
         InvalidArgument: `keep_last` is below -1.
@@ -86,7 +88,8 @@ def judge(
     newest = newest_kept(policy, keep_last)
     loose = force and keep_last is not None
     found = gates_of(items, policy) if known_gates is None else known_gates
-    marks = survey(items, policy, rows=0 if loose else policy.keep_last_messages, gates=found, loose=loose)
+    rows = 0 if loose else policy.keep_last_messages
+    marks = survey(items, policy, rows=rows, gates=found, loose=loose, same=same)
     again = repeated(items, policy) if repeats is None else repeats
     held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
     marks = msgspec.structs.replace(marks, repeats=again, versions=held)
@@ -121,15 +124,17 @@ def survey(
     rows: int,
     gates: Mapping[str, Gate] | None = None,
     loose: bool = False,
+    same: Collection[str] = (),
 ) -> Marks:
     """Find the items that are special by their place.
 
     Args:
         rows: how many of the newest messages stay whole.
+        same: as in `judge`.
     """
     present = [entry.item for entry in items if entry.state != "gone"]
     kinds = {item.id: kind_under(item, policy) for item in present}
-    ranks = _ranks(present)
+    ranks = _ranks([item for item in present if item.id not in same])
     answered: dict[str, int] = {}
     for item in present:
         if item.unit and item.id in ranks:

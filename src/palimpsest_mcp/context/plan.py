@@ -138,6 +138,7 @@ def plan(
     strategy: Strategy = STRATEGIES[DEFAULT],
     result_overhead: int = 0,
     share_by: Share | None = None,
+    digests_only: bool = False,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
 ) -> Plan:
@@ -146,8 +147,8 @@ def plan(
     Units leave oldest first, in batches of about `batch_items` items, until the predicted ratio meets the target; the
     prediction is that every digest takes its whole budget. When the free units do not suffice, K shrinks from the
     policy's value toward the floor, only as far as needed; a `keep_last` that was given does not shrink. When that does
-    not suffice either, the budgets shrink down to `min_budget_share`; what the target leaves is shared out by need
-    (`share_by`). A target that is given is met like the policy's own.
+    not suffice either, the budgets shrink down to `min_budget_share`, and then the oldest give way to pointers; what
+    the target leaves is shared out by need (`share_by`). A target that is given is met like the policy's own.
 
     Nothing is to do below the trigger unless `force` or `requested`; for a short session below the critical zone, too
     few messages since the last pass, or a host that compacts by itself, unless `force`; where the target is met
@@ -168,6 +169,7 @@ def plan(
         strategy: the order in which units leave, and whether all do; the policy is one that was put `under` it.
         result_overhead: tokens that a tool result takes beside its text, its digest too.
         share_by: how the target is shared out among digests; None gives each batch the policy's share of its tokens.
+        digests_only: no digest gives way to a pointer for the target.
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
 
@@ -182,6 +184,7 @@ def plan(
         force=force,
         result_overhead=result_overhead,
         share_by=share_by,
+        digests_only=digests_only,
         strategy=strategy,
     )
     occasion = Occasion(
@@ -230,6 +233,7 @@ def replan(
     strategy: Strategy = STRATEGIES[DEFAULT],
     result_overhead: int = 0,
     share_by: Share | None = None,
+    digests_only: bool = False,
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -255,6 +259,7 @@ def replan(
         force=force,
         result_overhead=result_overhead,
         share_by=share_by,
+        digests_only=digests_only,
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
         strategy=strategy,
     )
@@ -386,6 +391,7 @@ def _planned(
         target_tokens=wish.goal,
         keep_last=found.keep_last,
         notes=found.notes,
+        given_way=found.given_way,
     )
 
 

@@ -89,6 +89,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     keep_last: int
     """K after shrinking."""
     notes: tuple[str, ...] = ()
+    given_way: int = 0
+    """Results that leave pointers for the target, so that the others can be digested."""
 
 
 # Policies as data: when to compact, what to keep. Field names and values of the seed stay as they are.
@@ -151,7 +153,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     budget_share: float = 0.2
     """Tokens of a digest, as a share of its batch; twice as many where the target leaves room."""
     min_budget_share: float = 0.05
-    """How far a target may press that share, once all that may leave has left; below it a target is missed."""
+    """How far a target may press that share, once all that may leave has left; below it the oldest become pointers."""
     max_digest_tokens: int = 2_000
     """Most tokens of one digest with its header, by the session's own counter (D20). In a pass over a
     larger window 3 % of it, up to 6,000, and 6,000 where no window is named; a number of your own holds everywhere."""

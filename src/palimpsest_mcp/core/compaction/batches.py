@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 import msgspec
@@ -34,6 +35,8 @@ from .prose import ProseAbove
 
 Pair = tuple[str, str]
 """Class and text."""
+SPARED, MADE_SMALLER = 0.1, 3
+"""Of its budget, what a digest may be made smaller by where a plan's guesses were short of the target; and how many."""
 
 
 def left_to(
@@ -149,6 +152,8 @@ class PassState:
     """Batch id -> what it was made of; none for one of level 2."""
     freed: list[str] = field(default_factory=list[str])
     """Ids of batches that were taken out again: nothing was written under them, so the next ones have them."""
+    given_way: int = 0
+    """Results that leave pointers for the target, so that others can be digested."""
 
     def copy(self) -> PassState:
         """The same, which stays as it is now."""
@@ -160,6 +165,7 @@ class PassState:
             outcomes=list(self.outcomes),
             slots=dict(self.slots),
             freed=list(self.freed),
+            given_way=self.given_way,
         )
 
     def add(self, made: Made, items: Iterable[ContextItem], slot: Slot | None = None) -> None:
@@ -201,6 +207,15 @@ class PassState:
             for made, _ in self.made
             if made.record.batch_id in names
         )
+
+
+def _in_order(slots: Sequence[Slot]) -> list[Slot]:
+    """Pointers before digests, which share what these leave. The last of all stays the last: it may not be needed."""
+    return [*sorted(slots[:-1], key=lambda slot: not slot.pointer), *slots[-1:]]
+
+
+def _spare(slot: Slot) -> int:
+    return int(SPARED * slot.budget_tokens)
 
 
 class Kept(NamedTuple):
@@ -254,10 +269,25 @@ class Batches:
         """The summaries above the digests, and what they cost."""
         return self._digesting.wording
 
-    async def make(self, first: Plan) -> None:
-        """Digest what the plan says, until the real counts meet the target."""
-        await self._fill(first, first.slots)
+    async def make(self, first: Plan) -> Plan:
+        """Digest what the plan says, until the real counts meet the target.
+
+        Returns:
+            The plan that was carried out: another one where digests had given way to pointers in vain.
+        """
+        if not await self._fill(first, first):
+            self._start_again()
+            first = await asyncio.to_thread(self._planner.with_digests_only)
+            await self._fill(first, first)
+        await self._take_off(first)
         self._wait_for_more(first, await self._raise_level(first))
+        return first
+
+    def _start_again(self) -> None:
+        names = {made.record.batch_id for made, _ in self.made}
+        self.state.take_out(names)
+        self._digesting.forget(names)
+        self.state.copies, self.state.outcomes, self.state.slots, self.state.given_way = [], [], {}, 0
 
     @cached_property
     def _repeats(self) -> dict[str, str]:
@@ -266,22 +296,58 @@ class Batches:
 
     # -- making ------------------------------------------------------------------------------------------------------
 
-    async def _fill(self, first: Plan, slots: tuple[Slot, ...]) -> None:
-        """Digest slot after slot until the real counts meet the target; plan again with what came out."""
-        while slots:
+    async def _fill(self, first: Plan, now: Plan) -> bool:
+        """Digest slot after slot until the real counts meet the target; plan again with what came out.
+
+        Returns:
+            False, with only pointers made, where these take so much that digests gave way to them in vain.
+        """
+        while slots := _in_order(now.slots):
+            self.state.given_way += now.given_way
             await self._digesting.write_ahead([(slot, self._fresh(slot)) for slot in slots])
-            for slot in slots:
+            for slot, behind in zip_longest(slots, slots[1:]):
                 await self._request.tell(len(self.state.outcomes), len(self.state.outcomes) + len(slots), "digest")
-                self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=await self._take(slot)))
+                took = await self._take(slot)
+                self.state.outcomes.append(Outcome(item_ids=slot.item_ids, digest_tokens=took))
                 if self._now(first) <= first.target_tokens and not self._request.how.takes_all:
-                    return
-            slots = await self._replanned()
+                    return True
+                if slot.pointer and behind is not None and not behind.pointer:
+                    break  # what pointers take was guessed until now
+            now = await self._replanned()
+            if self.state.given_way and now.predicted_tokens > now.target_tokens and self._pointers_alone:
+                return False
+        return True
+
+    @property
+    def _pointers_alone(self) -> bool:
+        return all(slot.pointer for slot in self.state.slots.values())
+
+    async def _take_off(self, first: Plan) -> None:
+        """Make the largest digests a little smaller, where that makes up for what the plan's guesses were short of."""
+        smaller = set[tuple[str, ...]]()
+        while (over := self._now(first) - first.target_tokens) > 0 and first.predicted_tokens <= first.target_tokens:
+            # Found anew each time: those that left specifics to one are made again with it.
+            digests = [
+                (slot, made.record)
+                for made, _ in self.made
+                if (slot := self.slot_of(made.record.batch_id)) is not None
+                and made.record.mode == "digest"
+                and slot.item_ids not in smaller
+            ]
+            largest = sorted(digests, key=lambda one: -one[0].budget_tokens)[: MADE_SMALLER - len(smaller)]
+            if over > sum(_spare(slot) for slot, _ in largest):
+                return
+            slot, record = largest[0]
+            smaller.add(slot.item_ids)
+            budget = record.digest_token_count - min(over, _spare(slot))
+            await self.drop({record.batch_id}, taken=False)
+            await self.add(first, [msgspec.structs.replace(slot, budget_tokens=budget, ceiling_tokens=budget)])
 
     def _fresh(self, slot: Slot) -> list[ContextItem]:
         """Its items that are to be digested: fetched copies become pointers instead (L13)."""
         return [self._items[name] for name in slot.item_ids if not self._items[name].copy_of]
 
-    async def _replanned(self) -> tuple[Slot, ...]:
+    async def _replanned(self) -> Plan:
         return await asyncio.to_thread(self._planner.again, tuple(self.state.outcomes))
 
     def _now(self, first: Plan) -> int:
@@ -390,7 +456,9 @@ class Batches:
         """Every item that a batch stands for, with its part and its redacted original."""
         found: dict[str, Leaving] = {}
         for made, _ in self.made:
-            found |= leaving_of(made.record, made.texts or redacted_texts(self._deps, made.record), made.stands)
+            texts = made.texts or redacted_texts(self._deps, made.record)
+            slot = self.slot_of(made.record.batch_id)
+            found |= leaving_of(made.record, texts, made.stands, pointer=slot is not None and slot.pointer)
         return found
 
     def slot_of(self, batch: str) -> Slot | None:
@@ -406,7 +474,7 @@ class Batches:
         how = msgspec.structs.replace(self._request.how, takes_all=True)
         others = sum(
             slot.tokens - slot.budget_tokens
-            for slot in self._planner.again(self.state.outcomes, strategy=how, share_by=None)
+            for slot in self._planner.again(self.state.outcomes, strategy=how, share_by=None).slots
         )
         return first.target_tokens - self._now(first) + others
 

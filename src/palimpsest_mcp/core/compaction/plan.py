@@ -98,6 +98,7 @@ class Planner:
         """Item id -> digest part that stands for it since an earlier pass."""
         self.records: list[OffloadRecord] = []
         """Of this session, once it is known that something leaves."""
+        self._digests_only = False
         self.highest = 0
         """Highest batch number in ledger and archive, of this session and its parents."""
 
@@ -146,16 +147,22 @@ class Planner:
             stuck=measurement.fold.unshrinkable.get(self.digesting.digester, ()),
         )
 
-    def again(self, outcomes: Sequence[Outcome], **changes: Any) -> tuple[Slot, ...]:
-        """The slots still to do after these outcomes."""
+    def again(self, outcomes: Sequence[Outcome], **changes: Any) -> Plan:
+        """What is still to do after these outcomes."""
         arguments = {**self._numbers(), **changes}
-        return replan(self.measurement.view.items, self.request.rules, outcomes, **arguments).slots
+        return replan(self.measurement.view.items, self.request.rules, outcomes, **arguments)
+
+    def with_digests_only(self) -> Plan:
+        """The plan, and from now on every other, in which no digest gives way to a pointer."""
+        self._digests_only = True
+        return self._unless_thinking_stands(self._planned())
 
     def _numbers(self) -> dict[str, Any]:
         return {
             **in_our_tokens(self.measurement, self.request),
             "result_overhead": self.measurement.counter.per_result_overhead,
             "share_by": partial(_share, GROWTH * self.request.rules.budget_share),
+            "digests_only": self._digests_only,
         }
 
     async def _look_around(self) -> None:

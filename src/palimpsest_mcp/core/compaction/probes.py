@@ -98,6 +98,8 @@ class Leaving:
     """Of the original, redacted."""
     shown: str = ""
     """What the host shows in its place, where that is not the part."""
+    pointer: bool = False
+    """It was to be no digest: nothing is asked of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +195,7 @@ class Prober:
                 continue
             gone = leaving.get(item.id)
             if gone is not None:
-                originals.append(self._original(item, gone.text, leaves=True))
+                originals.append(self._original(item, gone.text, leaves=True, pointer=gone.pointer))
                 passages[item.id] = gone.shown or expanded(without_prose(gone.part))
             elif entry.state == "replaced":
                 passages[item.id] = expanded(without_prose(self._parts.get(item.id, "")))
@@ -207,8 +209,9 @@ class Prober:
         self._asked = asked, originals, passages
         return grade(asked, Stays(passages, self._read.stood))
 
-    def _original(self, item: Item, text: str, *, leaves: bool = False) -> Original:
-        return Original(item=item, text=text, leaves=leaves, forgotten=leaves and item.id in self._forgotten)
+    def _original(self, item: Item, text: str, *, leaves: bool = False, pointer: bool = False) -> Original:
+        forgotten = leaves and (pointer or item.id in self._forgotten)
+        return Original(item=item, text=text, leaves=leaves, forgotten=forgotten)
 
     def _text(self, item: Item) -> str:
         if item.id not in self._texts:
@@ -217,13 +220,13 @@ class Prober:
 
 
 def leaving_of(
-    record: OffloadRecord, texts: Sequence[str], stands: Mapping[str, str] | None = None
+    record: OffloadRecord, texts: Sequence[str], stands: Mapping[str, str] | None = None, *, pointer: bool = False
 ) -> dict[str, Leaving]:
     """The items of a record with their parts; `texts` are their redacted originals, in order."""
     shown = stands or {}
     parts = with_columns([record.part(item) for item in record.items])
     return {
-        item.id: Leaving(batch_id=record.batch_id, part=part, text=text, shown=shown.get(item.id, ""))
+        item.id: Leaving(batch_id=record.batch_id, part=part, text=text, shown=shown.get(item.id, ""), pointer=pointer)
         for item, part, text in zip(record.items, parts, texts, strict=True)
     }
 

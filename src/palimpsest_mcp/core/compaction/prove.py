@@ -92,7 +92,8 @@ def _worth_it(steps: Sequence[str], found: Round) -> list[str]:
 
 
 def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassRequest) -> frozenset[str]:
-    """Items that leave as pointers by choice: the forget gate, arguments of calls, or all (`opaque`)."""
+    """Items that leave as pointers by choice: the forget gate, arguments of calls, or all (`opaque`). Those that only
+    give way to others are known once they are made."""
     if not request.rules.prefer_compact_over_drop:
         return frozenset(one.item.id for one in items)
     calls = {one.item.id for one in items if one.item.kind == "tool_call"}

@@ -151,7 +151,9 @@ def _stayed(measurement: Measurement, request: PassRequest, result: PassResult, 
     else:
         before = {one.item.id: one.batch_id for one in measurement.view.items}
         reasons = dict(_reasons(result.plan.verdicts))
-        reasons |= dict.fromkeys((name for slot in result.plan.slots for name in slot.item_ids), KEPT_RAW)
+        if result.probes.kept_raw:
+            reasons |= dict.fromkeys((name for slot in result.plan.slots for name in slot.item_ids), KEPT_RAW)
+        reasons |= dict.fromkeys(result.refused, KEPT_RAW)
         entries = [
             (DIGESTS if one.batch_id and one.batch_id != before.get(name) else reasons.get(name, MAY_LEAVE), one.tokens)
             for one in result.view.items
@@ -197,7 +199,7 @@ def _outcome(
     if result.dropped:
         return "partial", _dropped(result.dropped)
     if after.used.value is not None and target_tokens is not None and after.used.value > target_tokens:
-        return "target_not_reached", _above(measurement, request, after, target_tokens, stayed)
+        return "target_not_reached", _above(measurement, request, result, after, target_tokens, stayed)
     made = len(result.made)
     return (
         "compacted",
@@ -217,7 +219,12 @@ def _why_none(result: PassResult) -> str:
 
 
 def _above(
-    measurement: Measurement, request: PassRequest, after: Usage, target_tokens: int, stayed: Sequence[Part]
+    measurement: Measurement,
+    request: PassRequest,
+    result: PassResult,
+    after: Usage,
+    target_tokens: int,
+    stayed: Sequence[Part],
 ) -> str:
     """What was gained, how far the target is, and what would gain more."""
     before, now = measurement.view_used or 0, after.used.value or 0
@@ -226,8 +233,17 @@ def _above(
     more = gain_more(stayed, request.rules, keep_last=request.options.keep_last, strategy=request.how.name)
     return (
         f"Gained {counted(before - now, 'token')}{shares}; the target is {counted(now - target_tokens, 'token')} "
-        f"further. Everything that may leave has left; {more}what stays: {in_words(stayed)}."
+        f"further. Everything that may leave has left; {more}what stays: {in_words(stayed)}{_why_raw(result, stayed)}."
     )
+
+
+def _why_raw(result: PassResult, stayed: Sequence[Part]) -> str:
+    """Why some of what was to leave stays."""
+    if not any(one.reason == KEPT_RAW for one in stayed):
+        return ""
+    failed = "failed their probes" if result.probes.kept_raw else ""
+    larger = "would not be smaller" if result.refused else ""
+    return f"; {KEPT_RAW}: digests of it {' or '.join(filter(None, (failed, larger)))}"
 
 
 def _notes(measurement: Measurement, request: PassRequest, result: PassResult, pressed: str) -> tuple[str, ...]:
@@ -236,6 +252,9 @@ def _notes(measurement: Measurement, request: PassRequest, result: PassResult, p
         floor := request.policy.floor_tool_results
     ):
         notes.append(f"keep_last {request.options.keep_last} was raised to {floor}, the floor")
+    if given_way := result.plan.given_way if request.options.dry_run else result.given_way:
+        what = f"{counted(given_way, 'result')} {verb(given_way, 'leaves a pointer', 'leave pointers')}"
+        notes.append(f"{what} and no digest, so that the others can say something within the target")
     if result.refused:
         words = verb(len(result.refused), "was left whole: no digest of it", "were left whole: no digest of them")
         notes.append(f"{counted(len(result.refused), 'item')} {words} is smaller; not tried again")

@@ -59,6 +59,8 @@ class PassResult:
     """Fetched copies that became pointers (L13)."""
     copies_took: int = 0
     """Tokens of those."""
+    given_way: int = 0
+    """Results that left pointers for the target, so that others could be digested."""
     pointers_take: int = 0
     """Tokens of the pointers, with each result's own."""
     leaving: list[ContextItem] = field(default_factory=list[ContextItem])
@@ -149,7 +151,7 @@ class _Pass:
             )
         self._batches.wording.hand_in(first.slots, self._request.options.digests or {})
         if first.status == "planned":
-            await self._work_out(first)
+            first = await self._work_out(first)
             if self._crushed():
                 first = await self._with_more_room(first)
         fold, made = await self._archive_and_commit()
@@ -176,20 +178,22 @@ class _Pass:
             author=self._batches.wording.author,
             spent=self._spent + self._batches.wording.spent,
             notes=self._notes,
+            given_way=self._batches.state.given_way,
             copies=len(copies),
             copies_took=sum(one.tokens for one, _ in copies),
             pointers_take=sum(self._counter.count(text) + self._counter.per_result_overhead for _, text in copies),
             leaving=leaving,
         )
 
-    async def _work_out(self, first: Plan) -> None:
-        """Make the batches of a plan and ask their probes; nothing is written."""
+    async def _work_out(self, first: Plan) -> Plan:
+        """Make the batches of a plan and ask their probes; nothing is written. The plan that was carried out."""
         request = self._planner.request
-        await self._batches.make(first)
+        first = await self._batches.make(first)
         await refuse_too_much(self._batches, first, request, self._counter.per_result_overhead)
         if self._batches.made:
             await request.tell(0, 3, "probe")
             self._probes = await prove(self._deps, self._measurement.view.items, self._batches, first, request)
+        return first
 
     def _crushed(self) -> bool:
         """Whether so much stayed raw, because digests as small as the target asks for said too little, that the
@@ -230,7 +234,7 @@ class _Pass:
             self._planner, self._batches, self._probes = planner, Batches(planner, self.id), ProbeReport()
             found = await planner.first()
             if found.status == "planned" and (strategy or found.predicted_tokens <= found.target_tokens):
-                await self._work_out(found)
+                found = await self._work_out(found)
             if self._left() < best:
                 self._spent += kept[1].wording.spent
                 kept = self._planner, self._batches, self._probes, found
