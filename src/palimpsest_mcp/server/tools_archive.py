@@ -407,12 +407,6 @@ async def restore_batch(
     """The original of a batch or one item, exact, in pages."""
     facade = await ctx.request_context.lifespan_context.facade()
     if reinstate:
-        if item_id or lines or grep or offset:
-            whole = {"session_id": session_id, "batch_id": batch_id, "reinstate": True}
-            raise InvalidArgument(
-                "reinstate puts a whole batch back: item_id, lines, grep and offset do not go with it.",
-                next=f"{tool_call('restore_batch', whole)}; or leave reinstate out to read a part.",
-            )
         return [TextContent(type="text", text=await _put_back(facade, session_id, batch_id))]
     if lines and grep:
         raise InvalidArgument("lines and grep are two ways to pick.", next="Give one of them.")
