@@ -80,8 +80,8 @@ class ExperienceViews:
         return await self._explained(*found[0])
 
     async def experience_rollback(self, skill: str) -> RolledBack:
-        """Put the digest back as it was before the last compaction that was not taken back yet; what a person wrote into
-        it since stays.
+        """Put the digest back as it was before the last compaction that was not taken back yet; what a person wrote
+        into it since stays.
 
         What was read of the log stays read: new events are needed before a compaction makes the same rules again. The
         text that is replaced is kept as a snapshot too.
