@@ -106,6 +106,30 @@ def test_a_status_line_of_the_users_own_stays(program: Program, user: Path) -> N
     assert settings(user) == own
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["my-line | palimpsest-mcp statusline", "a; palimpsest-mcp statusline", "sh -c 'palimpsest-mcp statusline'"],
+)
+def test_a_command_of_the_users_that_also_calls_this_program_stays(program: Program, user: Path, command: str) -> None:
+    hook = {"hooks": [{"type": "command", "command": "date && palimpsest-mcp hook Stop"}]}
+    own = {"statusLine": {"type": "command", "command": command}, "hooks": {"Stop": [hook]}}
+    (user / ".claude" / "settings.json").write_text(json.dumps(own), "utf-8")
+    program("install", "claude-code")
+    assert settings(user)["statusLine"] == own["statusLine"]
+    assert settings(user)["hooks"]["Stop"][0] == hook
+    program("install", "claude-code", "--remove")
+    assert settings(user) == own
+
+
+def test_a_text_that_was_cut_in_a_character_stays_valid_json(program: Program, user: Path) -> None:
+    file = user / ".claude.json"
+    file.write_bytes(b'\xef\xbb\xbf{\r\n  "history": ["cut \\ud83d", "\xf0\x9f\x98\x80"]\r\n}\r\n')
+    program("install", "claude-code")
+    text = file.read_bytes().decode("utf-8")
+    assert text.startswith('\ufeff{\r\n  "history": [\r\n') and "\n" not in text.replace("\r\n", "")
+    assert json.loads(text.removeprefix("\ufeff"))["history"] == ["cut \ud83d", "\U0001f600"]
+
+
 def test_files_that_are_not_there_yet_are_made_private(program: Program, user: Path) -> None:
     (user / ".claude.json").unlink()
     (user / ".claude" / "settings.json").unlink()
@@ -132,6 +156,9 @@ def test_a_link_to_the_settings_stays_a_link_and_modes_stay(program: Program, us
         (b'{"a": 1, // mine\n}', "file_not_json"),
         (b"[]", "file_wrong_shape"),
         (b'{"hooks": []}', "file_wrong_shape"),
+        (b'{"hooks": {"Stop": {"mine": 1}}}', "file_wrong_shape"),
+        (b'{"cost": 1e400}', "file_not_json"),
+        (b'{"cost": NaN}', "file_not_json"),
         (b"\xff\xfe", "file_not_json"),
     ],
 )

@@ -90,6 +90,9 @@ def test_codex_gets_a_table_and_hooks_and_its_own_lines_stay(program: Program, u
     [
         ("codex", ".codex/config.toml", b'[mcp_servers.palimpsest]\ncommand = "theirs"\n'),
         ("codex", ".codex/config.toml", b"no toml ["),
+        ("codex", ".codex/config.toml", b'mcp_servers = { other = { command = "x" } }\n'),
+        ("codex", ".codex/hooks.json", b'{"hooks": {"Stop": {"mine": 1}}}'),
+        ("gemini-cli", ".gemini/settings.json", b'{"hooks": {"AfterTool": {"mine": 1}}}'),
         ("vscode", ".config/Code/User/mcp.json", b'{"servers": []}'),
         ("vscode", ".config/Code/User/mcp.json", b'{"servers": {"palimpsest": {"command": "theirs"}}}'),
         ("gemini-cli", ".gemini/settings.json", b"{ // a comment\n}"),
@@ -105,6 +108,13 @@ def test_what_is_not_ours_or_cannot_be_read_is_left_alone(
     before = files(user)
     assert program("install", host).status != 0
     assert files(user) == before
+
+
+def test_codex_can_read_whatever_the_stores_folder_is_called(program: Program, user: Path, tmp_path: Path) -> None:
+    named = tmp_path / 'a "b" \U0001f600\x7f\\'
+    program("--home", str(named), "install", "codex")
+    told = tomllib.loads((user / ".codex/config.toml").read_text("utf-8"))
+    assert told["mcp_servers"]["palimpsest"]["env"] == {"PALIMPSEST_HOME": str(named)}
 
 
 @pytest.mark.parametrize("host", WRITES)

@@ -127,3 +127,37 @@ def test_what_the_demo_looks_for_stands_in_nothing_that_stays(program: Program, 
         program("compact", file, "--force", "--target", str(TARGET), "--out", out)
         assert scene.ask in file.read_text("utf-8") and scene.ask not in out.read_text("utf-8")
         assert scene.ask in told
+
+
+def test_a_preview_of_a_move_counts_what_the_move_then_copies_and_writes_nothing(
+    program: Program, compacted: str, home: Path, tmp_path: Path
+) -> None:
+    program("handoff", "write", "--session", compacted, "--task", "Go on")
+    move = ("migrate", "--from", str(home), "--to", str(tmp_path / "other"))
+    preview = program(*move)
+    assert preview.text.startswith("would copy") and "1 handoff" in preview.text and "compared" not in preview.text
+    assert not (tmp_path / "other").exists()
+    told = program("--json", *move).json
+    done = program("--json", *move, "--yes").json
+    assert told == {**done, "dry_run": True} and done["sessions"] == done["handoffs"] == 1
+    again = program(*move, "--yes").text
+    assert "copied" not in again.split(";")[0] and "1 session there already" in again and "compared" in again
+
+
+@pytest.mark.parametrize("target", ["{home}/", "{home}/.", "{home}/session/x", "{home}/.."])
+def test_a_store_is_never_moved_into_itself(program: Program, compacted: str, home: Path, target: str) -> None:
+    before = {path: path.read_bytes() for path in home.parent.rglob("*") if path.is_file()}
+    ran = program("--json", "migrate", "--from", str(home), "--to", target.format(home=home), "--yes")
+    assert ran.error["code"] == "invalid_argument" and ran.error["next"].startswith("Name a")
+    assert {path: path.read_bytes() for path in home.parent.rglob("*") if path.is_file()} == before
+
+
+def test_where_an_end_of_a_move_is_no_store_its_own_option_is_named(
+    program: Program, compacted: str, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("x", "utf-8")
+    for source, target, option in ((tmp_path / "mine", tmp_path / "new", "from"), (home, tmp_path / "mine", "to")):
+        ran = program("--json", "migrate", "--from", str(source), "--to", str(target), "--yes")
+        assert ran.error["code"] == "store_unusable" and ran.error["next"] == f"Name another with --{option}."
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]

@@ -345,6 +345,30 @@ async def test_a_compaction_can_be_taken_back_and_the_one_before_too(shop: Shop)
     assert await shop.learn.experience_due() == ()
 
 
+@pytest.mark.parametrize(
+    "begun", ["", "# x\n\nmine\n\n## Active Rules\n- an old line of mine\n", "# x\r\n\r\nmine\r\n"]
+)
+async def test_what_a_person_wrote_since_outlives_a_compaction_taken_back(shop: Shop, begun: str) -> None:
+    file = shop.skill / "experience.md"
+    if begun:
+        file.write_bytes(begun.encode())
+    shop.write(successes("use the api", 3))
+    await shop.compact()
+    end = "\r\n" if "\r" in begun else "\n"
+    text = file.read_bytes().decode()
+    text = text.replace(f"## Active Rules{end}", f"## Active Rules{end}- a new line of mine{end}")
+    own = f"{text}{end}## My own heading{end}with its text{end}"
+    file.write_bytes(own.encode())
+    assert (await shop.learn.experience_rollback("search-x")).status == "rolled_back"
+    back = file.read_bytes().decode()
+    assert "use the api" not in back
+    added = ["- a new line of mine", "## My own heading", "with its text"]
+    assert [line for line in added if f"{line}{end}" not in back] == []
+    assert all(line in back.split(end) for line in begun.split(end) if line)
+    assert back.index("- a new line of mine") < back.index("## My own heading") < back.index("with its text")
+    assert "\n" not in back.replace("\r\n", "") or end == "\n"
+
+
 async def test_secrets_reach_neither_log_nor_digest_nor_side_file_nor_snapshot(shop: Shop) -> None:
     token = "ghp_" + secrets.token_hex(18)
     for n in range(3):

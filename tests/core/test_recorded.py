@@ -136,6 +136,13 @@ async def test_evidence_leaves_and_its_urls_still_resolve(p: Palimpsest) -> None
     assert [line.split(" ")[1] for line in shown.citations] == urls
 
 
+async def test_where_an_items_size_is_unknown_its_zero_is_said_to_be_no_count(p: Palimpsest) -> None:
+    sized = await p.record_items("s", [{"role": "tool", "title": "a big page", "tokens": 5_000}])
+    unsized = await p.record_items("s", [{"role": "tool", "title": "another"}])
+    assert not any("unknown" in warning for warning in sized.warnings)
+    assert any("its size is unknown" in warning and "not restorable" in warning for warning in unsized.warnings)
+
+
 async def test_an_item_without_content_is_counted_and_never_replaced(p: Palimpsest) -> None:
     written = await p.record_items("s", [{"role": "tool", "title": "a big page", "tokens": 5_000}, *talk(14)])
     assert any("not restorable" in warning for warning in written.warnings)

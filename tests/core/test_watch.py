@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
-from palimpsest_mcp.core.watch import Watched
+from palimpsest_mcp.core.watch import MOST_BYTES, Watched
 from palimpsest_mcp.errors import InvalidArgument
 
 pytestmark = pytest.mark.anyio
@@ -235,3 +235,17 @@ async def test_what_is_torn_foreign_or_old_is_left_alone(p: Palimpsest, tmp_path
     assert await look(p, tmp_path, hosts=["gemini-cli"], days=100_000) != []
     with pytest.raises(InvalidArgument, match="cursor"):
         await look(p, tmp_path, hosts=["cursor"])
+
+
+async def test_a_pipe_is_not_waited_for_and_a_file_too_large_is_said_once(
+    p: Palimpsest, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = codex_file(tmp_path, codex_session())
+    os.mkfifo(file.with_name("rollout-2026-11-20T10-00-01-pipe.jsonl"))
+    large = file.with_name("rollout-2026-11-20T10-00-02-large.jsonl")
+    for size in (MOST_BYTES + 1, MOST_BYTES + 2):
+        with large.open("ab") as grown:
+            grown.truncate(size)
+        await look(p, tmp_path)
+    assert [one.session_id for one in await p.sessions()] == [ID]
+    assert [record.getMessage().split(" was left out")[0] for record in caplog.records] == [str(large)]

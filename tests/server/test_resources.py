@@ -88,6 +88,19 @@ async def test_what_is_not_there_says_what_is(client: Client) -> None:
         assert path == "nothing" or '"next": ' in caught.value.error.message
 
 
+async def test_a_handoff_of_an_unknown_name_is_not_said_to_stand_elsewhere(client: Client) -> None:
+    handle = await compacted(client)
+    written = (await client.call_tool("write_handoff", {"session_id": handle, "task": "Mend it"})).structured_content
+    assert written is not None
+    with pytest.raises(MCPError) as caught:
+        await client.read_resource("palimpsest://handoffs/never-written")
+    message = caught.value.error.message
+    assert "never-written" in message and "another project" not in message
+    assert f"Name one of {written['name']}." in message
+    refused = text_of(await client.call_tool("load_handoff", {"task": "never-written", "project": "*"}))
+    assert "of this task in any project" in refused and "Leave task out" in refused
+
+
 async def test_names_are_completed_from_what_was_named_before(client: Client) -> None:
     handle = await compacted(client)
     ref = ResourceTemplateReference(

@@ -69,6 +69,13 @@ async def test_grep_gives_the_lines_that_match_with_their_places(client: Client)
     assert "search_offloaded" in await ask(client, "restore_batch", **by, grep="nowhere at all")
 
 
+async def test_what_was_sought_in_vain_is_masked_in_the_answer(client: Client) -> None:
+    handle = await offloaded(client)
+    key = "gh" + "p_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    found = await ask(client, "restore_batch", session_id=handle, batch_id="offload_0001", item_id="c0", grep=key)
+    assert found.startswith("No line of") and key[4:20] not in found
+
+
 async def test_what_matches_comes_in_pages_that_miss_nothing(client: Client) -> None:
     handle = await offloaded(client)
     by = {"session_id": handle, "batch_id": "offload_0001", "grep": "port 77$", "max_tokens": 120}

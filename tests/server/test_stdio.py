@@ -59,9 +59,9 @@ async def test_a_session_through_a_pipe(tmp_path: Path, mode: str) -> None:
     assert (tmp_path / "home" / "VERSION").exists()
 
 
-def exchange(home: Path, *lines: str) -> tuple[list[dict[str, Any]], str]:
+def exchange(home: Path, *lines: str, log_level: str = "") -> tuple[list[dict[str, Any]], str]:
     """Answers on stdout, and what went to stderr."""
-    environment = {**os.environ, "PALIMPSEST_HOME": str(home)}
+    environment = {**os.environ, "PALIMPSEST_HOME": str(home), "PALIMPSEST_LOG_LEVEL": log_level or "warning"}
     with subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
     ) as running:
@@ -90,6 +90,18 @@ def test_nothing_but_the_protocol_goes_to_stdout_and_nothing_to_stderr(tmp_path:
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert answers[1]["result"]["isError"] and len(answers[2]["result"]["tools"]) >= 7
     assert stderr == ""
+
+
+def test_whoever_asks_for_a_log_gets_json_lines_that_quote_nothing(tmp_path: Path) -> None:
+    _, stderr = exchange(
+        tmp_path,
+        HELLO,
+        message(2, "tools/call", name="show_context", arguments={"session_id": "quoted-by-nobody"}),
+        message(3, "resources/read", uri="palimpsest://handoffs/quoted-by-nobody"),
+        log_level="debug",
+    )
+    assert [json.loads(line)["what"] for line in stderr.splitlines()], stderr
+    assert "quoted-by-nobody" not in stderr
 
 
 def test_a_number_that_json_does_not_have_is_refused_on_the_wire(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def _move(face: Face, source: str, target: str, yes: bool) -> None:
     there = f", {counted(report.already_there, 'session')} there already" if report.already_there else ""
     held = f"{counted(report.events, 'event')} and {counted(report.records, 'record')}"
     beside = counted(report.handoffs, "handoff")
-    say(f"{counted(report.sessions, 'session')}{there}: {held}, {beside}; each compared with what it was copied from")
+    compared = "" if report.dry_run else "; each compared with what it was copied from"
+    say(f"{counted(report.sessions, 'session')}{there}: {held}, {beside}{compared}")
     for line in report.left:
         say(f"left: {line}")
     if report.dry_run:

@@ -213,6 +213,11 @@ class Reading:
         number = self._lines + 1
         if self._end is not None:
             raise _refused("Something stands behind its last line.")
+        if not is_whole(line) and number == 1:
+            raise _refused(
+                "It does not begin as what an export wrote does.",
+                next="Name a file that export wrote, copied whole; compact reads a session's own file.",
+            )
         if not is_whole(line):
             raise _refused(f"Line {number} does not have the checksum of its bytes.")
         try:

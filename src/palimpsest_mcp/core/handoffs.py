@@ -208,8 +208,13 @@ class KeptHandoffs:
         stored = await self._stored()
         candidates = [candidate for one in stored if (candidate := candidate_of(one))]
         found = next((one for one in newest_first(candidates) if one.name == name), None)
+        if found is None and candidates:
+            raise HandoffUnknown(
+                f"There is no handoff of the name {shown(name)}.",
+                next=f"Name one of {_listed([one.name for one in newest_first(candidates)])}.",
+            )
         if found is None:
-            raise self._unknown(name, "*", candidates, candidates, sum(one.text is None for one in stored))
+            raise self._unknown(name, "*", candidates, (), sum(one.text is None for one in stored))
         return self._deps.masked(continuation(found.handoff, found.name, "all"))
 
     async def handoffs(self, *, project: str = "") -> tuple[KeptHandoff, ...]:
@@ -326,7 +331,7 @@ class KeptHandoffs:
     def _unknown(
         self, task: str, project: str, candidates: Sequence[Candidate], others: Sequence[Candidate], unread: int
     ) -> HandoffUnknown:
-        told = f"this task in {project}" if task else project
+        told = f"this task in {'any project' if project == '*' else project}" if task else project
         if not candidates and unread:
             return HandoffUnknown(
                 f"No handoff can be read; {unread} of their files cannot.", next=Advice("See why: {}", step("verify"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import FileNotJson, InvalidArgument
 from ..hosts.claude_code.places import config_folder, global_file
 from ..hosts.claude_code.settings import NAME, Object, has_plugin, hooks, with_hooks, without_hooks
-from .install_files import Change, Launch, bytes_of, json_change, parsed, server_entry
+from .install_files import Change, Launch, bytes_of, json_change, parsed, refuse_other_hooks, server_entry
 
 PLUGINS = Path(__file__).resolve().parents[1] / "host_plugins"
 _WRITTEN = "// Written by `palimpsest-mcp install {host}`; `--remove` takes it out. Changes here are lost.\n"
@@ -65,6 +65,13 @@ def _claude_code(launch: Launch, environ: Mapping[str, str], home: Path, _: str,
     settings = Path(config_folder(environ, str(home))) / "settings.json"
     line: Object = {"type": "command", "command": f"{launch.shell} statusline {launch.options}".rstrip()}
     wanted = hooks(NAME, launch.shell, launch.options)
+
+    def edit(config: Object) -> Object:
+        if remove:
+            return without_hooks(config)
+        refuse_other_hooks(settings, config, wanted)
+        return with_hooks(config, wanted, line)
+
     if not remove and has_plugin(parsed(settings, bytes_of(settings))):
         raise InvalidArgument(
             "The plugin is installed in Claude Code, and does all of this.",
@@ -77,12 +84,7 @@ def _claude_code(launch: Launch, environ: Mapping[str, str], home: Path, _: str,
             lambda config: server_entry(state, config, launch, ("--host", "claude-code"), remove=remove),
             remove,
         ),
-        json_change(
-            settings,
-            "hooks and status line",
-            lambda config: without_hooks(config) if remove else with_hooks(config, wanted, line),
-            remove,
-        ),
+        json_change(settings, "hooks and status line", edit, remove),
     ]
 
 
@@ -117,7 +119,7 @@ def _gemini_cli(launch: Launch, environ: Mapping[str, str], home: Path, _: str, 
 
     def edit(config: Object) -> Object:
         config = server_entry(path, config, launch, (), remove=remove)
-        return _with_hooks(config, "gemini-cli", launch, remove)
+        return _with_hooks(path, config, "gemini-cli", launch, remove)
 
     return [json_change(path, "server and hooks", edit, remove)]
 
@@ -125,11 +127,10 @@ def _gemini_cli(launch: Launch, environ: Mapping[str, str], home: Path, _: str, 
 def _codex(launch: Launch, environ: Mapping[str, str], home: Path, _: str, remove: bool) -> list[Change]:
     """Server in `config.toml`, hooks in a file beside it."""
     folder = Path(environ.get("CODEX_HOME", "") or home / ".codex")
+    told = folder / "hooks.json"
     return [
         _toml_change(folder / "config.toml", launch, remove),
-        json_change(
-            folder / "hooks.json", "hooks", lambda config: _with_hooks(config, "codex", launch, remove), remove
-        ),
+        json_change(told, "hooks", lambda config: _with_hooks(told, config, "codex", launch, remove), remove),
     ]
 
 
@@ -143,7 +144,7 @@ def _vscode(launch: Launch, environ: Mapping[str, str], home: Path, platform: st
     return [json_change(path, "server", edit, remove)]
 
 
-def _with_hooks(config: Object, host: str, launch: Launch, remove: bool) -> Object:
+def _with_hooks(path: Path, config: Object, host: str, launch: Launch, remove: bool) -> Object:
     if remove:
         return without_hooks(config)
     wanted: dict[str, list[Object]] = {}
@@ -151,6 +152,7 @@ def _with_hooks(config: Object, host: str, launch: Launch, remove: bool) -> Obje
         command = f"{launch.shell} hook {event} --host {host} {launch.options}".rstrip()
         timeout = _GEMINI_MS if host == "gemini-cli" else _GEMINI_MS // 1_000
         wanted[event] = [{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]
+    refuse_other_hooks(path, config, wanted)
     return with_hooks(config, wanted)
 
 
@@ -169,14 +171,32 @@ def _toml_change(path: Path, launch: Launch, remove: bool) -> Change:
         )
     after = left
     if not remove:
-        words = [f"command = {json.dumps(launch.command)}", f"args = {json.dumps([*launch.arguments, 'serve'])}"]
+        command, *arguments = map(_toml_string, [launch.command, *launch.arguments, "serve"])
+        words = [f"command = {command}", f"args = [{', '.join(arguments)}]"]
         if launch.environment:
-            pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in launch.environment.items())
+            pairs = ", ".join(f"{key} = {_toml_string(value)}" for key, value in launch.environment.items())
             words.append(f"env = {{ {pairs} }}")
         begin = _BEGIN if not left or left.endswith("\n") else f"\n{_BEGIN}{_BREAK}"
         after = "\n".join([f"{left}{begin}", f"[mcp_servers.{NAME}]", *words, _END, ""])
+        _refuse_unreadable(path, after)
     data = None if remove and not after and before is not None else after.encode()
     return Change(path=path, before=before, after=data, what="server")
+
+
+def _toml_string(text: str) -> str:
+    """As JSON writes it, but for halves of surrogate pairs, which TOML does not take, and DEL, which JSON leaves."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _refuse_unreadable(path: Path, text: str) -> None:
+    """A table cannot be added to one that is written in one line: the host could read none of its settings."""
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        raise InvalidArgument(
+            f"{path} takes no further table of `mcp_servers`, as it is written; nothing was changed.",
+            next="Write each server as a table of its own, [mcp_servers.NAME], then run this again.",
+        ) from None
 
 
 def _without_table(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,8 @@ from ..store.out_file import replace_beside
 
 BACKUP = ".palimpsest-"
 _BIGGEST = 64_000_000
+_MARK = b"\xef\xbb\xbf"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +141,21 @@ def server_entry(
     return with_server(config, entry, key)
 
 
+def refuse_other_hooks(path: Path, config: Object, events: Collection[str]) -> None:
+    """Refuse settings in which something stands for one of these events that ours cannot be put beside.
+
+    Raises:
+        FileWrongShape: nothing was changed.
+    """
+    found = cast("Object", config.get("hooks", {}))
+    if odd := next((event for event in events if not isinstance(found.get(event, []), list)), None):
+        raise FileWrongShape(
+            f"`hooks.{odd}` of {path} is no list; nothing was changed.",
+            next="Look at what stands there.",
+            where=f"$.hooks.{odd}",
+        )
+
+
 def json_change(path: Path, what: str, edit: Callable[[Object], Object], remove: bool) -> Change:
     """A file of JSON, edited; what it was before stays in its form.
 
@@ -179,7 +197,7 @@ def parsed(path: Path, data: bytes | None) -> Object:
     if data is None or not data.strip():
         return {}
     try:
-        found: Any = json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        found: Any = json.loads(data.removeprefix(_MARK), parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise FileNotJson(
             f"{path} is not JSON; nothing was changed.", next="Correct it, or take comments out, then run it again."
@@ -194,13 +212,23 @@ def parsed(path: Path, data: bytes | None) -> Object:
     return shaped
 
 
+def _finite(written: str) -> float:
+    """A number that JSON can write again: NaN and what is too large for one cannot be."""
+    number = float(written)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
 def _dumped(value: Object, like: bytes | None) -> bytes:
-    """JSON in the form that the file had: its indent, and whether it ends in a line break."""
-    found = re.search(rb"\n([ \t]+)\S", like or b"")
+    """JSON in the form that the file had: its indent, its line breaks, its mark, and whether it ends in a break.
+    Half a surrogate pair, as hosts leave where they cut a text, stays an escape: as bytes it is no UTF-8."""
+    like = b"\n" if like is None else like
+    found = re.search(rb"\n([ \t]+)\S", like)
     indent = found[1].decode() if found is not None else "  "
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    end = "\n" if like is None or like.endswith(b"\n") else ""
-    return (text + end).encode("utf-8", "surrogatepass")
+    text = json.dumps(value, indent=indent, ensure_ascii=False) + ("\n" if like.endswith(b"\n") else "")
+    data = _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
+    return (_MARK if like.startswith(_MARK) else b"") + (data.replace(b"\n", b"\r\n") if b"\r\n" in like else data)
 
 
 def _unchanged_since(path: Path, value: Object) -> bytes | None:

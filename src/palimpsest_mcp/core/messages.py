@@ -225,7 +225,7 @@ class Messages:
         texts = rows.messages() if rows is not None else None
         if rows is None or texts is None:
             raise NotRestorable(
-                "This session was never given as a whole message list.",
+                "Nothing here says that this session was ever given as a whole message list.",
                 next=Advice(
                     "Restore batch by batch; these are its batches: {}", step("list_offloaded", session_id=info.handle)
                 ),

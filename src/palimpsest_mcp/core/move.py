@@ -6,6 +6,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 
 from ..errors import InvalidArgument, StoreUnusable
 from ..models.events import SessionInfo
@@ -40,15 +41,40 @@ async def move(
         source, target: a folder, or a database's URL.
 
     Raises:
+        InvalidArgument: both are one, or one stands in the other.
         StoreUnusable: there is nothing to move, or one of them cannot be used.
         RecordDamaged, ExchangeRefused, WriteFailed: what was moved before is whole.
     """
-    if source == target:
-        raise InvalidArgument("Both stores are the same one.", next="Name another with --to.")
+    _refuse_one_in_the_other(source, target)
     async with _opened(source) as first, _opened(target) as second:
-        if not await first.is_made():
+        made = await _is_made(first, source, "--from")
+        await _is_made(second, target, "--to")
+        if not made:
             raise StoreUnusable(f"There is no store at {first.location}.", next="Name one with --from.")
         return await copy_store(first, second, dry_run=dry_run, told=told)
+
+
+def _refuse_one_in_the_other(source: str, target: str) -> None:
+    """By whatever names: the first stays as it is, so the second cannot be part of it."""
+    if source == target:
+        raise InvalidArgument("Both stores are the same one.", next="Name another with --to.")
+    if is_database(source) or is_database(target):
+        return
+    first, second = Path(source).expanduser().resolve(), Path(target).expanduser().resolve()
+    if first == second:
+        raise InvalidArgument("Both stores are the same one.", next="Name another with --to.")
+    if first in second.parents or second in first.parents:
+        raise InvalidArgument("One of the stores stands in the other.", next="Name a folder outside of it.")
+
+
+async def _is_made(store: Store, named: str, option: str) -> bool:
+    """As the store says; where it cannot be used, the next step names the option that gave it."""
+    try:
+        return await store.is_made()
+    except StoreUnusable as error:
+        if is_database(named):
+            raise
+        raise StoreUnusable(error.message, next=f"Name another with {option}.") from None
 
 
 async def shared_secret(home: str | None) -> bytes:

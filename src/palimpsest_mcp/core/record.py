@@ -36,6 +36,7 @@ MAX_ITEMS = 10_000
 CITATION_INDEX = "citation_index"
 EXAMPLE = '{"role": "tool", "tool_name": "Bash", "tool_use_id": "call_1", "content": "3 passed in 0.2s"}'
 WITHOUT_CONTENT = "recorded without content: not restorable"
+WITHOUT_SIZE = "recorded without content and tokens: not restorable, and counted as 0 tokens though its size is unknown"
 CHANNEL_ARGS = ("channel", "source_channel", "channel_name")
 _TEXTS = ("id", "kind", "role", "tool_name", "tool_use_id", "ts", "title", "url", "source_channel")
 
@@ -159,7 +160,9 @@ class _Drafts:
             url=fields.get("url", ""),
             source_channel=fields.get("source_channel", ""),
             ts=fields.get("ts", ""),
-            warnings=() if content is not None or kind == "tool_call" else (WITHOUT_CONTENT,),
+            warnings=()
+            if content is not None or kind == "tool_call"
+            else (WITHOUT_SIZE if tokens is None else WITHOUT_CONTENT,),
         )
 
     def _size(self, content: Content | None, kind: str, tool: str, args: dict[str, Any] | None) -> int:

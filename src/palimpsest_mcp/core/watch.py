@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -87,11 +88,14 @@ class Watch:
                     next=f"Use it once on this machine, or set {recorder.set_by}.",
                 )
             for path, seen in await asyncio.to_thread(self._changed, recorder, folder, days):
+                one = None
                 try:
-                    one = await self.file(path, recorder)
+                    if seen[1] <= MOST_BYTES:
+                        one = await self.file(path, recorder)
+                    elif self._looked.get(path, (0, 0))[1] <= MOST_BYTES:  # it may grow on: said once
+                        _log.warning("%s was left out: It has more than %d MB.", path, MOST_BYTES >> 20)
                 except FileWrongShape as error:  # the other sessions go on
                     _log.warning("%s was left out: %s", path, error.message)
-                    one = None
                 self._looked[path] = seen
                 if one is not None and (one.new_items or one.compactions):
                     found.append(one)
@@ -103,16 +107,18 @@ class Watch:
         for pattern in recorder.patterns:
             for path in folder.glob(pattern):
                 try:
-                    stat = path.stat()
+                    found = path.stat()
                 except OSError:
                     continue
-                one = (stat.st_mtime_ns, path.suffix, stat.st_size, path)
+                if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+                    continue
+                one = (found.st_mtime_ns, path.suffix, found.st_size, path)
                 newest[path.stem] = max(one, newest.get(path.stem, one))
         since = (time.time() - days * 86_400) * 1e9
         return [
             (path, (changed, size))
             for changed, _, size, path in sorted(newest.values())
-            if changed >= since and size <= MOST_BYTES and self._looked.get(path) != (changed, size)
+            if changed >= since and self._looked.get(path) != (changed, size)
         ]
 
     async def file(self, path: Path, recorder: Recorder) -> Watched | None:

@@ -115,6 +115,31 @@ def read_document(text: str, skill: str, written: Mapping[str, str]) -> Document
     )
 
 
+def with_later_lines(text: str, earlier: Document, later: Document) -> str:
+    """The text of an earlier document, with the lines that a person wrote since, each under its own heading."""
+    known = {line for part in earlier.parts for line in part.hand} | {*earlier.intro}
+    end = "\r" if earlier.newline == "\r\n" else ""
+    lines = text.split("\n") if text else [later.title]
+    at = next((index for index, line in enumerate(lines) if line.lstrip("\ufeff").startswith("# ")), -1)
+    added = _new_lines(later.intro, known)
+    lines[at + 1 : at + 1] = [end, *(line + end for line in added)] if added else []
+    for part in later.parts:
+        if not (added := [line + end for line in _new_lines(part.hand, known)]):
+            continue
+        name = _name(part.heading.removeprefix("## "))
+        at = next((i for i, line in enumerate(lines) if line[:3] == "## " and _name(line[3:]) == name), -1)
+        if at < 0:
+            lines = [*_trimmed(lines), end, part.heading + end]
+            at = len(lines) - 1
+            added.append("")
+        lines[at + 1 : at + 1] = added
+    return "\n".join(lines)
+
+
+def _new_lines(hand: Sequence[str], known: set[str]) -> list[str]:
+    return [line for line in hand if line.strip() and line not in known]
+
+
 def _name(heading: str) -> str:
     """`Active Rules        # ≤ 20 entries` -> `active rules`."""
     return heading.split("#")[0].strip().casefold()

@@ -9,7 +9,7 @@ import msgspec
 from ..errors import InvalidArgument, RuleUnknown, SkillAmbiguous, SkillUnknown
 from ..models.advice import Advice, step
 from ..models.text import shown
-from .document import ADVICE_CHARS, advice_of, unified_diff
+from .document import ADVICE_CHARS, advice_of, read_document, unified_diff, with_later_lines
 from .log import Counted, LearningMeans, SkillState, count_all, count_new, relevance_of, state_of
 from .models import ExperienceView, Explanation, RolledBack, Rule, RuleKind, Section, SkillStatus
 from .ports import LIVE_LOG, SkillPlace
@@ -80,7 +80,8 @@ class ExperienceViews:
         return await self._explained(*found[0])
 
     async def experience_rollback(self, skill: str) -> RolledBack:
-        """Put the digest back as it was before the last compaction that was not taken back yet.
+        """Put the digest back as it was before the last compaction that was not taken back yet; what a person wrote
+        into it since stays.
 
         What was read of the log stays read: new events are needed before a compaction makes the same rules again. The
         text that is replaced is kept as a snapshot too.
@@ -106,13 +107,14 @@ class ExperienceViews:
         kept_as = next_snapshot(names)
         at = self._means.clock().isoformat(timespec="milliseconds")
         replaced = Snapshot(at=at, why="rollback", digest=current, rules=side.rules)
+        digest = _with_later_lines(state, snapshot)
         await files.keep_snapshot(place, kept_as, encode(replaced))
-        await files.replace(place, "digest", snapshot.digest)
+        await files.replace(place, "digest", digest)
         await files.replace(place, "side", encode(msgspec.structs.replace(side, rules=snapshot.rules)))
         await files.keep_snapshot(place, name, None)
         for old in names[: max(0, len(names) - KEPT_SNAPSHOTS)]:
             await files.keep_snapshot(place, old, None)
-        text = (snapshot.digest or b"").decode("utf-8", "surrogateescape")
+        text = (digest or b"").decode("utf-8", "surrogateescape")
         return RolledBack(
             skill=place.name,
             status="rolled_back",
@@ -186,6 +188,15 @@ class ExperienceViews:
         if witnesses.total > len(rows):
             notes = (*notes, f"{witnesses.total - len(rows)} older events are not listed")
         return Explanation(skill=state.place.name, rule=rule, events=rows, total=witnesses.total, notes=notes)
+
+
+def _with_later_lines(state: SkillState, snapshot: Snapshot) -> bytes | None:
+    """The digest of a snapshot, with what a person wrote since."""
+    text = (snapshot.digest or b"").decode("utf-8", "surrogateescape")
+    earlier = read_document(text, state.place.name, {rule.id: rule.text for rule in snapshot.rules})
+    whole = with_later_lines(text, earlier, state.document)
+    only_a_title = snapshot.digest is None and whole == state.document.title
+    return snapshot.digest if whole == text or only_a_title else whole.encode("utf-8", "surrogateescape")
 
 
 def waiting_of(means: LearningMeans, counted: Counted, standing: Standing) -> Decision:

@@ -122,7 +122,7 @@ class MovedStore(msgspec.Struct, frozen=True, kw_only=True):
     """Of an earlier run, and equal."""
     events: int
     records: int
-    """Of all sessions, the earlier ones too."""
+    """Of these sessions, the earlier ones too."""
     handoffs: int
     left: tuple[str, ...] = ()
     """What was not copied, and why."""

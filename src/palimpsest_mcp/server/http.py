@@ -47,7 +47,7 @@ from ..errors import InvalidArgument, PalimpsestError
 from ..models.http import HEALTH, LIVE, PATH, HttpOptions
 from .access import Access, principal_of
 from .lifespan import OpenOnFirstUse, caller
-from .server import GRACE_S, HAND_OVER_S, INTERRUPTED, LOG_LEVELS, build_server, installed_version
+from .server import GRACE_S, HAND_OVER_S, INTERRUPTED, build_server, installed_version, library_log_level
 from .transport import Refusal, read_line
 
 if TYPE_CHECKING:
@@ -379,7 +379,7 @@ def serve_http(home: str | None, only_session: str, options: HttpOptions) -> int
         factory=True,
         workers=options.workers,
         log_config=None,
-        log_level=LOG_LEVELS.get(os.environ.get("PALIMPSEST_LOG_LEVEL", "").lower(), "WARNING").lower(),
+        log_level=library_log_level().lower(),
         access_log=False,
         proxy_headers=False,
         server_header=False,

@@ -424,7 +424,7 @@ async def restore_batch(
     )
     masked = ctx.request_context.lifespan_context.surface().text
     if grep and not page.pieces:
-        return [TextContent(type="text", text=_no_match(handle, restored, grep))]
+        return [TextContent(type="text", text=masked(_no_match(handle, restored, grep)))]
     if grep:
         text = matches_text(handle, restored, page, len(picked or ()), secrets.token_hex, masked)
     else:

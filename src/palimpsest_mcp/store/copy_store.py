@@ -16,6 +16,11 @@ class _Counts:
         self.moved = self.here = self.events = self.records = self.handoffs = 0
         self.left: list[str] = []
 
+    def has(self, events: Sequence[Event], records: Sequence[OffloadRecord]) -> None:
+        """What a session has that stands in the target, or will."""
+        self.events += len(events)
+        self.records += len(records)
+
 
 async def copy_store(
     source: Store,
@@ -32,7 +37,7 @@ async def copy_store(
 
     Args:
         fresh: refuse a target that somebody wrote to before.
-        told: called after each session.
+        told: called after each session that was copied; with `dry_run`, that would be.
 
     Raises:
         OutputRefused: the target is in use; nothing was written.
@@ -46,10 +51,10 @@ async def copy_store(
         await _secret(source, target, counts)
     for principal in await source.principals():
         for info in await source.ledger.sessions(principal):
-            await _session(source, target, SessionKey(info.session_id, principal), info, counts, dry_run=dry_run)
-            told(info)
-        if not dry_run:
-            await _handoffs(source, target, principal, counts)
+            key = SessionKey(info.session_id, principal)
+            if await _session(source, target, key, info, counts, dry_run=dry_run):
+                told(info)
+        await _handoffs(source, target, principal, counts, dry_run=dry_run)
     return MovedStore(
         dry_run=dry_run,
         sessions=counts.moved,
@@ -69,27 +74,28 @@ async def _secret(source: Store, target: Store, counts: _Counts) -> None:
 
 async def _session(
     source: Store, target: Store, key: SessionKey, info: SessionInfo, counts: _Counts, *, dry_run: bool
-) -> None:
+) -> bool:
+    """Whether it was copied, or would be."""
     events, records = await _read(source, key)
     there, archived = await _read(target, key)
-    counts.events += len(events)
-    counts.records += len(records)
     if there or archived:
         same = _lines(there) == _lines(events) if there else True
         missing = [one for one in records if one not in archived]
         extra = [one for one in archived if one not in records]
         if not same or extra or (there and missing):
             counts.left.append(f"{info.handle}: the target has another session of this id")
-            return
+            return False
+        counts.has(events, records)
         if there:
             counts.here += 1
-            return
+            return False
         records_to_write = missing
     else:
+        counts.has(events, records)
         records_to_write = list(records)
     counts.moved += 1
     if dry_run:
-        return
+        return True
     buried = await source.tombstones(key)
     for at in range(0, len(records_to_write), 16):
         await target.archive.append(key, records_to_write[at : at + 16])
@@ -105,6 +111,7 @@ async def _session(
             f"The target gave session {info.handle} back otherwise than it was written.",
             next="Check the target, remove the session there, then run the same again.",
         )
+    return True
 
 
 async def _read(store: Store, key: SessionKey) -> tuple[tuple[Event, ...], list[OffloadRecord]]:
@@ -118,13 +125,14 @@ async def _read(store: Store, key: SessionKey) -> tuple[tuple[Event, ...], list[
     return page.events, [one async for one in store.archive.records(key)]
 
 
-async def _handoffs(source: Store, target: Store, principal: str, counts: _Counts) -> None:
+async def _handoffs(source: Store, target: Store, principal: str, counts: _Counts, *, dry_run: bool) -> None:
     there = {(one.place, one.sha256) for one in await target.handoffs.list(principal)}
     for one in await source.handoffs.list(principal):
         if one.text is None:
             counts.left.append(f"handoff {one.name}: {one.why}")
         elif one.place != "temp" and (one.place, one.sha256) not in there:  # forks belong to the machine
-            await target.handoffs.add(one.place, one.name, one.text, principal)
+            if not dry_run:
+                await target.handoffs.add(one.place, one.name, one.text, principal)
             counts.handoffs += 1
 
 

@@ -234,7 +234,8 @@ async def read_stream(path: Path, *, chunk_bytes: int = CHUNK_BYTES) -> AsyncGen
                 unfolding.finish()
     except OSError as error:
         raise FileMissing(
-            f"The file cannot be read ({type(error).__name__}).", next="Check the path and its permissions."
+            f"The file cannot be read ({error.strerror or type(error).__name__}).",
+            next="Check the path and its permissions.",
         ) from error
     except zlib.error as error:
         raise _bad_gzip() from error

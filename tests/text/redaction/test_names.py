@@ -19,6 +19,7 @@ from palimpsest_mcp.text.redaction.literals import secret_name, words_of
         ("csrfmiddlewaretoken", "csrf-token"), ("_csrf", "csrf-token"), ("XSRF-TOKEN", "csrf-token"),
         ("PHPSESSID", "session"), ("session_id", "session"), ("X-Amz-Signature", "signature"), ("mnemonic",
         "seed-phrase"),
+        ("APP_SECRET_B64", "secret"), ("KUBE_TOKEN_v2", "token"), ("DB_PASSWORD_V12", "password"),
     ],
 )  # fmt: skip
 def test_these_names_mean_a_secret(name: str, kind: str) -> None:
@@ -33,6 +34,7 @@ def test_these_names_mean_a_secret(name: str, kind: str) -> None:
         "password_file", "PASSWORD_MIN_LENGTH", "forgotPassword", "has_password", "secret_name", "secretArn",
         "key", "cache_key", "primaryKey", "public_key", "sort-key", "keyboard", "monkey", "hotkey", "key_id",
         "author", "compass", "bypass", "passed", "auth_url", "session", "session_count", "signed", "seed", "path",
+        "b64", "v2", "tokens_v2_count",
     ],
 )  # fmt: skip
 def test_these_names_do_not(name: str) -> None:

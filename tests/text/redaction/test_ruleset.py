@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from key_material import Forge
+from key_material import BASE32, DIGITS, Forge
 
 from palimpsest_mcp.text.redaction import ruleset
 from palimpsest_mcp.text.redaction.patterns import Marker
@@ -50,10 +50,29 @@ def test_what_stands_before_the_end_of_the_work_is_masked_as_ever() -> None:
     assert redacted.counts == {"gh-token": 1, "withheld": 1} and redacted.text.startswith("token [redacted:gh-token:")
 
 
+@pytest.mark.parametrize("name", ["test_{}", "/tmp/backup_{}.txt", "mcp__{}__x", "pat_{} of bob"])
+def test_a_key_is_known_behind_a_name_that_ends_in_an_underscore(name: str) -> None:
+    forge = Forge(62)
+    keys = [
+        TOKEN,
+        "AK" + "IA" + forge.of(16, BASE32),
+        "AI" + "za" + forge.of(35),
+        "sk-" + "ant-api03-" + forge.of(93),
+        "xox" + "b-" + forge.of(12, DIGITS) + "-" + forge.of(24),
+        forge.jwt(),
+        "github" + "_pat_" + forge.of(22) + "_" + forge.of(6_000),
+    ]
+    for key in keys:
+        text = redactor(work=50_000).redact(name.format(key)).text
+        assert key[8:20] not in text and key[-12:] not in text, text
+        assert text.startswith(name.partition("{")[0]), text
+
+
 def test_ordinary_texts_are_never_withheld() -> None:
     forge = Forge(61)
     log = "".join(
-        f"INFO sk-learn 1.2 task-{i} api-{forge.hex(6)} key_{i} app-server re_{i} max_tokens={i}\n" for i in range(2000)
+        f"INFO sk-learn 1.2 task-{i} api-{forge.hex(6)} key_{i} app-server re_{i} max_tokens={i} my_key_{i}\n"
+        for i in range(2000)
     )
     assert redactor(work=0).redact(log).text == log
 

@@ -268,11 +268,17 @@ def _put(config: Mapping[str, Any], key: str, value: Object, *, changed: bool) -
     return {name: each for name, each in config.items() if name != key}
 
 
+_SHELL_WORD = re.compile(r""""[^"]*"|'[^']*'|[^\s"']+""")
+_JOINS_COMMANDS = re.compile(r"[|&;<>`\n]|\$\(")
+
+
 def _is_own_command(command: Any, verb: str) -> bool:
-    if not isinstance(command, str):
+    """Whether a shell's line calls this program and nothing else: one that does more is its user's."""
+    words = _SHELL_WORD.findall(command) if isinstance(command, str) else []
+    if any(_JOINS_COMMANDS.search(word) for word in words if word[0] not in "\"'"):
         return False
-    words = command.replace("'", " ").replace('"', " ").split()
-    return verb in words and any(_base(word) == PROGRAM or word == "palimpsest_mcp" for word in words)
+    bare = [word.strip("\"'") for word in words]
+    return verb in bare and any(_base(word) == PROGRAM or word == "palimpsest_mcp" for word in bare)
 
 
 def _base(path: str) -> str:

@@ -45,6 +45,8 @@ _GLUED_KEYS = {"apikey": "api", "accesskey": "access", "secretkey": "secret", "p
 _OWNERS = {f"{owner}{word}": (owner, word) for owner in _LISTS["owners"] for word in ("pass", "pw", "pwd")}
 _GLUED = tuple(_LISTS["glued"])
 _SIGNATURES = frozenset({"sig", "signature"})
+_NUMBERED = frozenset({"b", "v"})
+"""What a number belongs to at a name's end: `_B64`, `_v2`."""
 
 
 def words_of(name: str) -> list[str]:
@@ -57,7 +59,8 @@ def secret_name(name: str) -> Name | None:
     """What the name says about its value, or None when its value is no secret."""
     words = _split_glued(words_of(name))
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _SUFFIXES):
-        words.pop()
+        if words.pop().isdigit() and len(words) > 1 and words[-1] in _NUMBERED:
+            words.pop()
     if not words:
         return None
     before, last = words[:-1], words[-1]

@@ -15,6 +15,7 @@ from ...models.pattern import late
 from ...models.text import counted
 from ...ports.text import Redacted
 from .assignments import Assignments, Cookies
+from .columns import Columns
 from .patterns import BadPattern, Find, Marker, Pattern, compiled, compiled_now, fits_everything, merged
 from .personal import Checks, PersonalData, Phones
 from .rules import Rule, RuleFile, combine, default_rules, load_rules
@@ -347,7 +348,7 @@ def open_redactor(
 @lru_cache(maxsize=4)  # what RE2 builds of the rules serves every redactor of a process
 def _scanner(rules: tuple[Rule, ...], *, pii: bool, phones: bool, ids: bool) -> Scanner:
     """All detectors; `phones`, `ids`: what checks them is installed, and is looked for by whoever checks a number."""
-    detectors: list[Detector] = [PrivateKeys(), RuleSet(rules), Cookies(), Assignments()]
+    detectors: list[Detector] = [PrivateKeys(), RuleSet(rules), Cookies(), Assignments(), Columns()]
     return Scanner([*detectors, PersonalData(Checks(), Phones())] if pii else detectors)
 
 

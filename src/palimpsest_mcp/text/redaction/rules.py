@@ -64,7 +64,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     random: bool
     """The secret must look drawn by a machine."""
     prefix: bool
-    """A match begins with one of the keywords, in front of which stands no letter, digit or underscore."""
+    """A match begins with one of the keywords, in front of which stands no letter or digit."""
     beside: int | None
     """A stand-in (`example`, `xxxx`) is let through with at most so many characters beside it; None: none is."""
     reach: int

@@ -27,7 +27,7 @@ class RuleSet:
     def __init__(self, rules: Sequence[Rule], *, work: int = _WORK) -> None:
         ranked = list(enumerate(rules))
         self._work = work
-        self._prefixes = _Keywords([(n, rule) for n, rule in ranked if rule.keywords and rule.prefix], r"\b")
+        self._prefixes = _Keywords([(n, rule) for n, rule in ranked if rule.keywords and rule.prefix], r"(?:\b|_)")
         self._others = _Keywords([(n, rule) for n, rule in ranked if rule.keywords and not rule.prefix])
         self._always = [(n, rule) for n, rule in ranked if not rule.keywords]
 
@@ -100,9 +100,11 @@ class _Keywords:
         """Where a keyword stands, and the rules to try there."""
         for place, end in ranges:
             while hit := self._gate.search(text, place, end):
-                word = hit.group().lower()
-                yield hit.start(), self._rules.get(word, ())
-                place = hit.start() + self._steps.get(word, 1)
+                word = hit.group().lower().lstrip(b"_")
+                place = hit.end() - len(word)
+                yield place, self._rules.get(word, ())
+                place += self._steps.get(word, 1)
+                place -= text[place - 1 : place] == b"_"  # which the next one may stand behind
 
 
 def _all_in(word: str, owners: dict[str, list[tuple[int, Rule]]]) -> tuple[tuple[int, Rule], ...]:
@@ -118,7 +120,15 @@ def _step(word: str, beginnings: set[str]) -> int:
 
 
 def _begun_at(rule: Rule, text: bytes, place: int, rank: int) -> tuple[Find | None, int]:
-    """What the rule finds at this place, and how many bytes it took to judge. Only what is found is read to its end."""
+    """What the rule finds at this place, and how many bytes it took to judge. Only what is found is read to its end.
+
+    Behind an underscore (`backup_ghp_…`) it is looked for as if the text began there.
+    """
+    if text[place - 1 : place] == b"_":
+        find, cost = _begun_at(rule, text[place : place + _FAR], 0, rank)
+        if find and find.end == _FAR:
+            find, cost = _begun_at(rule, text[place : place + _ROOM], 0, rank)
+        return find and find._replace(start=find.start + place, end=find.end + place), cost
     limit = place + _JUDGED
     match = rule.pattern.match(text, place, limit)
     if match is None:
