@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
-from palimpsest_mcp.server.server import run_interruptible
+from palimpsest_mcp.server.server import let_answers_through, run_interruptible
 
 from .conftest import begin
 
@@ -248,6 +250,73 @@ sys.exit(run_interruptible(work))
 def test_an_interrupt_ends_a_server_whose_client_reads_no_more(tmp_path: Path) -> None:
     asked = HELLO + "".join(message(2 + n, "tools/list") for n in range(40))  # more than a pipe holds
     assert interrupted(COMMAND, tmp_path, '{"jsonrpc"', first=asked) == (130, "")
+
+
+MANY = 3_000
+"""Requests of which neither the answers nor the requests themselves fit into the pipes between."""
+
+
+def test_requests_that_come_faster_than_they_are_answered_are_all_answered(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=at(tmp_path), text=True
+    ) as running:
+        stdin, stdout = running.stdin, running.stdout
+        assert stdin is not None and stdout is not None
+        silent = threading.Timer(SILENT_S, running.kill)
+        silent.start()
+        asked = HELLO + "".join(message(number, "ping") for number in range(2, MANY))
+
+        def send() -> None:
+            with suppress(BrokenPipeError), stdin:
+                stdin.write(asked)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        answers = [json.loads(stdout.readline() or '{"id": 0}')["id"] for _ in range(1, MANY)]
+        silent.cancel()
+        sender.join()
+        assert sorted(answers) == [*range(1, MANY)]
+        assert stdout.read() == "" and running.wait(SILENT_S) == 0
+
+
+def test_requests_are_read_from_a_file_too(tmp_path: Path) -> None:
+    """No event loop can wait for one."""
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text(HELLO + "".join(message(number, "ping") for number in range(2, MANY)), "utf-8")
+    with asked.open("rb") as stdin:
+        done = subprocess.run(COMMAND, stdin=stdin, capture_output=True, timeout=SILENT_S, check=True, env=at(tmp_path))
+    first, *_ = map(json.loads, done.stdout.splitlines())
+    assert first["id"] == 1 and "result" in first
+
+
+def test_a_server_whose_client_reads_no_more_ends_as_at_the_end_of_its_input(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=at(tmp_path), text=True
+    ) as running:
+        assert running.stdin is not None and running.stdout is not None and running.stderr is not None
+        running.stdin.write(HELLO)
+        running.stdin.flush()
+        assert running.stdout.readline()
+        running.stdout.close()
+        running.stdin.write(message(2, "tools/list"))
+        running.stdin.flush()
+        assert running.wait(SILENT_S) == 0 and running.stderr.read() == ""
+
+
+def at(home: Path) -> dict[str, str]:
+    return {**os.environ, "PALIMPSEST_HOME": str(home)}
+
+
+def test_in_a_server_threads_take_short_turns_and_old_objects_are_rarely_looked_at() -> None:
+    """Both hold up the answers beside a pass: `benchmarks/busy.py` measures them."""
+    turns, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    try:
+        let_answers_through()
+        assert sys.getswitchinterval() < turns and gc.get_threshold()[:2] == thresholds[:2]
+        assert gc.get_threshold()[2] > thresholds[2]
+    finally:
+        sys.setswitchinterval(turns)
+        gc.set_threshold(*thresholds)
 
 
 def test_what_ends_by_itself_ends_with_zero() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 
-from palimpsest_mcp.server.transport import Refusal, read_line, sendable
+from palimpsest_mcp.server.transport import Refusal, as_line, read_line
 
 DEEP = 100_000
 SCALARS = st.one_of(
@@ -53,7 +53,7 @@ def test_what_is_no_request_is_answered_by_its_id_where_that_can_be_read(line: s
     assert isinstance(found, Refusal)
     assert (found.error.code, found.error.message[-1]) == (code, ".")
     assert found.id == id and type(found.id) is type(id)
-    sent = json.loads(sendable(found.as_message()).message.model_dump_json(by_alias=True, exclude_unset=True))
+    sent = json.loads(as_line(found.as_message()))
     assert sent["jsonrpc"] == "2.0" and "id" in sent and set(sent["error"]) == {"code", "message"}
 
 

@@ -18,6 +18,7 @@ from palimpsest_mcp.store.bm25 import (
     LinearSearch,
     Text,
     _best_passage,  # pyright: ignore[reportPrivateUsage]
+    _densest,  # pyright: ignore[reportPrivateUsage]
     ranked,
     read,
 )
@@ -286,16 +287,37 @@ def test_the_best_passage_is_the_first_of_those_that_are_worth_most(
     """As said by going through every passage of three blocks, one after the other."""
     blocks = dict(sorted(blocks.items()))
 
-    def value(start: int) -> float:
+    def held(start: int) -> Counter[int]:
         counts = Counter[int]()
         for here in range(start, start + 3):
             counts.update(blocks.get(here, {}))
-        return sum(worth[n] * count * 2.2 / (count + 1.2) for n, count in counts.items())
+        return counts
+
+    def value(start: int) -> float:
+        return sum(worth[n] * count * 2.2 / (count + 1.2) for n, count in held(start).items())
 
     starts = sorted({start for block in blocks for start in range(max(0, block - 2), block + 1)})
     best = max(map(value, starts), default=0.0)
     first = next((start for start in starts if value(start) == best), 0)
-    assert _best_passage(blocks, worth) == (best, first)
+    assert _best_passage(blocks, worth) == (first, held(first))
+
+
+@given(tally=st.dictionaries(st.integers(0, 40), st.integers(1, 9), min_size=1), worth=st.floats(0.01, 9.0))
+def test_where_one_need_stands_alone_the_best_passage_is_the_first_with_most_of_it(
+    tally: dict[int, int], worth: float
+) -> None:
+    tally = dict(sorted(tally.items()))
+    alone = {block: {0: count} for block, count in tally.items()}
+    assert _densest({0: tally}) == _best_passage(alone, (worth,))
+
+
+def test_a_word_that_more_texts_have_than_are_read_is_as_rare_as_all_of_them_make_it(tmp_path: Path) -> None:
+    index = index_in(tmp_path)
+    index.add([entry("needle" if n < 60 else "hay", f"o{n}") for n in range(100)])
+    (best, *_) = index.find("needle", principal="", session_ids=None, project=None, limit=1)
+    likely = [Text(entry("needle", "o0").named, "needle")] * 50
+    assert best.score == ranked(likely, read("needle").needs, having=[60], total=100)[0].score
+    index.close()
 
 
 def test_the_index_is_asked_once_for_a_word_and_not_for_each_entry(tmp_path: Path) -> None:

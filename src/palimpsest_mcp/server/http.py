@@ -47,7 +47,14 @@ from ..errors import InvalidArgument, PalimpsestError
 from ..models.http import HEALTH, LIVE, PATH, HttpOptions
 from .access import Access, principal_of
 from .lifespan import OpenOnFirstUse, caller
-from .server import GRACE_S, HAND_OVER_S, INTERRUPTED, build_server, installed_version, library_log_level
+from .server import (
+    GRACE_S,
+    INTERRUPTED,
+    build_server,
+    installed_version,
+    let_answers_through,
+    library_log_level,
+)
 from .transport import Refusal, read_line
 
 if TYPE_CHECKING:
@@ -316,7 +323,7 @@ def make_app(
     Raises:
         InvalidArgument: tokens or URLs in the options are none.
     """
-    sys.setswitchinterval(HAND_OVER_S)
+    let_answers_through()
 
     def open_facade() -> AbstractAsyncContextManager[Palimpsest]:
         from ..core.palimpsest import Palimpsest

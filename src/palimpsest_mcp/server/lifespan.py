@@ -50,6 +50,8 @@ class OpenOnFirstUse:
     async def facade(self) -> Palimpsest:
         """The caller's open facade; every call of one principal gives the same one."""
         whose = caller.get()
+        if (facade := self._facades.get(whose)) is not None:
+            return facade
         async with self._one_at_a_time:
             facade = self._facades.get(whose)
             if facade is None:

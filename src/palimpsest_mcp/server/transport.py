@@ -6,16 +6,15 @@ import asyncio
 import json
 import os
 import re
+import select
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TextIO, TypeAlias, cast
 
 import anyio
-from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
@@ -145,19 +144,88 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
-class SendableMessages:
-    """A transport's stream of answers that never meets a text without a form in UTF-8."""
+def as_line(item: SessionMessage) -> bytes:
+    """A message as it is sent, with U+FFFD in the place of what has no form in UTF-8: half of a surrogate pair."""
+    try:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+    except (UnicodeEncodeError, PydanticSerializationError):
+        fields = item.message.model_dump(by_alias=True, exclude_unset=True)
+        halved = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        text = halved.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode() + b"\n"
 
-    def __init__(self, sent: Any) -> None:
-        self._sent = sent
+
+_CHUNK = 1 << 16
+_LINES_AHEAD = 64
+
+
+@asynccontextmanager
+async def stdio_transport() -> AsyncGenerator[tuple[Requests, Answers]]:
+    """What comes in, message by message, and where answers go.
+
+    The SDK's own waits for stdin in a thread that cannot be called off, so that an interrupt waits for the client's
+    next line; and it hands every line to a thread, and every answer to two.
+    """
+    with _own(sys.stdin, os.devnull) as stdin, _own(sys.stdout, 2) as stdout:
+        answers = Answers(stdout)
+        requests = Requests(stdin, answers)
+        answers.when_gone = requests.end
+        try:
+            yield requests, answers
+        finally:
+            requests.leave()
+
+
+@contextmanager
+def _own(stream: TextIO, instead: str | int) -> Generator[int]:
+    """A descriptor of a standard stream that nobody else has: for what this process starts, for stray reads and for
+    stray prints, something else stands in its place."""
+    shared = stream.fileno()
+    own = os.dup(shared)
+    with suppress(OSError):  # there is no stderr
+        other = os.open(instead, os.O_RDONLY) if isinstance(instead, str) else os.dup(instead)
+        os.dup2(other, shared)
+        os.close(other)
+    try:
+        yield own
+    finally:
+        stream.flush()
+        os.dup2(own, shared)  # the copy stays open: a thread may still wait at it
+
+
+class Answers:
+    """Messages that are sent, each a whole line.
+
+    What the pipe has room for is written at once: to let a thread do it takes as long as a small call.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._room = _Room(fd)
+        self._one_at_a_time = anyio.Lock(fast_acquire=True)
+        self.when_gone: Callable[[], None] | None = None
+        """Called when nobody reads them any more."""
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._sent.send(sendable(item))
+        """Write it.
+
+        Raises:
+            BrokenResourceError: nobody reads there.
+        """
+        line = memoryview(as_line(item))
+        async with self._one_at_a_time:
+            try:
+                rest = self._room.fill(line, wait_ms=0) if len(line) <= _CHUNK else line
+                if rest:
+                    await anyio.to_thread.run_sync(self._room.fill, rest)
+            except OSError:
+                if self.when_gone is not None:
+                    self.when_gone()
+                raise anyio.BrokenResourceError from None
 
     async def aclose(self) -> None:
-        await self._sent.aclose()
+        """The transport ends it."""
 
-    async def __aenter__(self) -> SendableMessages:
+    async def __aenter__(self) -> Answers:
         return self
 
     async def __aexit__(
@@ -166,107 +234,134 @@ class SendableMessages:
         await self.aclose()
 
 
-def sendable(item: SessionMessage) -> SessionMessage:
-    """The message itself; where it holds half of a surrogate pair, the same with U+FFFD in its place."""
-    try:
-        item.message.model_dump_json(by_alias=True, exclude_unset=True)
-    except (UnicodeEncodeError, PydanticSerializationError):
-        whole = json.dumps(item.message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
-        value = json.loads(whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-        return replace(item, message=jsonrpc_message_adapter.validate_python(value, by_name=False))
-    return item
+class _Room:
+    """What can be written to a descriptor without waiting."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._poll = None
+        if sys.platform != "win32":
+            self._poll = select.poll()
+            self._poll.register(fd, select.POLLOUT)
+
+    def fill(self, rest: memoryview, wait_ms: int | None = None) -> memoryview:
+        """Write, waiting so long for each part; None: until all is written. Returns what is left."""
+        if self._poll is None:
+            return rest if wait_ms == 0 else rest[os.write(self._fd, rest) :]
+        while rest and self._poll.poll(wait_ms):
+            rest = rest[os.write(self._fd, rest[: select.PIPE_BUF]) :]  # so much has room where any has
+        return rest
 
 
-_CHUNK = 1 << 16
-_LINES_AHEAD = 64
+class Requests:
+    """Messages that came in, in order. A line that is no message is answered here.
 
-
-@asynccontextmanager
-async def stdio_transport() -> AsyncGenerator[tuple[Any, SendableMessages]]:
-    """What came in, message by message, and where answers go. A line that is no message is answered here.
-
-    The SDK's own waits for stdin in a thread that cannot be called off, so that an interrupt waits for the client's
-    next line. Its side of stdout is used as it is.
-    """
-    send, receive = anyio.create_memory_object_stream[SessionMessage]()
-    # Handed an stdin of our own (without a line), the SDK leaves the real one to us.
-    async with stdio_server(stdin=cast("Any", _NoLines())) as (nothing, sent), _Stdin() as lines:
-        await nothing.aclose()
-        answers = SendableMessages(sent)
-
-        async def relay() -> None:
-            async with send:
-                async for line in lines:
-                    found = read_line(line)
-                    if isinstance(found, Refusal):
-                        await answers.send(found.as_message())
-                    elif found is not None:
-                        await send.send(found)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(relay)
-            try:
-                yield receive, answers
-            finally:
-                tasks.cancel_scope.cancel()
-                receive.close()
-
-
-class _NoLines:
-    def __aiter__(self) -> _NoLines:
-        return self
-
-    async def __anext__(self) -> str:
-        raise StopAsyncIteration
-
-
-class _Stdin:
-    """The lines of stdin, read by a thread of its own that nothing waits for.
-
-    While it is open, descriptor 0 is at its end for everybody else: for what this process starts, and for stray reads.
+    The event loop reads them itself: to wake a thread for each, and then the loop, takes longer. A thread reads, which
+    nothing waits for, where the loop cannot wait: at a file, and on Windows.
     """
 
-    def __init__(self) -> None:
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
-        self._room = threading.BoundedSemaphore(_LINES_AHEAD)
+    def __init__(self, fd: int, answers: Answers) -> None:
+        self._fd, self._answers = fd, answers
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._begun: list[bytes] = []
+        """Parts of a line whose end has not come."""
+        self._paused = False
         self._loop = asyncio.get_running_loop()
+        self._turn = threading.Semaphore(0)
+        try:
+            self._loop.add_reader(fd, self._read_now)
+            self._in_thread = False
+        except (NotImplementedError, OSError):
+            self._in_thread = True
+            threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
-    async def __aenter__(self) -> AsyncIterator[str]:
-        stdin = sys.stdin.fileno()
-        self._fd = os.dup(stdin)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, stdin)
-        os.close(nothing)
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
-        return self._taken()
+    async def receive(self) -> SessionMessage:
+        """The next one.
 
-    async def __aexit__(self, *_: object) -> None:
-        os.dup2(self._fd, sys.stdin.fileno())  # the copy stays open: the thread may still wait at it
-
-    async def _taken(self) -> AsyncIterator[str]:
+        Raises:
+            EndOfStream: there will be none.
+        """
         while (line := await self._lines.get()) is not None:
-            self._room.release()
-            yield line
+            self._go_on()
+            found = read_line(line.decode("utf-8", "replace"))
+            if isinstance(found, SessionMessage):
+                return found
+            if found is not None:
+                with suppress(anyio.BrokenResourceError):
+                    await self._answers.send(found.as_message())
+        self.end()
+        raise anyio.EndOfStream
+
+    def end(self) -> None:
+        """No more after those that came."""
+        self._lines.put_nowait(None)
+
+    def leave(self) -> None:
+        """Read no more."""
+        if not self._in_thread:
+            self._loop.remove_reader(self._fd)
+
+    def _go_on(self) -> None:
+        if self._paused and self._lines.qsize() < _LINES_AHEAD:
+            self._paused = False
+            if self._in_thread:
+                self._turn.release()
+            else:
+                self._loop.add_reader(self._fd, self._read_now)
+
+    def _read_now(self) -> None:
+        chunk = _chunk(self._fd)
+        if chunk is not None:
+            self._take(chunk)
+        if chunk == b"" or self._paused:
+            self._loop.remove_reader(self._fd)
 
     def _read(self) -> None:
         with suppress(RuntimeError):  # the loop was closed: nobody listens any more
-            parts: list[bytes] = []
-            while chunk := self._chunk():
-                *ends, rest = chunk.split(b"\n")
-                for end in ends:
-                    self._give(b"".join((*parts, end)))
-                    parts.clear()
-                parts.append(rest)
-            if line := b"".join(parts):
-                self._give(line)
-            self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+            while chunk := _chunk(self._fd):
+                self._loop.call_soon_threadsafe(self._take, chunk)
+                self._turn.acquire()
+            self._loop.call_soon_threadsafe(self._take, b"")
 
-    def _chunk(self) -> bytes:
+    def _take(self, chunk: bytes) -> None:
+        """Args: chunk: what came; empty at the end."""
+        *ends, rest = chunk.split(b"\n") if chunk else (b"", b"")
+        for end in ends:
+            self._lines.put_nowait(b"".join((*self._begun, end)))
+            self._begun.clear()
+        self._begun.append(rest)
+        self._paused = bool(chunk) and self._lines.qsize() >= _LINES_AHEAD
+        if not chunk:
+            self.end()
+        elif self._in_thread and not self._paused:
+            self._turn.release()
+
+    async def aclose(self) -> None:
+        """The transport ends it."""
+
+    def __aiter__(self) -> Requests:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
         try:
-            return os.read(self._fd, _CHUNK)
-        except OSError:  # the other end is gone
-            return b""
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
 
-    def _give(self, line: bytes) -> None:
-        self._room.acquire()
-        self._loop.call_soon_threadsafe(self._lines.put_nowait, line.decode("utf-8", "replace"))
+    async def __aenter__(self) -> Requests:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _chunk(fd: int) -> bytes | None:
+    """What came; empty when nothing will, None when somebody else took it."""
+    try:
+        return os.read(fd, _CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:  # the other end is gone
+        return b""

@@ -12,8 +12,8 @@ import math
 import re
 import threading
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ..ports.store import Entry, Match
@@ -113,8 +113,8 @@ class _Found(NamedTuple):
     length: int
     named: Counter[int]
     """By number of the need."""
-    at: tuple[tuple[int, int], ...]
-    """(character, number of the need), in order."""
+    at: dict[int, list[int]]
+    """By number of the need, the characters at which it stands, in order."""
 
 
 def ranked(
@@ -126,32 +126,31 @@ def ranked(
         having: of each need, how many texts have it where these are only the likeliest of many; None counts here.
         total: how many texts there are then.
     """
-    seen = [_look(text, needs) for text in texts]
-    blocks = [_blocks(one) for one in seen]
-    inside = [_summed(block.values()) for block in blocks]
+    sought = _seek(needs)
+    seen = [_look(text, sought) for text in texts]
+    tallies = [{n: Counter([place // _BLOCK for place in places]) for n, places in one.at.items()} for one in seen]
     numbers = range(len(needs))
-    having = having or [sum(1 for n in range(len(seen)) if seen[n].named[i] + inside[n].get(i, 0)) for i in numbers]
+    having = having or [sum(1 for one in seen if n in one.named or n in one.at) for n in numbers]
     rare = _rarity(having, max(total or 0, len(texts)))
     rare = [worth * need.weight for worth, need in zip(rare, needs, strict=True)]
     mean = sum(one.length for one in seen) / len(seen) if seen else 1
-    with_it = Counter(number for block in blocks for count in block.values() for number in count)
-    nats = _rarity([with_it[number] for number in numbers], sum(one.length // _BLOCK + 1 for one in seen))
+    with_it = [sum(len(tally[n]) for tally in tallies if n in tally) for n in numbers]
+    nats = _rarity(with_it, sum(one.length // _BLOCK + 1 for one in seen))
     nats = [worth * need.weight for worth, need in zip(nats, needs, strict=True)]
     close = [math.sqrt(worth) for worth in nats] if all(map(_is_plain_word, needs)) else nats
     answers: list[Answer] = []
-    for one, block, counts in zip(seen, blocks, inside, strict=True):
+    for one, tally in zip(seen, tallies, strict=True):
         frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
-        for number, count in counts.items():
-            frequency[number] = frequency.get(number, 0) + count
+        for _, number in sorted((places[0], n) for n, places in one.at.items()):
+            frequency[number] = frequency.get(number, 0) + len(one.at[number])
         norm = _K1 * (1 - _B + _B * one.length / max(1, mean))
         whole = sum(rare[n] * count * (_K1 + 1) / (count + norm) for n, count in frequency.items())
-        best, first = _best_passage(block, close)
-        begin = bisect_left(one.at, (first * _BLOCK, -1))
-        rows = one.at[begin : bisect_left(one.at, ((first + _BLOCKS) * _BLOCK, -1), begin)]
-        place = max(rows, key=lambda row: (close[row[1]], -row[0]), default=(-1, 0))[0]
-        held = Counter(number for _, number in rows)
+        first, held = _densest(tally) if len(tally) == 1 else _best_passage(_blocks(one.at, tally), close)
+        best = sum(close[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items())
         together = sum(nats[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items())
-        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), together, place))
+        rarest = max((close[n] for n in held), default=0)
+        begins = (one.at[n][bisect_left(one.at[n], first * _BLOCK)] for n in held if close[n] == rarest)
+        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), together, min(begins, default=-1)))
     return answers
 
 
@@ -164,21 +163,25 @@ def _rarity(having: Sequence[int], total: int) -> list[float]:
     return [math.log(1 + (max(total, n) - n + 0.5) / (n + 0.5)) for n in having]
 
 
-def _look(text: Text, needs: Sequence[Need]) -> _Found:
-    named = Counter(number for _, number in _places(text.named, needs))
-    return _Found(len(text.body), named, tuple(sorted(_places(text.body, needs))))
+class _Sought(NamedTuple):
+    """Needs as every text is looked through for them."""
+
+    phrases: tuple[tuple[int, re.Pattern[str], bool], ...]
+    """(number of the need, what it looks like in folded text, whether in the text's CJK runs)."""
+    by_key: Mapping[str, Collection[int]]
+    """By what a word is found by, the numbers of the needs that it is."""
+    begins: tuple[tuple[str, int], ...]
+    beginnings: tuple[re.Pattern[str], ...]
+    """Of all words that are looked for by themselves."""
 
 
-def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
-    """Where each need stands in a text."""
-    whole, text = fold(text), spaced(text)
-    folded = fold(text)
-    found: list[tuple[int, int]] = []
+def _seek(needs: Sequence[Need]) -> _Sought:
+    phrases: list[tuple[int, re.Pattern[str], bool]] = []
     by_key: dict[str, set[int]] = {}
     begins: list[tuple[str, int]] = []
     for number, need in enumerate(needs):
         if need.term.cjk or need.term.several:
-            found += [(start, number) for start in _starts(need.term, whole if need.term.cjk else folded)]
+            phrases.append((number, _phrase(need.term), need.term.cjk))
         elif need.prefix:
             begins.append((fold(need.term.words[0]), number))
         else:
@@ -186,26 +189,9 @@ def _places(text: str, needs: Sequence[Need]) -> list[tuple[int, int]]:
             for key in {stem(fold(one)) for one in (word, *need.near)}:
                 by_key.setdefault(key, set()).add(number)
             if word.isascii() and word.isdigit() and 3 < len(word) < _MOST_DIGITS:
-                grouped = re.compile(rf"(?<![\d.,]){int(word):,}(?![\d,])")
-                found += [(hit.start(), number) for hit in grouped.finditer(folded)]
+                phrases.append((number, re.compile(rf"(?<![\d.,]){int(word):,}(?![\d,])"), False))
     beginnings = {_beginning(key) for key in by_key} | {begin for begin, _ in begins}
-    if not beginnings:
-        return found
-    last = -1
-    for hit in re.finditer("|".join(map(re.escape, sorted(beginnings, key=len))), folded):
-        if hit.start() < last:
-            continue
-        start = hit.start()
-        while start and (folded[start - 1].isalnum() or folded[start - 1] == "_"):
-            start -= 1
-        word = WORD.match(text, start)
-        if word is None:
-            continue
-        last = word.end()
-        here = {number for key in keys(word.group()) for number in by_key.get(key, ())}
-        found += [(start, number) for number in here]
-        found += [(start, number) for begin, number in begins if folded.startswith(begin, start)]
-    return found
+    return _Sought(tuple(phrases), by_key, tuple(begins), tuple(re.compile(re.escape(one)) for one in beginnings))
 
 
 def _beginning(key: str) -> str:
@@ -213,24 +199,49 @@ def _beginning(key: str) -> str:
     return key[:-1] if len(key) > 2 and key[-1] in "iey" else key
 
 
-def _starts(term: Term, text: str) -> list[int]:
-    """Where a term stands in folded text."""
+def _phrase(term: Term) -> re.Pattern[str]:
+    """What a term of several words looks like in folded text."""
     if term.cjk:
-        run = re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
-        return [hit.start() for hit in run.finditer(text)]
-    words = r"[\W_]+".join(re.escape(fold(word)) for word in term.words)
-    phrase = re.compile(rf"{words}(?![^\W_])")
-    # What comes before is looked at here: with a look behind the engine would not skip from word to word.
-    starts = [hit.start() for hit in phrase.finditer(text)]
-    if not any(map(str.isalnum, [text[start - 1] for start in starts if start])):
-        return starts
-    found: list[int] = []
-    at = 0
-    while (hit := phrase.search(text, at)) is not None:
-        inside = hit.start() > 0 and text[hit.start() - 1].isalnum()
-        at = hit.start() + 1 if inside else hit.end()  # another may begin inside of what is no hit
-        if not inside:
-            found.append(hit.start())
+        return re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
+    first, *rest = (re.escape(fold(word)) for word in term.words)
+    # What stands before it is looked at behind its first word: in front, the engine would not skip from word to word.
+    return re.compile(r"[\W_]+".join((rf"{first}(?<![^\W_]{first})", *rest)) + r"(?![^\W_])")
+
+
+def _look(text: Text, sought: _Sought) -> _Found:
+    named = Counter({number: len(places) for number, places in _places(text.named, sought).items()})
+    return _Found(len(text.body), named, {n: sorted(places) for n, places in _places(text.body, sought).items()})
+
+
+def _places(text: str, sought: _Sought) -> dict[int, list[int]]:
+    """By number, where each need stands in a text."""
+    whole, text = fold(text), spaced(text)
+    folded = fold(text)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for number, pattern, is_cjk in sought.phrases:
+        if starts := [hit.start() for hit in pattern.finditer(whole if is_cjk else folded)]:
+            found[number] += starts
+    last = -1
+    here: dict[str, list[list[int]]] = {}
+    """By word, what gets its places."""
+    # One beginning after the other: an engine that looks for many at once tries each character.
+    for start in sorted(hit.start() for beginning in sought.beginnings for hit in beginning.finditer(folded)):
+        if start < last:
+            continue
+        while start and (folded[start - 1].isalnum() or folded[start - 1] == "_"):
+            start -= 1
+        hit = WORD.match(text, start)
+        if hit is None:
+            continue
+        last, word = hit.end(), hit.group()
+        if word not in here:
+            numbers = {number for key in keys(word) for number in sought.by_key.get(key, ())}
+            here[word] = [found[number] for number in numbers]
+        for places in here[word]:
+            places.append(start)
+        for begin, number in sought.begins:
+            if folded.startswith(begin, start):
+                found[number].append(start)
     return found
 
 
@@ -238,27 +249,29 @@ _Counts: TypeAlias = dict[int, int]
 """By number of the need, how often it stands there; in the order of the first places."""
 
 
-def _blocks(one: _Found) -> dict[int, _Counts]:
+def _blocks(at: Mapping[int, list[int]], tally: Mapping[int, Mapping[int, int]]) -> dict[int, _Counts]:
+    """By number of the block, in order.
+
+    Args:
+        tally: by number of the need, how often each block has it.
+    """
+    rows: list[tuple[int, int]] = []
+    for number, places in at.items():
+        first = {place // _BLOCK: place for place in reversed(places)}
+        rows += [(place, number) for place in first.values()]
     found: dict[int, _Counts] = {}
-    for (block, number), count in Counter([(at // _BLOCK, number) for at, number in one.at]).items():
-        found.setdefault(block, {})[number] = count
+    for place, number in sorted(rows):
+        block = place // _BLOCK
+        found.setdefault(block, {})[number] = tally[number][block]
     return found
-
-
-def _summed(blocks: Iterable[_Counts]) -> _Counts:
-    counts: _Counts = {}
-    for block in blocks:
-        for number, count in block.items():
-            counts[number] = counts.get(number, 0) + count
-    return counts
 
 
 _NOTHING: _Counts = {}
 
 
-def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tuple[float, int]:
-    """The worth of the best passage, and the block it begins in."""
-    best, first = 0.0, 0
+def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tuple[int, _Counts]:
+    """The block that the best passage begins in, and what it holds."""
+    best, first, held = 0.0, 0, _NOTHING
     looked = -1  # blocks are in order
     values: dict[tuple[tuple[int, int], ...], float] = {}
     """By what a passage holds: many hold the same."""
@@ -268,14 +281,25 @@ def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tupl
             for here in range(start + 1, start + _BLOCKS):
                 for number, count in blocks.get(here, _NOTHING).items():
                     counts[number] = counts.get(number, 0) + count
-            held = tuple(counts.items())
-            value = values.get(held)
+            key = tuple(counts.items())
+            value = values.get(key)
             if value is None:
-                value = values[held] = sum(worth[n] * count * (_K1 + 1) / (count + _K1) for n, count in held)
+                value = values[key] = sum(worth[n] * count * (_K1 + 1) / (count + _K1) for n, count in key)
             if value > best:
-                best, first = value, start
+                best, first, held = value, start, counts
         looked = block
-    return best, first
+    return first, held
+
+
+def _densest(tally: Mapping[int, Mapping[int, int]]) -> tuple[int, _Counts]:
+    """The same where one need is all that stands there: the best passage has most of it."""
+    [(number, blocks)] = tally.items()
+    counts: dict[int, int] = {}
+    for block, count in blocks.items():  # in order
+        for start in range(max(0, block - _BLOCKS + 1), block + 1):
+            counts[start] = counts.get(start, 0) + count
+    first = max(counts, key=counts.__getitem__)
+    return first, {number: counts[first]}
 
 
 def match(entry: Entry, answer: Answer) -> Match:

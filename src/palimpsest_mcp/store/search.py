@@ -356,6 +356,25 @@ def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) ->
 
 def _find(db: sqlite3.Connection, asked: Query, scope: dict[str, Any], limit: int) -> tuple[Match, ...]:
     total = db.execute(_TOTAL, scope).fetchone()[0]
+    rows = _rows(db, _expression(asked.needs[0]), scope) if len(asked.needs) == 1 else []
+    if 0 < len(rows) < scope["likely"]:  # that is all of them
+        having, needs = [len(rows)], list(asked.needs)
+    else:
+        having, needs, rows = _counted(db, asked, scope)
+    likely, read_characters = list[Entry](), 0
+    for row in rows:
+        read_characters += len(row[3])
+        if likely and read_characters > _READ_CHARACTERS:
+            break
+        likely.append(_entry(row, scope["principal"]))
+    answers = ranked([Text(one.named, one.text) for one in likely], needs, having=having, total=total)
+    return best(zip(likely, answers, strict=True), asked, limit)
+
+
+def _counted(
+    db: sqlite3.Connection, asked: Query, scope: dict[str, Any]
+) -> tuple[list[int], list[Need], list[tuple[Any, ...]]]:
+    """How many texts have each need, the needs as they are looked for, and the likeliest texts."""
     having: list[int] = []
     needs: list[Need] = []
     for need in asked.needs:
@@ -367,19 +386,11 @@ def _find(db: sqlite3.Connection, asked: Query, scope: dict[str, Any], limit: in
         needs.append(need)
     telling = _telling(asked, having)
     having, needs = [having[n] for n in telling], [needs[n] for n in telling]
-    wanted = [f"({_expression(one)})" for one in needs[: len(asked.terms)]] if asked.every and needs else []
     if not needs:
-        return ()
+        return [], [], []
+    wanted = [f"({_expression(one)})" for one in needs[: len(asked.terms)]] if asked.every else []
     rows = _rows(db, " AND ".join(wanted), scope) if wanted else []
-    rows = rows or _rows(db, " OR ".join(f"({_expression(one)})" for one in needs), scope)
-    likely, read_characters = list[Entry](), 0
-    for row in rows:
-        read_characters += len(row[3])
-        if likely and read_characters > _READ_CHARACTERS:
-            break
-        likely.append(_entry(row, scope["principal"]))
-    answers = ranked([Text(one.named, one.text) for one in likely], needs, having=having, total=total)
-    return best(zip(likely, answers, strict=True), asked, limit)
+    return having, needs, rows or _rows(db, " OR ".join(f"({_expression(one)})" for one in needs), scope)
 
 
 def _telling(asked: Query, having: Sequence[int]) -> list[int]:

@@ -41,6 +41,7 @@ _POSSESSIVE = late(r"(?<=\w)['’]s\b")
 _ANSI = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _INVISIBLE = late("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
 _BLANK = late("[\\s\x00-\x1f\x7f-\x9f]+")
+_CONTROLS = dict.fromkeys((*range(32), 127), " ")
 _SURROGATE = late("[\ud800-\udfff]")
 
 
@@ -85,7 +86,7 @@ def one_line(text: str) -> str:
     """Text that is safe to show on one line of a terminal or in a list."""
     plain = _ANSI.sub("", text) if "\x1b" in text else text
     if plain.isascii():
-        return _BLANK.sub(" ", plain).strip()
+        return " ".join(plain.translate(_CONTROLS).split())
     return _SURROGATE.sub("\ufffd", _BLANK.sub(" ", _INVISIBLE.sub("", plain))).strip()
 
 
