@@ -255,3 +255,34 @@ def test_a_line_that_is_cut_does_not_count_as_shown_and_a_row_or_an_outcome_does
     lines = [one.text for one in printed(item)]
     assert lines[0] == "[3 of 3 rows] name|note" and sum(line.endswith(" …") for line in lines) == 5
     assert item.printed == {0, 1, 2, 4}
+
+
+def _line(words: int, first: int) -> str:
+    return " ".join((WORDS * 2)[first : first + words])
+
+
+LINES = st.tuples(st.sampled_from(WORDS[:3]), st.builds(_line, st.sampled_from([2, 3, 8, 12]), st.integers(0, 9)))
+STEPS = st.lists(st.tuples(st.integers(5, 60), st.integers(0, 30), st.booleans()), min_size=2, max_size=8)
+
+
+@given(st.lists(st.lists(LINES, min_size=3, max_size=9), min_size=1, max_size=2), STEPS)
+def test_a_batch_that_was_filled_before_is_filled_as_a_new_one(
+    texts: list[list[tuple[str, str]]], steps: list[tuple[int, int, bool]]
+) -> None:
+    items = [_item(*_headed(*rows)) for rows in texts]
+    numbers: dict[str, int] = {}
+    for n, item in enumerate(items):
+        item.name([(f"{word}_{n % 2}", 1.0 / place) for place, word in enumerate(WORDS[:4], 1)], numbers, {})
+
+    def new() -> Filling:
+        return Filling(items, frozenset(), PlainCounter().count)
+
+    def filled(filling: Filling, room: int) -> tuple[int, list[tuple[set[int], list[str], set[int]]]]:
+        filling.fill(room)
+        return filling.spent, [(set(item.taken), list(item.listed), set(item.heads)) for item in items]
+
+    kept = new()
+    for room, banned, silent in steps:
+        assert filled(kept, room) == filled(new(), room)
+        items[0].silent = silent and banned > 20 and len(items) > 1
+        items[-1].banned ^= {banned} & set(range(len(items[-1].units)))

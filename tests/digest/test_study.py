@@ -84,6 +84,18 @@ def test_a_digest_is_the_same_whatever_was_digested_before(requests: list[Digest
             assert msgspec.to_builtins(made(kept, one)) == msgspec.to_builtins(fresh)
 
 
+@given(st.lists(REQUESTS, min_size=2, max_size=4))
+def test_digesters_of_several_models_share_what_was_read(requests: list[DigestRequest]) -> None:
+    studies = study.Studies(REGISTRY)
+    for n, one in enumerate(requests):
+        if n % 2:
+            studies.read(one.sources[0])
+        counts = open_counter(("claude-opus-4-8", "gpt-5", "claude-sonnet-4-5")[n % 3])
+        kept = ExtractiveDigester(REGISTRY, counts, studies=studies)
+        fresh = made(ExtractiveDigester(REGISTRY, counts), one)
+        assert msgspec.to_builtins(made(kept, one)) == msgspec.to_builtins(fresh)
+
+
 def test_a_text_that_is_digested_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 

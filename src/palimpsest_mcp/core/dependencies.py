@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import InvalidArgument
 from ..models.events import SummarizationEvent
 from ..models.host_table import HostOverrides
-from ..models.items import Content
+from ..models.items import Content, Item
 from ..models.plans import Policy
 from ..ports.store import Store
 from ..ports.text import Clock, Digester, Judge, RandomHex, Redactor, Registry, SummaryAuthor, Writer
+
+if TYPE_CHECKING:
+    from ..digest.study import Studies
+
+MOST_UNREAD = 1_000
+"""Results that wait to be read ahead; of more the oldest are read in the pass."""
 
 Listener: TypeAlias = Callable[[SummarizationEvent], Awaitable[None] | None]
 
@@ -47,6 +54,10 @@ class Dependencies:
     counter_for: Callable[[str], ContentCounter]
     """Model name, empty for unknown -> its counter."""
     digester_for: Callable[[ContentCounter], Digester]
+    studies: Callable[[], Studies]
+    """What was read of texts, for all of these; its module is imported with the first call."""
+    unread: deque[Item] = field(default_factory=lambda: deque[Item](maxlen=MOST_UNREAD))
+    """Results that were recorded and not read ahead yet: the newest."""
     writer: Writer | None = None
     """What puts results into words above their digests; None: nobody does."""
     author: SummaryAuthor | None = None
@@ -100,6 +111,11 @@ class Dependencies:
                 f"{what} concerns the whole store, of which this caller may see a part.",
                 next="Ask the store's owner: it takes a store opened without principal and without only_session.",
             )
+
+    def note_unread(self, items: Iterable[Item]) -> None:
+        """Take note of items that were recorded: results among them may be read ahead of a pass."""
+        if self.automatic and not self.principal:  # principals share one machine, and each would take its memory
+            self.unread.extend(one for one in items if one.role == "tool" and one.content is not None)
 
     def masked(self, text: str) -> str:
         """A text as it may be shown or stored apart from its original."""

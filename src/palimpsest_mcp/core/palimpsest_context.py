@@ -327,6 +327,18 @@ class RecordMethods:
             report=report,
         )
 
+    @property
+    def may_read_ahead(self) -> bool:
+        """Whether there is something that `read_ahead` would read."""
+        return bool(self._deps.unread)
+
+    async def read_ahead(self) -> int:
+        """Read some of the results that were recorded, so that a pass finds them read; gives how many. For programs
+        with a moment to spare, until `may_read_ahead` is false: digests are the same without."""
+        from .compaction.ahead import read_ahead
+
+        return await read_ahead(self._deps)
+
     async def check_context_ratio(
         self,
         session_id: str,

@@ -71,6 +71,7 @@ async def record(
         events.append(Seen(item=cited, ts=deps.now()))
     if events:
         await deps.store.ledger.observe(sessions.key(info), events)
+        deps.note_unread(new)
     return RecordedItems(
         ids=tuple(item.id for item, _ in items),
         tokens=sum(item.tokens for item in new),

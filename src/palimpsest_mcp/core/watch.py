@@ -202,8 +202,9 @@ class Watch:
         about = Sources(self._deps.redactor, self._deps.registry)
         found: list[str] = []
         for one in reversed(results):
-            masked = about.masked([one])
-            lines = [line for line in outcome_lines(about.of([one], masked)[0]) if line.strip() not in summary]
+            (source,) = about.of([one], about.masked([one]))
+            with self._deps.studies().of([source], keep=False) as (study,):
+                lines = [line for line in outcome_lines(source, study) if line.strip() not in summary]
             if lines:
                 asked = one.item.action.target if one.item.action is not None else ""
                 found.append(f"- {plain_line(f'{one.item.tool_name} {asked}: {lines[-1]}', _LINE)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -29,6 +29,7 @@ from ..text.tokens.windows import FAST_MODEL, rates_of, window_of
 from .dependencies import ContentCounter, Dependencies
 
 if TYPE_CHECKING:
+    from ..digest.study import Studies
     from ..llm.api import MessagesApi
 
 # A digester whose work is done in a thread, so that the event loop answers other calls meanwhile.
@@ -71,8 +72,8 @@ class Extractive:
 
     name = EXTRACTIVE
 
-    def __init__(self, registry: DefaultRegistry, counter: ContentCounter) -> None:
-        self._registry, self._counter = registry, counter
+    def __init__(self, registry: DefaultRegistry, counter: ContentCounter, studies: Callable[[], Studies]) -> None:
+        self._registry, self._counter, self._studies = registry, counter, studies
 
     def compute(self, request: DigestRequest) -> Digest:
         """Digest a batch.
@@ -86,7 +87,7 @@ class Extractive:
     def _inner(self) -> Computes:
         from ..digest.prose import HandedDigester
 
-        return HandedDigester(self._registry, self._counter, self._registry.classes)
+        return HandedDigester(self._registry, self._counter, self._registry.classes, self._studies())
 
 
 PRINCIPALS = "principals"
@@ -159,8 +160,14 @@ async def dependencies(
     )
 
     @cache
+    def studies() -> Studies:
+        from ..digest.study import Studies
+
+        return Studies(registry)
+
+    @cache
     def digester_for(counter: ContentCounter) -> Digester:
-        return InThread(Extractive(registry, counter))
+        return InThread(Extractive(registry, counter, studies))
 
     return Dependencies(
         store=store,
@@ -170,6 +177,7 @@ async def dependencies(
         registry=registry,
         counter_for=cache(open_counter),
         digester_for=digester_for,
+        studies=studies,
         writer=_writer(settings, random_hex) if settings.digester == "anthropic" else None,
         author=_author(settings, random_hex),
         judge=_judge(settings, random_hex) if settings.probe_judge == "anthropic" else None,

@@ -35,18 +35,16 @@ from ..models.text import counted as counted_in
 from ..ports.text import Registry, TokenCounter
 from ..text.specifics.registry import CLASSES, SpecificClass
 from .blocks import Unit, escaped
-from .cues import mark
 from .fill import Filling
 from .item import OUTCOMES, Item
 from .lines import printed
-from .manifest import BRIEF_ITEM, header, item_note, lines_of
+from .manifest import BRIEF_ITEM, header, item_note
 from .notation import Heads
 from .outline import Ask, outline, unshown
 from .pieces import Spot
 from .proof import CHECKS, PartCheck, check_part, counted, settle, shared, shown_specifics, violations
-from .rank import Need, called, holds
+from .rank import Need, called, holds, names_in
 from .records import STATE, Record, Table
-from .source import Source
 from .study import Marked, Studies, Study, shapes_of
 
 _PARTS = 32
@@ -162,6 +160,8 @@ class Attempt:
         self._counts_of: dict[str, int] = {}
         self._sound: dict[tuple[Any, ...], _Sound] = {}
         """Selections that were printed and checked already: of most items a fill changes nothing."""
+        self._notes: dict[tuple[Any, ...], tuple[list[DigestLine], list[Unit]]] = {}
+        """What was said of them, each with the units that it numbers."""
         self._name = name
         self._studies = studies
         self._facts = [one.facts for one in studies]
@@ -222,11 +222,14 @@ class Attempt:
     def _twin(self, number: int) -> int:
         """The earlier result of the batch that has nearly all lines of this one; -1: none."""
         own = self._studies[number].lines
-        if own.total() < _LEAST_SAME:
+        size = self._studies[number].line_count
+        if size < _LEAST_SAME:
             return -1
         for other in range(number):
+            if not 0 <= size - self._studies[other].line_count <= (1 - _SAME) * size:
+                continue  # more lines than that are missing in one of them
             lines = self._studies[other].lines
-            if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * own.total():
+            if (lines - own).total() <= (own - lines).total() <= (1 - _SAME) * size:
                 return other
         return -1
 
@@ -281,10 +284,13 @@ class Attempt:
             values[n] *= _DERIVED  # an id stays one, even the tenth in a row
         if twin < 0 and not item.is_object():  # whose note says the names of what is not shown
             # What stands in a row has its owner beside it there, as long as there is room for rows.
-            chosen = dict.fromkeys(n for unit in item.units if unit.block < 0 or self._brief for n in unit.records)
-            alone = [_values(records[n]) for n in chosen]
+            chosen = tuple(
+                dict.fromkeys(n for unit in item.units if unit.block < 0 or self._brief for n in unit.records)
+            )
+            if source.named[0] != chosen:
+                source.named = chosen, names_in((_values(records[n]) for n in chosen), source.form)
             entries = called(records[n] for n in free if source.forms[n] == "listing")  # not of commits, told by words
-            item.name(need.names(alone, facts.specs, entries), self._name_numbers, known)
+            item.name(need.best_of(source.named[1], facts.specs, entries), self._name_numbers, known)
         return item
 
     def _narrowed(self, item: Item) -> dict[int, tuple[int, ...]]:
@@ -560,7 +566,7 @@ class Attempt:
         """Header and notes around bodies. The header says how many tokens the digest has, itself included: found by
         trying, else not said."""
         request = self._request
-        rest = [[*self._note(n), *body] for n, body in enumerate(bodies)]
+        rest = [[*self._noted(n), *body] for n, body in enumerate(bodies)]
         others = sum(self._count("\n".join(line.text for line in lines)) for lines in rest[1:])
         said = 0
         shows = any(line.kind != "note" for body in bodies for line in body)
@@ -614,6 +620,15 @@ class Attempt:
                 shown[words] += len(whole.intersection(lines))
         return {words: RecordCount(shown=shown[words], total=n) for words, n in sorted(total.items())}
 
+    def _noted(self, number: int) -> list[DigestLine]:
+        """`_note`, asked once for all that it depends on."""
+        item = self._items[number]
+        key = (number, id(item.units), frozenset(item.taken), item.forced, bool(item.listed), item.silent, item.printed)
+        key = (*key, len(item.whole), self._shapes, self._wide)
+        if (known := self._notes.get(key)) is None:
+            known = self._notes[key] = self._note(number), item.units  # kept, so that nothing else gets its id
+        return known[0]
+
     def _note(self, number: int) -> list[DigestLine]:
         item, source = self._items[number], self._request.sources[number]
         bare = item.taken <= set(item.forced) and item.twin < 0
@@ -623,7 +638,7 @@ class Attempt:
         if len(self._items) == 1 and not (missing or share) and not (bare and (shapes or not item.listed)):
             return []
         brief = self._brief or (len(self._items) == 1 and not bare)
-        lines = lines_of(source.text)
+        lines = self._studies[number].size
         if not (bare or item.silent or item.twin >= 0):
             lines = ", ".join(filter(None, (_shown_of(item, lines), share)))
         shape = ""
@@ -735,12 +750,10 @@ def _share_of(item: Item) -> str:
     return f"{100 * some // size or 'less than 1'} % of the text"
 
 
-def outcome_lines(source: DigestSource) -> list[str]:
+def outcome_lines(source: DigestSource, study: Study) -> list[str]:
     """The lines that say how a result went, as a pointer shows them (D17): three at most, none that is long."""
-    read = Source(source.text)
-    verb = f"{source.action.verb} {source.action.target}" if source.action else ""
-    marked = mark(read.reading, is_error=source.is_error, verb=verb)
-    records = [read.reading.records[number] for number in sorted(marked[: OUTCOMES + 1])]
+    marked = study.marked(frozenset(), source)
+    records = [marked.source.reading.records[number] for number in sorted(marked.outcomes[: OUTCOMES + 1])]
     return [escaped(one.text) for one in records if one.text and len(one.text) <= _OUTCOME and one.table < 0]
 
 
@@ -762,12 +775,23 @@ class ExtractiveDigester:
     It computes for as long as the batch is big; callers put it in a thread.
     """
 
-    def __init__(self, registry: Registry, counter: TokenCounter, classes: Iterable[SpecificClass] = CLASSES) -> None:
-        """`classes`: ranks of what the registry finds; pass the registry's own where users added some."""
+    def __init__(
+        self,
+        registry: Registry,
+        counter: TokenCounter,
+        classes: Iterable[SpecificClass] = CLASSES,
+        studies: Studies | None = None,
+    ) -> None:
+        """Take what every digest is made with.
+
+        Args:
+            classes: ranks of what the registry finds; pass the registry's own where users added some.
+            studies: by the same registry, shared with others; None: its own.
+        """
         self._registry = registry
         self._counter = counter
         self._classes = tuple(classes)
-        self._studies = Studies(registry)
+        self._studies = studies or Studies(registry)
 
     @property
     def name(self) -> str:

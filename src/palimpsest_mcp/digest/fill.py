@@ -7,10 +7,12 @@ above it. Deterministic: ties go to the earlier item, then to the earlier place.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from operator import is_
+from typing import NamedTuple
 
 from .blocks import Block, Unit
 from .item import Item
@@ -36,6 +38,34 @@ _WORTH = 0.0005
 """Gain a token from which a line is worth its place where there is room."""
 
 
+_Entry = tuple[float, int, int]
+"""Gain a token, below zero; item; and unit, or behind all units of the item its name."""
+
+
+_LeftOut = tuple[bool, set[int], set[str]]
+"""Whether nothing is shown of an item, and its units and names that may not be shown."""
+_Step = tuple[float, int, bool]
+"""What one look at a unit or a name came to: its gain a token, below zero; its cost, 0 where it waits; and whether it
+was within the room."""
+
+
+class _Ranking(NamedTuple):
+    """What could be chosen of a batch of which nothing is shown."""
+
+    encodings: list[list[int]]
+    """`Item.least` of each item."""
+    names: list[list[str]]
+    """Of each item."""
+    entries: list[_Entry]
+    """The best first."""
+    cheapest: list[tuple[float, tuple[int, int]]]
+    """The least that each can cost, the cheapest first."""
+
+
+_NOTHING = math.inf, (-1, -1)
+"""Behind the last of them."""
+
+
 class Filling:
     """One batch being filled."""
 
@@ -49,20 +79,25 @@ class Filling:
         """Noun and columns -> rows of the batch below them."""
         self._said: Counter[tuple[str, str]] = Counter()
         """Noun and columns -> blocks with a row that is shown."""
-        self._sorted: tuple[list[list[int]], list[list[str]], list[tuple[int, int, int]]] | None = None
+        self._ranked: _Ranking | None = None
+        self._taken: list[tuple[int, int, int]] = []
+        """What this fill took: item, unit, and what that cost."""
+        self._last: tuple[_Ranking, list[tuple[int, int, int]], list[_LeftOut], list[_Step]] | None = None
+        """What the last fill chose from, what it began with, what it left out, and its steps."""
 
     def fill(self, room: int) -> None:
         """Choose anew within about `room` tokens, what is forced first."""
         self.seen, self.spent = set(self._in_view), 0
         self._rows, self._said = Counter(), Counter()
+        self._taken = []
         for item in self._items:
             item.clear()
             for block in item.blocks:
                 self._rows[_shape(block)] += block.total
-        for item in self._items:
+        for n, item in enumerate(self._items):
             for number in item.forced:
                 if number not in item.banned:
-                    self._take(item, number)
+                    self._take(n, number, self._cost(item, number))
         self.add(room)
 
     def add(self, room: int, wanted: frozenset[int] | None = None) -> None:
@@ -72,79 +107,100 @@ class Filling:
             wanted: only lines with one of these specifics, and those that are to be kept; None: all, and names.
         """
         for item in self._items:
-            if not item.rates:
-                item.rates = [(-self._rate(item, number), number) for number in range(len(item.units))]
+            if item.units and not item.rates:
+                item.rates = sorted((-self._rate(item, number), number) for number in range(len(item.units)))
                 item.least = [self._least(item, unit) for unit in item.units]
         if wanted is None:
             self._begin(room)
-        heap = [
-            (rate, n, number)
-            for n, item in enumerate(self._items)
-            for rate, number in (item.rates if not item.silent else ())
-            if -rate > _WORTH
-            and number not in item.taken
-            and number not in item.banned
-            and (
-                wanted is None or item.units[number].asked >= WANTED or not wanted.isdisjoint(item.units[number].specs)
-            )
-        ]
-        if wanted is None:
-            heap += [
-                (-item.values[number] / self._name_cost(item, name), n, len(item.units) + place)
-                for n, item in enumerate(self._items)
-                for place, (name, number) in enumerate(item.names.items() if not item.silent else ())
-                if number not in self.seen and name not in item.unfit
-            ]
-        left = {(n, number) for _, n, number in heap}
-        names, cheapest = self._cheapest()
-        least, *where = next(cheapest, (0, 0, 0))
-        heapify(heap)
-        while heap:
-            while (where[0], where[1]) not in left:
-                least, *where = next(cheapest)
+        ranked = self._ranking()
+        steps = self._steps(ranked) if wanted is None else []
+        heap: list[_Entry] = []
+        gone = {(n, one) for n, item in enumerate(self._items) for out in (item.taken, item.banned) for one in out}
+        silent = {n for n, item in enumerate(self._items) if item.silent}
+        cheapest = iter(ranked.cheapest)
+        least, cheap = next(cheapest, _NOTHING)
+        at, end, step = 0, len(ranked.entries), -1
+        while at < end or heap:
+            while cheap in gone or cheap[0] in silent:
+                least, cheap = next(cheapest, _NOTHING)
             if self.spent + least > room:
                 break  # nothing that is left can fit
-            was, n, number = heappop(heap)
-            left.discard((n, number))
-            item = self._items[n]
-            if number >= len(item.units):
-                name = names[n][number - len(item.units)]
-                cost = self._name_cost(item, name)
-                if self.spent + cost <= room and item.names[name] not in self.seen:
-                    self.seen.add(item.names[name])
-                    item.listed.append(name)
-                    self.spent += cost
+            if heap and (at == end or heap[0] < ranked.entries[at]):
+                was, n, number = heappop(heap)
+            else:
+                was, n, number = ranked.entries[at]
+                at += 1
+            item, key = self._items[n], (n, number)
+            if key in gone or n in silent:
                 continue
-            if number in item.taken or item.obsolete(item.units[number]):
+            gone.add(key)
+            unit = item.units[number] if number < len(item.units) else None
+            name = "" if unit else ranked.names[n][number - len(item.units)]
+            if not unit:
+                if wanted is not None or name in item.unfit or item.names[name] in self.seen:
+                    continue
+            elif (unit.span and item.obsolete(unit)) or (
+                wanted is not None and unit.asked < WANTED and wanted.isdisjoint(unit.specs)
+            ):
                 continue
-            now = -self._rate(item, number)
+            step += 1
+            if step < len(steps):
+                now, cost, fits = steps[step]
+            elif name:
+                now, cost = was, self._name_cost(item, name)
+                steps.append((now, cost, self.spent + cost <= room))
+            else:
+                now = -self._rate(item, number)
+                cost = self._cost(item, number) if now <= was + 1e-9 else 0
+                steps.append((now, cost, self.spent + cost <= room))
             if now > was + 1e-9:
                 if -now > _WORTH:
                     heappush(heap, (now, n, number))
-                    left.add((n, number))
-            elif self.spent + self._cost(item, number) <= room:
-                self._take(item, number)
+                    gone.discard(key)
+                continue
+            fits = self.spent + cost <= room
+            if fits != steps[step][2]:  # from here on it goes another way than before
+                del steps[step:]
+                steps.append((now, cost, fits))
+            if fits and name:
+                self.seen.add(item.names[name])
+                item.listed.append(name)
+                self.spent += cost
+            elif fits:
+                self._take(n, number, cost)
 
-    def _cheapest(self) -> tuple[list[list[str]], Iterator[tuple[int, int, int]]]:
-        """The names of each item, and the least that each unit and name can cost, with its item and its number: the
-        cheapest first. Sorted once for as long as no item is encoded anew."""
+    def _steps(self, ranked: _Ranking) -> list[_Step]:
+        """What the last fill came to where it began as this one does; else nothing, to be filled: a digest is filled
+        several times with room that is only a little different, and most of what is weighed is the same."""
+        begun = list(self._taken)
+        left_out = [(item.silent, set(item.banned), set(item.unfit)) for item in self._items]
+        if self._last is None or self._last[0] is not ranked or self._last[1:3] != (begun, left_out):
+            self._last = ranked, begun, left_out, []
+        return self._last[3]
+
+    def _ranking(self) -> _Ranking:
+        """Everything that could be chosen. Sorted once for as long as no item is encoded anew."""
         encodings = [item.least for item in self._items]
-        if self._sorted is None or not all(map(is_, encodings, self._sorted[0])):
+        if self._ranked is None or not all(map(is_, encodings, self._ranked.encodings)):
             names = [list(item.names) for item in self._items]
-            costs = [(least, n, number) for n, one in enumerate(encodings) for number, least in enumerate(one)]
-            costs += [
-                (self._count(f" {name}"), n, len(encodings[n]) + place)
-                for n, one in enumerate(names)
-                for place, name in enumerate(one)
+            entries = [
+                (rate, n, number) for n, item in enumerate(self._items) for rate, number in item.rates if -rate > _WORTH
             ]
-            self._sorted = encodings, names, sorted(costs)
-        return self._sorted[1], iter(self._sorted[2])
+            costs = [(encodings[n][number], (n, number)) for _, n, number in entries]
+            for n, (item, own) in enumerate(zip(self._items, names, strict=True)):
+                for number, name in enumerate(own, len(item.units)):
+                    cost = self._count(f" {name}")
+                    entries.append((-item.values[item.names[name]] / (cost + _NAMES), n, number))
+                    costs.append((cost, (n, number)))
+            self._ranked = _Ranking(encodings, names, sorted(entries), sorted(costs))
+        return self._ranked
 
     def _begin(self, room: int) -> None:
         """Of each result the row that says what it is, or those that say what is in it; of each of several of which
         nothing is shown yet the best that its part of the room holds."""
-        waiting = [item for item in self._items if item.twin < 0 and not item.silent]
-        for item in waiting:
+        places = [n for n, item in enumerate(self._items) if item.twin < 0 and not item.silent]
+        waiting = [self._items[n] for n in places]
+        for n, item in zip(places, waiting, strict=True):
             left = _OWN * room / len(waiting)
             for first in [item.own_row()] if item.own_row() >= 0 else item.leading_rows():
                 cost = self._cost(item, first)
@@ -152,19 +208,19 @@ class Filling:
                 alike = [one for one in waiting if block and any(_shape(block) == _shape(two) for two in one.blocks)]
                 shared = self._opening(block) * (len(alike) - 1) // len(alike) if block and len(alike) > 1 else 0
                 if cost - shared <= left and self.spent + cost <= room and first not in item.taken | item.banned:
-                    self._take(item, first)
+                    self._take(n, first, cost)
                     left -= cost
         part = (room - self.spent) // max(1, len(waiting))
-        for item in waiting:
+        for n, item in zip(places, waiting, strict=True):
             if item.taken or len(self._items) < 2:
                 continue
             fit = (
                 number
-                for rate, number in sorted(item.rates)
+                for rate, number in item.rates
                 if -rate > _WORTH and number not in item.banned and self._cost(item, number) <= part
             )
             if (best := next(fit, None)) is not None:
-                self._take(item, best)
+                self._take(n, best, self._cost(item, best))
 
     def shown_tokens(self, item: Item) -> int:
         """Of what is shown of a result beside what is forced, without what stands above."""
@@ -285,9 +341,12 @@ class Filling:
     def _name_cost(self, item: Item, name: str) -> int:
         return self._count(f" {name}") + (0 if item.listed else _NAMES)
 
-    def _take(self, item: Item, number: int) -> None:
+    def _take(self, n: int, number: int, cost: int) -> None:
+        """Show a unit of an item; `cost`: what `_cost` says of it now."""
+        item = self._items[n]
         unit = item.units[number]
-        self.spent += self._cost(item, number)
+        self.spent += cost
+        self._taken.append((n, number, cost))
         above = item.above(unit)
         item.heads.update(above)
         item.taken.add(number)

@@ -140,7 +140,7 @@ class Item:
     forced: tuple[int, ...] = ()
     """Units that are shown whatever the budget."""
     rates: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
-    """Per unit its gain a token while nothing is shown, below zero, and its number."""
+    """Of each unit its gain a token while nothing is shown, below zero, and its number: the best first."""
     least: list[int] = field(default_factory=list[int])
     """Per unit the fewest tokens that it can cost, beside whatever is shown."""
     banned: set[int] = field(default_factory=set[int])

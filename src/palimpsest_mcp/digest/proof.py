@@ -651,22 +651,27 @@ class Shared(NamedTuple):
     """Per item, of each of its specifics."""
     holders: dict[int, str]
     """Of those in view already, what holds them."""
+    several: list[list[int]]
+    """Per item, which of its specifics others may hold: those in view, and those of more than one item."""
 
 
 def shared(facts: Sequence[Facts], visible: Mapping[Specific, str]) -> Shared:
     """Number the specifics of a batch, in order."""
     known: dict[Specific, int] = {}
     found = [[known.setdefault(spec, len(known)) for spec in one.specs] for one in facts]
-    return Shared(found, {number: visible[spec] for spec, number in known.items() if spec in visible})
+    holders = {number: visible[spec] for spec, number in known.items() if spec in visible}
+    items = Counter(number for own in found for number in own)  # an item has each of its specifics once
+    several = [[n for n, number in enumerate(own) if number in holders or items[number] > 1] for own in found]
+    return Shared(found, holders, several)
 
 
 def settle(batch: Shared, checks: Sequence[PartCheck], batch_id: str) -> None:
     """Fill `elsewhere`: what an earlier digest or a kept item holds, else another part of this batch (D8)."""
     holders = batch.holders
     here = {found[n] for found, check in zip(batch.numbers, checks, strict=True) for n in check.shown}
-    for found, check in zip(batch.numbers, checks, strict=True):
-        held = [n for n, number in enumerate(found) if number in holders or number in here]
-        check.elsewhere = {n: holders.get(found[n], batch_id) for n in held if n not in check.shown}
+    for found, several, check in zip(batch.numbers, batch.several, checks, strict=True):
+        held = [n for n in several if n not in check.shown and (found[n] in holders or found[n] in here)]
+        check.elsewhere = {n: holders.get(found[n], batch_id) for n in held}
 
 
 def counted(facts: Iterable[Facts], checks: Iterable[PartCheck], redacted: int) -> SpecificCounts:
@@ -675,7 +680,7 @@ def counted(facts: Iterable[Facts], checks: Iterable[PartCheck], redacted: int) 
     held: dict[str, dict[str, int]] = {}
     for one, check in zip(facts, checks, strict=True):
         specs = one.specs
-        every.update([spec.cls for spec in specs])
+        every.update(one.classes)
         shown.update([specs[number].cls for number in check.shown])
         elsewhere.update([specs[number].cls for number in check.elsewhere])
         for number, holder in check.elsewhere.items():

@@ -189,13 +189,13 @@ class Need:
             specs: of these lines; what one of them calls a hash, a date, a number is no name.
             called: what entries are called, with their worth among their like; words may be among them.
         """
+        return self.best_of(names_in(lines, self._form), specs, called)
+
+    def best_of(
+        self, names: Mapping[str, int], specs: Iterable[Specific] = (), called: Mapping[str, float] | None = None
+    ) -> list[tuple[str, float]]:
+        """`names` of lines whose names are known (`names_in`)."""
         refused = {one.text for one in specs if one.cls in _NO_NAMES}
-        times: dict[str, int] = {}
-        for line in lines:
-            if self._form in _PROSE:
-                line = _TARGET.sub(" ", line)  # a piece of an address names nothing
-            for token in _TOKEN.findall(line):
-                times[token] = times.get(token, 0) + 1
         classes = {one.text: one.cls for one in specs}
         asked = self._names.intersection(called or ())  # that a file is there says more than its name
         usual = _rates("")["name"]
@@ -206,12 +206,8 @@ class Need:
                 * self._rates.get(classes.get(name, "name"), usual)
                 / usual,
             )
-            for name, count in times.items()
-            if SHORTEST <= len(name) <= LONGEST
-            and is_name(name)
-            and name not in refused
-            and (name not in self._in_view or name in asked)
-            and not (self._form in _PROSE and _PROSE_WORD.fullmatch(name))
+            for name, count in names.items()
+            if name not in refused and (name not in self._in_view or name in asked)
         ]
         found = [(name, gain * (ASKED if name in asked else MEMBER if _is_member(name) else 1)) for name, gain in found]
         listed = {name for name, _ in found}
@@ -243,6 +239,22 @@ class Need:
     def asks_for(self, name: str) -> bool:
         """Whether the focus has a word of what a column or a field is called, in any of its forms."""
         return any(stem(word) in self._stems for word in words_of(name))
+
+
+def names_in(lines: Iterable[str], form: str) -> dict[str, int]:
+    """Names in lines of a form that could be listed bare, and how often each stands there."""
+    prose = form in _PROSE
+    times: dict[str, int] = {}
+    for line in lines:
+        if prose:
+            line = _TARGET.sub(" ", line)  # a piece of an address names nothing
+        for token in _TOKEN.findall(line):
+            times[token] = times.get(token, 0) + 1
+    return {
+        name: count
+        for name, count in times.items()
+        if SHORTEST <= len(name) <= LONGEST and is_name(name) and not (prose and _PROSE_WORD.fullmatch(name))
+    }
 
 
 def called(records: Iterable[Record]) -> dict[str, float]:

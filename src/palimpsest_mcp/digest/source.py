@@ -28,6 +28,8 @@ class Source:
         self._templates: dict[tuple[int, ...], list[Template]] = {}
         self.kept: dict[tuple[Any, ...], Any] = {}
         """What others made of the records, by what it depends on (`item.py`)."""
+        self.named: tuple[tuple[int, ...], dict[str, int]] = (), {}
+        """Records whose names were last looked for, and these (`rank.names_in`)."""
         self._read(self.lines)
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from bisect import bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -242,6 +242,11 @@ class Facts:
                     self.specs.append(Specific(span.cls, span.text, key))
 
     @cached_property
+    def classes(self) -> Counter[str]:
+        """How many of its specifics are of which class."""
+        return Counter(spec.cls for spec in self.specs)
+
+    @cached_property
     def pairs(self) -> set[tuple[str, str]]:
         """Each key with each specific under it."""
         found = zip(found_by_line(self._views, self.registry), self._leaves, strict=True)
@@ -256,6 +261,10 @@ class Facts:
             known.add(whole)
             known.update(parts)
         return known
+
+    def read_on(self) -> None:
+        """Read what every check looks at."""
+        _ = self._known, self.classes
 
     def strangers(self, text: str) -> list[str]:
         """Numbers of a text that do not stand whole here (D5)."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..models.records import DigestSource
 from ..ports.text import Registry
 from .cues import mark
+from .manifest import lines_of
 from .pieces import LINE, Spot
 from .proof import facts_of
 from .records import Shape
@@ -62,6 +63,7 @@ class Study:
 
     def __init__(self, source: DigestSource, registry: Registry) -> None:
         self._registry = registry
+        self.text = source.text
         self.facts: Facts = facts_of(source, registry)
         self._read = Source(source.text)
         self._marked: dict[tuple[frozenset[Shape], bool, str], Marked] = {}
@@ -70,6 +72,16 @@ class Study:
     def lines(self) -> Counter[str]:
         """Its lines that are not blank, and how often each stands there."""
         return Counter(line for line in map(str.strip, self._read.lines) if line)
+
+    @cached_property
+    def line_count(self) -> int:
+        """How many lines that are not blank."""
+        return self.lines.total()
+
+    @cached_property
+    def size(self) -> str:
+        """How big it is, in words."""
+        return lines_of(self.text)
 
     @property
     def shapes(self) -> set[Shape]:
@@ -91,6 +103,12 @@ class Study:
             read.make_rows(own)
             self._marked[key] = self._mark(read, is_error=source.is_error, verb=verb)
         return self._marked[key]
+
+    def read_on(self, source: DigestSource) -> None:
+        """Read what most digests of it look at."""
+        self.marked(frozenset(), source)
+        self.facts.read_on()
+        _ = self.line_count, self.size
 
     def _mark(self, source: Source, *, is_error: bool, verb: str) -> Marked:
         records = source.reading.records
@@ -166,8 +184,12 @@ class Studies:
         self._known: dict[str, Study] = {}
 
     @contextmanager
-    def of(self, sources: Sequence[DigestSource]) -> Generator[list[Study]]:
-        """Those of these texts, in order, for as long as one digest is made; equal texts share one."""
+    def of(self, sources: Sequence[DigestSource], *, keep: bool = True) -> Generator[list[Study]]:
+        """Those of these texts, in order, for as long as one digest is made; equal texts share one.
+
+        Args:
+            keep: False lets go of them afterwards: nobody is likely to ask again.
+        """
         # Threads share this: each step is one call of a dict.
         texts = dict.fromkeys(source.text for source in sources)
         found = {text: known for text in texts if (known := self._known.pop(text, None)) is not None}
@@ -177,8 +199,14 @@ class Studies:
                     found[source.text] = Study(source, self._registry)
             yield [found[source.text] for source in sources]
         finally:
-            self._known.update(found)
-            self._give_up()
+            if keep:
+                self._known.update(found)
+                self._give_up()
+
+    def read(self, source: DigestSource) -> None:
+        """Read a text of which a digest may be asked for."""
+        with self.of([source]) as (study,):
+            study.read_on(source)
 
     def _give_up(self) -> None:
         kept = list(self._known)

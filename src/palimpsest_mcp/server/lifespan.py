@@ -43,8 +43,10 @@ class OpenOnFirstUse:
         self._answered = anyio.Event()
         self._facades: dict[str, Palimpsest] = {}
         self._surface: Surface | None = None
-        self._due: dict[tuple[str, str], Callable[[], Awaitable[None]]] = {}
+        self._due: dict[tuple[str, str], Callable[[], Awaitable[object]]] = {}
         """By caller and name, what is done later."""
+        self._at_end: set[tuple[str, str]] = set()
+        """Of it, what is done even when the server ends."""
         self._doing = anyio.Lock()
 
     async def facade(self) -> Palimpsest:
@@ -83,15 +85,17 @@ class OpenOnFirstUse:
             with suppress(PalimpsestError):  # the call that needs it is told
                 await self.facade()
 
-    def later(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+    def later(self, name: str, work: Callable[[], Awaitable[object]], *, at_end: bool = True) -> None:
         """Do it a moment after the answer, once for all who ask for it until then; at the latest when the server ends.
 
         Args:
             name: of the caller's own; equal names are the same work.
+            at_end: False where it is of no use when the server ends.
         """
         mine = caller.get(), name
         if mine not in self._due:
             self._due[mine] = work
+            self._at_end |= {mine} if at_end else set()
             self._tasks.start_soon(self._after_a_moment, mine)
 
     async def _after_a_moment(self, name: tuple[str, str]) -> None:
@@ -102,6 +106,7 @@ class OpenOnFirstUse:
 
     async def _do(self, name: tuple[str, str]) -> None:
         async with self._doing:
+            self._at_end.discard(name)
             if (work := self._due.pop(name, None)) is not None:
                 with suppress(PalimpsestError):  # it can be done without
                     await work()
@@ -115,7 +120,7 @@ class OpenOnFirstUse:
         async with self._open() as facade:
             task_status.started(facade)
             await self._closing.wait()
-            for name in [one for one in self._due if one[0] == caller.get()]:
+            for name in [one for one in self._at_end if one[0] == caller.get()]:
                 await self._do(name)
             async with self._doing:  # what is being done needs it
                 pass

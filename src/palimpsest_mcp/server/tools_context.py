@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from secrets import token_hex
-from typing import Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
@@ -22,6 +22,9 @@ from .answers import PAGE_TOKENS, CompactAnswer, RatioAnswer, RecordedAnswer
 from .arguments import NEW, Count, Flag, Ids, Objects, Place, SessionOrNew, Text, checked_transcript, with_pass_options
 from .lifespan import OpenOnFirstUse, count_o200k
 from .pages import VIEW_TOKENS, VIEW_UNITS, cursor_at, fence_mark, fenced, offset_of, page_of
+
+if TYPE_CHECKING:
+    from ..core.palimpsest import Palimpsest
 
 # The text of `show_context`: one page of items, marked as data, and what was replaced.
 
@@ -172,6 +175,7 @@ async def record_items(
     """For programs: record what entered the context."""
     facade = await ctx.request_context.lifespan_context.facade()
     recorded = await facade.record_items(session_id, items, auto=auto, host=host_of(ctx))
+    _read_ahead(ctx, facade)
     return RecordedAnswer.of(ctx.request_context.lifespan_context.surface().view(recorded)).result(count_o200k)
 
 
@@ -218,6 +222,20 @@ def _rising(ctx: Call) -> Progress:
     return report
 
 
+def _read_ahead(ctx: Call, facade: Palimpsest) -> None:
+    """Read what was recorded, once the answer is out."""
+    _read_later(ctx.request_context.lifespan_context, facade)
+
+
+def _read_later(tasks: OpenOnFirstUse, facade: Palimpsest) -> None:
+    async def read() -> None:
+        await facade.read_ahead()
+        _read_later(tasks, facade)  # others have their turn between
+
+    if facade.may_read_ahead:
+        tasks.later("read ahead", read, at_end=False)
+
+
 def host_of(ctx: Call) -> str:
     """The client's own name, as it introduced itself; empty when it did not."""
     params = ctx.session.client_params
@@ -234,4 +252,5 @@ async def host_event(ctx: Call, event: str, payload: dict[str, Any] | str) -> st
     """For hooks only."""
     facade = await ctx.request_context.lifespan_context.facade()
     answer = await facade.host_event(event, payload)
+    _read_ahead(ctx, facade)
     return answer or ("" if event in _TAKES_TEXT else _SILENCE)

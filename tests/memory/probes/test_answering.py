@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest_mcp.memory.probes.answers import Stays, probe, stands_whole, whole_places
+from palimpsest_mcp.memory.probes.answers import Searched, Stays, probe, stands_whole, whole_places
 from palimpsest_mcp.models.items import Item
 
 ITEM = Item(id="i1", kind="tool_result", role="tool", position=(0, 0), content="", sha256="")
@@ -83,6 +83,25 @@ def test_what_is_found_is_verbatim_and_free_at_both_ends(before: str, value: str
 @given(st.dictionaries(st.text(max_size=3), WORDS, max_size=4), WORDS)
 def test_a_value_is_held_just_where_one_passage_has_it_whole(passages: dict[str, str], value: str) -> None:
     assert Stays(passages).holds((value,)) == any(stands_whole(text, value) for text in passages.values())
+
+
+@given(st.dictionaries(st.text(max_size=2), WORDS, max_size=5), st.sets(st.text(max_size=2)), st.data())
+def test_what_was_searched_before_answers_as_a_new_search(
+    originals: dict[str, str], replaced: set[str], data: st.DataObject
+) -> None:
+    searched = Searched(originals)
+    for _ in range(2):  # the second round asks for what the first one found
+        digests = {name: data.draw(WORDS) for name in replaced}
+        passages = {name: text for name, text in originals.items() if name not in replaced} | digests
+        value, other = (data.draw(st.sampled_from(["a1", *originals.values()])) for _ in range(2))
+        again, anew = Stays(passages, originals=searched), Stays(passages)
+        for asked in (
+            probe("recall", "What?", (value,), ITEM),
+            probe("recall", "What?", (value, other), ITEM),
+            probe("owner", "Whose?", (value, other), ITEM),
+        ):
+            assert again.answers(asked) == anew.answers(asked)
+            assert again.scattered(asked.expected) == anew.scattered(asked.expected)
 
 
 @given(WORDS)

@@ -270,6 +270,7 @@ class Conversations:
         """Append events to the conversation's ledger, flushed."""
         if events:
             await self._deps.store.ledger.observe(self._sessions.key(one.info), events)
+            self._deps.note_unread(event.item for event in events if isinstance(event, Seen))
             _count(one, events)
 
     async def whole(self, one: Conversation) -> Imported:

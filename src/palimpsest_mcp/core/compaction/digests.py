@@ -143,9 +143,12 @@ class Focus:
         """Name -> the last row in which somebody typed or said it."""
         self._stays: set[str] = set()
         """Names in messages and calls that no pass takes."""
+        self._held: dict[str, list[str]] = {}
+        """Masked text -> the names in it that somebody typed: a pass digests most texts several times."""
 
     def look_around(self, items: Iterable[ContextItem]) -> None:
         """Take in what was asked, said and typed."""
+        self._held = {}
         present = [one.item for one in items if one.state != "gone"]
         for item in present:
             for text in _said(item):
@@ -168,7 +171,8 @@ class Focus:
         said: set[str] = set()
         for item, text in zip(items, masked, strict=True):
             row = item.position[0]
-            names = [name for name in typed_in(text.text) if name in self._typed]
+            if (names := self._held.get(text.text)) is None:
+                names = self._held[text.text] = [name for name in typed_in(text.text) if name in self._typed]
             said.update(self._stays.intersection(names))
             typed = sorted((name for name in names if self._typed[name] > row), key=lambda name: -self._typed[name])
             words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self.words, *_called_for(item))))[:MOST])

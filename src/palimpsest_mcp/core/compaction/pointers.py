@@ -9,7 +9,7 @@ from ...context.arguments import first_line, long_strings, notes
 from ...digest.engine import outcome_lines
 from ...digest.manifest import header, item_note, lines_of
 from ...digest.proof import check_part, counted, facts_of
-from ...digest.source_facts import Facts
+from ...digest.study import Study
 from ...errors import DigestRefused
 from ...hosts.pieces import with_arguments
 from ...models.events import SessionInfo
@@ -155,9 +155,15 @@ def pointer_record(
         tokens: item id -> what really stands for it, where that is not its part.
     """
     # As every digest counts them, item by item: `verify` counts them again.
-    facts = [facts_of(source, deps.registry) for source in sources]
-    lines = [_outcomes(source, one) if outcomes else [] for source, one in zip(sources, facts, strict=True)]
-    checks = [check_part(one, said) for one, said in zip(facts, lines, strict=True)]
+    if outcomes:
+        with deps.studies().of(sources, keep=False) as studies:
+            facts = [one.facts for one in studies]
+            lines = [_outcomes(source, one) for source, one in zip(sources, studies, strict=True)]
+            checks = [check_part(one, said) for one, said in zip(facts, lines, strict=True)]
+    else:
+        facts = [facts_of(source, deps.registry) for source in sources]
+        lines = [list[DigestLine]() for _ in sources]
+        checks = [check_part(one, []) for one in facts]
     counts = counted(facts, checks, 0)
     request = DigestRequest(
         sources=tuple(sources),
@@ -205,8 +211,8 @@ def pointer_record(
     )
 
 
-def _outcomes(source: DigestSource, facts: Facts) -> list[DigestLine]:
+def _outcomes(source: DigestSource, study: Study) -> list[DigestLine]:
     """The lines that say how it went, where its checks let them stand."""
-    lines = [DigestLine("quote", text) for text in outcome_lines(source)]
-    bad = check_part(facts, lines).bad_lines
+    lines = [DigestLine("quote", text) for text in outcome_lines(source, study)]
+    bad = check_part(study.facts, lines).bad_lines
     return [line for number, line in enumerate(lines) if number not in bad]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import msgspec
@@ -14,7 +15,7 @@ from ...context.forget import Scene, forgettable
 from ...context.view import View
 from ...digest.notation import expanded, with_columns
 from ...digest.proof import without_prose
-from ...memory.probes.answers import Original, Probe, Stays
+from ...memory.probes.answers import Original, Probe, Searched, Stays
 from ...memory.probes.grade import PASS, Asked, Graded, ask, concerned, grade, report, untrusted, worst
 from ...memory.probes.questions import Texts
 from ...memory.summary.sections import to_markdown
@@ -205,9 +206,15 @@ class Prober:
                 if entry.state != "gone":
                     passages[item.id] = kept[item.id] = text
         damaged = [entry.item for entry in self._items if entry.item.id in self._damaged]
-        asked = ask(originals, Stays(kept, self._read.stood), damaged, self._read)
+        asked = ask(originals, Stays(kept, self._read.stood, self._originals), damaged, self._read)
         self._asked = asked, originals, passages
-        return grade(asked, Stays(passages, self._read.stood))
+        return grade(asked, Stays(passages, self._read.stood, self._originals))
+
+    @cached_property
+    def _originals(self) -> Searched:
+        """Every item that could be kept: from one round to the next most of them are."""
+        kept = (entry.item for entry in self._items if entry.state not in ("replaced", "gone"))
+        return Searched({item.id: self._text(item) for item in kept if item.kind != "thinking"})
 
     def _original(self, item: Item, text: str, *, leaves: bool = False, pointer: bool = False) -> Original:
         forgotten = leaves and (pointer or item.id in self._forgotten)

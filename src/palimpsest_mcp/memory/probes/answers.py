@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from itertools import accumulate
+from itertools import count, islice
 from typing import Final
 
 import msgspec
@@ -64,21 +63,51 @@ _JOINS = "./\\-"
 """Characters that go on with a name, a path or a number when a letter or digit stands behind them."""
 
 
+class Searched:
+    """Texts by name, and which of them hold a value whole: looked for once, as far as somebody asks."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self._found: dict[str, tuple[list[str], Iterator[str]]] = {}
+        """Value -> names found so far, and the search for more."""
+
+    def holding(self, value: str) -> Iterator[str]:
+        """Names of the texts that hold a value, each once."""
+        if value not in self._found:
+            self._found[value] = [], self._search(value)
+        found, more = self._found[value]
+        for at in count():
+            if at == len(found):
+                found += islice(more, 1)
+            if at == len(found):
+                return
+            yield found[at]
+
+    def _search(self, value: str) -> Iterator[str]:
+        # Most texts do not hold it at all, and that is seen much sooner. Joined, they would take four times the room.
+        return (name for name, text in self.texts.items() if value in text and stands_whole(text, value))
+
+
 class Stays:
     """Every passage of the context after a pass: kept items, digest parts, the summary."""
 
-    def __init__(self, passages: Mapping[str, str], known: dict[tuple[str, str], bool] | None = None) -> None:
+    def __init__(
+        self,
+        passages: Mapping[str, str],
+        known: dict[tuple[str, str], bool] | None = None,
+        originals: Searched | None = None,
+    ) -> None:
         """Take passages by name: item id -> what stands there now; a summary under a name of its own.
 
         Args:
             known: passage and value -> whether it stands there: of an earlier round, in which most were the same.
+            originals: texts under the same names, with what was found in them: most passages are these very texts.
         """
         self._known = {} if known is None else known
         self._passages = passages
-        self._names = list(passages)
-        self._all = "\n".join(passages.values())
-        lengths = (len(text) + 1 for text in passages.values())
-        self._starts = list(accumulate(lengths, initial=0))[:-1]
+        self._originals = originals or Searched({})
+        own = self._originals.texts
+        self._rest = Searched({name: text for name, text in passages.items() if own.get(name) is not text})
 
     def answers(self, probe: Probe) -> bool:
         """Whether one passage holds every expected value; the one that took the original's place is asked first."""
@@ -92,12 +121,21 @@ class Stays:
 
     def scattered(self, expected: tuple[str, ...]) -> bool:
         """Whether each of the values stands somewhere, in whatever passage."""
-        return bool(expected) and all(stands_whole(self._all, value) for value in expected)
+        return bool(expected) and all(next(self._with(value), None) is not None for value in expected)
+
+    def _with(self, value: str) -> Iterator[str]:
+        """Names of the passages that hold a value whole."""
+        yield from self._rest.holding(value)
+        for name in self._originals.holding(value):
+            if name in self._passages and name not in self._rest.texts:
+                yield name
 
     def _lines_with(self, value: str) -> Iterator[str]:
-        for place in whole_places(self._all, value):
-            end = self._all.find("\n", place)
-            yield self._all[self._all.rfind("\n", 0, place) + 1 : end if end >= 0 else len(self._all)]
+        for name in self._with(value):
+            text = self._passages[name]
+            for place in whole_places(text, value):
+                end = text.find("\n", place)
+                yield text[text.rfind("\n", 0, place) + 1 : end if end >= 0 else len(text)]
 
     def _in(self, text: str, expected: tuple[str, ...]) -> bool:
         return all(stood_whole(text, value, self._known) for value in expected)
@@ -106,15 +144,7 @@ class Stays:
         """Whether any passage holds all of the values."""
         if not expected:
             return False
-        rarest = max(expected, key=len)
-        asked: set[str] = set()
-        for place in whole_places(self._all, rarest):
-            name = self._names[bisect_right(self._starts, place) - 1]
-            if name not in asked:
-                asked.add(name)
-                if self._in(self._passages[name], expected):
-                    return True
-        return False
+        return any(self._in(self._passages[name], expected) for name in self._with(max(expected, key=len)))
 
 
 def names_owner(line: str, owner: str) -> bool:
