@@ -50,3 +50,5 @@ async def test_a_list_of_this_moment_says_what_its_parts_say_and_a_restore_chang
     assert again.saved == await p.saved("s") and again.saved.restored > 0
     await p.note_fetched("s", [one], ["other words of it"], status=False)
     assert (await p.saved("s")).restored > again.saved.restored
+    await p.reinstate("s", batch.batch_id)
+    assert (await p.offloaded_now("s")).saved.batches == again.saved.batches - 1

@@ -144,6 +144,10 @@ class Cluster:
         children = Path(f"/proc/{first}/task/{first}/children")
         return [first, *map(int, children.read_text().split())] if children.exists() else [first]
 
+    def pooler_pids(self) -> list[int]:
+        """Of the pooler, while it runs."""
+        return [] if self._pooler is None else [self._pooler.pid]
+
     def kill(self) -> None:
         """Kill the server and its children; the caller starts it anew."""
         for pid in self.pids():

@@ -216,7 +216,7 @@ async def test_partitions_that_are_missing_are_made_by_an_upgrade_that_has_no_ne
     before = await place.looks()
     months = [name for name, *_ in before["tables"] if re.fullmatch(r"step_\d{6}", name)]
     last = months[-1].removeprefix("step_")
-    for one in ("session", "step", "record", "summary", "aside", "entry"):
+    for one in ("session", "step", "record", "summary", "aside", "entry", "checkpoint"):
         await place.sql(f"drop table palimpsest.{one}_{last};")
     said = await place.alembic("upgrade", "head")
     assert said.split("\n") == [f"partitions of {last[:4]}-{last[4:]}", ""]

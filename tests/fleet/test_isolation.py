@@ -29,6 +29,7 @@ TABLES = (
     "handoff",
     "handoff_removed",
     "unsearched",
+    "checkpoint",
 )
 
 

@@ -165,12 +165,19 @@ MANY = 256
 """So many events at a time are summed when they are all in: summing one by one replays the decisions for each."""
 
 
-class ReadEvents:
-    """Which events were taken in. Writers number theirs one after the other: mostly one number a writer says all."""
+Runs: TypeAlias = tuple[tuple[int, int], ...]
+"""Numbers from the first to the last of each, in order."""
 
-    def __init__(self, up_to: Mapping[str, int] = {}) -> None:
+
+class ReadEvents:
+    """Which events were taken in. Writers number theirs one after the other: mostly one number a writer says all. Who
+    numbers those of several sessions together leaves runs of numbers in each."""
+
+    def __init__(self, up_to: Mapping[str, int] = {}, apart: Mapping[str, Runs] = {}) -> None:
         self._up_to = dict(up_to)
-        self._beyond: set[tuple[str, int]] = set()
+        self._beyond = {
+            (writer, n) for writer, runs in apart.items() for first, last in runs for n in range(first, last + 1)
+        }
         """Those before which one is missing."""
 
     def take(self, writer: str, n: int) -> bool:
@@ -187,9 +194,20 @@ class ReadEvents:
         self._up_to[writer] = n
         return True
 
-    def numbers(self) -> dict[str, int] | None:
-        """Writer -> how many of its events, from the first on; None where one is missing."""
-        return None if self._beyond else dict(self._up_to)
+    def numbers(self) -> dict[str, int]:
+        """Writer -> how many of its events, from the first on."""
+        return dict(self._up_to)
+
+    def apart(self) -> dict[str, Runs]:
+        """Writer -> its other events."""
+        runs: dict[str, list[tuple[int, int]]] = {}
+        for writer, n in sorted(self._beyond):
+            mine = runs.setdefault(writer, [])
+            if mine and mine[-1][1] == n - 1:
+                mine[-1] = mine[-1][0], n
+            else:
+                mine.append((n, n))
+        return {writer: tuple(mine) for writer, mine in runs.items()}
 
 
 class FoldSums(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,13 +215,23 @@ class FoldSums(msgspec.Struct, frozen=True, kw_only=True):
 
     read: dict[str, int]
     """Writer -> how many of its events were taken in, from the first on."""
+    apart: dict[str, Runs] = {}
+    """Writer -> its other events."""
     rev: int
     tallies: dict[str, TallySums]
     """By agent."""
     usage: dict[str, UsageFields]
     purged: tuple[str, ...] = ()
     has_envelopes: bool = False
+    has_purges: bool = True
+    """Where nobody can say, everything has to be read."""
     last_pass_rev: int = 0
+
+    @property
+    def events(self) -> int:
+        """How many different ones were taken in."""
+        runs = (run for some in self.apart.values() for run in some)
+        return sum(self.read.values()) + sum(last - first + 1 for first, last in runs)
 
     def comparable(self) -> FoldSums:
         """The same without what a fold sums only since somebody asked."""
@@ -269,8 +297,12 @@ class Fold:
         """Digester -> item ids."""
         self.purged: set[str] = set()
         """Keys of contents that the user had removed: none of them stays in here either."""
+        self.has_purges = False
+        """Whether anything was removed, contents or not."""
         self.generation = 0
         """Grows with every event that changes the view; usage does not."""
+        self.derived: dict[str, Any] = {}
+        """What others worked out of it, by name; events that change more than what was handed out empty it."""
         self._decided: Decided | None = None
         self._tallies: dict[str, Tally] | None = None
         """By agent; None where all items have to be counted anew: a fold that begins is summed when it is all in."""
@@ -314,19 +346,19 @@ class Fold:
         return self._tallies.setdefault(agent, Tally())
 
     def sums(self) -> FoldSums | None:
-        """What is written down of it; None where only every event can tell: some are missing, or two decisions have one
-        revision."""
-        read = self._read.numbers()
-        if read is None or self.conflicts:
+        """What is written down of it; None where only every event can tell: two decisions have one revision."""
+        if self.conflicts:
             return None
         self.tally()
         return FoldSums(
-            read=read,
+            read=self._read.numbers(),
+            apart=self._read.apart(),
             rev=self.rev,
             tallies={agent: tally.sums() for agent, tally in (self._tallies or {}).items()},
             usage=self.usage,
             purged=tuple(sorted(self.purged)),
             has_envelopes=self.has_envelopes,
+            has_purges=self.has_purges,
             last_pass_rev=self.last_pass_rev,
         )
 
@@ -415,6 +447,7 @@ class Fold:
 
     def _decide(self, event: Decision) -> None:
         self.generation += 1
+        self.derived.clear()
         # A purge may change which version counts; decisions that were made later may look different after this one.
         newest = event.rev > self._rev
         before = self._shares(items_of(event)) if newest and not isinstance(event, PurgedEvent) else None
@@ -436,6 +469,7 @@ class Fold:
             self._retally(before)
 
     def _purge(self, event: PurgedEvent) -> None:
+        self.has_purges = True
         self.purged.update(event.keys)
         for state in self.states.values():
             for sha256, known in state.versions.items():
@@ -459,6 +493,8 @@ class Fold:
             self.accepted.update(event.batch_ids)
             return
         self.generation += 1
+        if not isinstance(event, Fetched):
+            self.derived.clear()
         if isinstance(event, Seen):
             if is_gone(event.item, self.purged):
                 event = msgspec.structs.replace(event, item=item_without(event.item))

@@ -71,21 +71,23 @@ class OpenedFold(Fold):
         # Not what a fold of all events has: what is missing is read when somebody asks for it (`__getattr__`).
         self._source: Source | None = source
         self._turn = source.turn
-        self._read = ReadEvents(sums.read)
+        self._read = ReadEvents(sums.read, sums.apart)
         self._rev = sums.rev
         self.usage = sums.usage
         self.purged = set(sums.purged)
         self.conflicts = {}
         self.generation = 0
+        self.derived = {}
         self._tallies = {agent: Tally.of(one) for agent, one in sums.tallies.items()}
         self._has_envelopes = sums.has_envelopes
         self._last_pass_rev = sums.last_pass_rev
+        self.has_purges = sums.has_purges
         self._news: list[Event] = []
         """What came since."""
         self._by_key: dict[str, list[Event]] = {}
         """The same by key."""
         self._known: dict[str, ItemState | None] = {}
-        self._looks_left = max(MOST_LOOKS, sum(sums.read.values()))
+        self._looks_left = max(MOST_LOOKS, sums.events)
         self.is_unreadable = False
         """Whether everything was asked for, and could not be read: begin anew."""
         self.is_wrong = False
@@ -105,7 +107,12 @@ class OpenedFold(Fold):
     def read(self) -> Fold | None:
         """A fold of all events, which `load` takes; None where that was done. It may run in any thread."""
         source = self._source
-        return None if source is None else Fold(self._everything(source))
+        if source is None:
+            return None
+        news = tuple(self._news)
+        whole = Fold(self._everything(source))
+        whole.add(news)
+        return whole
 
     def load(self, whole: Fold | None = None) -> None:
         """Read everything, unless that was done.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,28 +24,52 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """What the results take beside their texts: as originals, and as parts of the digest."""
 
 
+class _Left(NamedTuple):
+    """What a session's batches are, whatever was handed out of them since: of thousands it is worked out once."""
+
+    batches: int
+    results: set[str]
+    originals: int
+    digests: int
+    again: list[Item] | None
+    """Results that came in again, handed out ones among them."""
+    has_purged: bool
+
+
 def savings(fold: Fold, *, result_overhead: int) -> Saved:
     """What a session's batches saved, and what came back of them.
 
     Args:
         result_overhead: tokens that a tool result takes beside its text, its digest too.
     """
-    batches = [one for one in fold.decided.batches.values() if one.state not in ("purged", "reinstated")]
-    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
-    results = {item.id for one in batches for item in one.info.items if _counts(fold, one, item.id)}
-    again = _read_again(fold, batches)
-    decided = fold.decided
-    purged = decided.purged_batches or any(one.purged_items for one in decided.batches.values())
-    given_back = [_given_back(fold, *one) if purged else max(0, one[2]) for one in fold.restored]
+    left: _Left | None = fold.derived.get(f"left {result_overhead}")
+    if left is None:
+        left = fold.derived[f"left {result_overhead}"] = _left(fold, result_overhead)
+    given_back = [_given_back(fold, *one) if left.has_purged else max(0, one[2]) for one in fold.restored]
+    again = None if left.again is None else [item for item in left.again if item.sha256 not in fold.fetched]
     return Saved(
-        batches=len(batches),
-        results=len(results),
-        offloaded=sum(one.original for one in each),
-        digests=sum(one.digest + one.overhead for one in each),
+        batches=left.batches,
+        results=len(left.results),
+        offloaded=left.originals,
+        digests=left.digests,
         restored=sum(given_back),
-        restored_results=len(results & {item for _, items, _ in fold.restored for item in items}),
+        restored_results=len(left.results & {item for _, items, _ in fold.restored for item in items}),
         read_again=None if again is None else sum(item.tokens + result_overhead for item in again),
         read_again_results=None if again is None else len(again),
+    )
+
+
+def _left(fold: Fold, result_overhead: int) -> _Left:
+    decided = fold.decided
+    batches = [one for one in decided.batches.values() if one.state not in ("purged", "reinstated")]
+    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
+    return _Left(
+        batches=len(batches),
+        results={item.id for one in batches for item in one.info.items if _counts(fold, one, item.id)},
+        originals=sum(one.original for one in each),
+        digests=sum(one.digest + one.overhead for one in each),
+        again=_read_again(fold, batches),
+        has_purged=bool(decided.purged_batches) or any(one.purged_items for one in decided.batches.values()),
     )
 
 
@@ -102,7 +127,7 @@ def _read_again(fold: Fold, batches: list[Batch]) -> list[Item] | None:
             continue
         if item.action is not None and item.action.verb in ("write", "edit"):
             changed.setdefault((item.agent, item.action.target), []).append(item.position[0])
-        if item.role == "tool" and item.kind != "restored_copy" and item.sha256 not in fold.fetched:
+        if item.role == "tool" and item.kind != "restored_copy":
             results.append(item)
     return [item for item in results if any(_came_back(item, key, first, changed) for key in _shows(item))]
 
@@ -149,16 +174,26 @@ def _text_tokens(fold: Fold, item_id: str) -> int:
 def status_of(fold: Fold, handle: str, *, result_overhead: int) -> StatusNote:
     """What a status line tells of a session."""
     saved = savings(fold, result_overhead=result_overhead)
+    note: StatusNote | None = fold.derived.get("status")
+    if note is None:
+        note = fold.derived["status"] = _status(fold)
+    return msgspec.structs.replace(
+        note, handle=handle, saved_tokens=saved.net, restores_per_hundred=saved.restores_per_hundred
+    )
+
+
+def _status(fold: Fold) -> StatusNote:
+    """The same without a name, and without what depends on what was handed out."""
     items = [name for name, one in fold.decided.replacements.items() if one.batch.mode != "copy"]
     probes = fold.decided.last_probes
     standing = [[one for one in each if one.state == "replaced"] for each in passes(fold)]
     newest = [*filter(None, standing)][-1:]
     return StatusNote(
-        handle=handle,
+        handle="",
         batches=sum(batch.state == "replaced" for batch in fold.decided.batches.values()),
         items=len(items),
-        saved_tokens=saved.net,
-        restores_per_hundred=saved.restores_per_hundred,
+        saved_tokens=0,
+        restores_per_hundred=None,
         probes_passed=probes.passed if probes is not None else 0,
         probes_asked=probes.total if probes is not None else 0,
         last_pass_at=newest[0][0].ts if newest else "",

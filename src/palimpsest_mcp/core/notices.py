@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -184,9 +185,34 @@ def preview(deps: Dependencies, one: ContextItem) -> str:
     return plain_line(deps.masked(words[:REDACTED_CHARACTERS]), PREVIEW_CHARACTERS)
 
 
-async def session_rows(deps: Dependencies, sessions: Sessions, infos: Iterable[SessionInfo]) -> tuple[SessionRow, ...]:
-    """A row for each of these sessions, in their order; one that cannot be read has the reason in its row."""
-    return tuple([await _row(deps, sessions, info) for info in infos])
+KEPT_ROWS = 1_000
+"""Of sessions; one takes some 2 KB."""
+
+
+class SessionRows:
+    """Sessions as rows. What a row was made of is known by a mark, where the store gives one: while that is the same,
+    nothing is read again."""
+
+    def __init__(self, deps: Dependencies, sessions: Sessions) -> None:
+        self._deps, self._sessions = deps, sessions
+        self._kept: OrderedDict[str, tuple[str, SessionRow]] = OrderedDict()
+
+    async def of(self, infos: Iterable[SessionInfo]) -> tuple[SessionRow, ...]:
+        """A row for each of these sessions, in their order; one that cannot be read has the reason in its row."""
+        infos = tuple(infos)
+        marks = await self._deps.store.ledger.marks([info.session_id for info in infos], self._deps.principal)
+        return tuple([await self._of(info, marks.get(info.session_id, "")) for info in infos])
+
+    async def _of(self, info: SessionInfo, mark: str) -> SessionRow:
+        known, row = self._kept.get(info.session_id, ("", None))
+        if row is None or not mark or known != mark:
+            row = await _row(self._deps, self._sessions, info)
+        if mark and not row.note:
+            self._kept[info.session_id] = mark, row
+            self._kept.move_to_end(info.session_id)
+            if len(self._kept) > KEPT_ROWS:
+                self._kept.popitem(last=False)
+        return row
 
 
 async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:

@@ -6,17 +6,17 @@ import asyncio
 import base64
 import binascii
 import logging
-import weakref
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 from ..context.fold import Fold
+from ..context.opened_fold import OpenedFold
 from ..context.savings import Sizes, savings, sizes, status_of
 from ..context.tombstones import PURGED
-from ..context.view import inherited_holders, present_items, settle_holders, standing_holders, view
+from ..context.view import inherited_holders, present_items, settle_holders, standing_holders
 from ..errors import BatchUnknown, InvalidArgument, ItemUnknown, NotRestorable, Purged, RecordDamaged, WriteFailed
 from ..models.advice import Advice, step
 from ..models.events import Fetched, ReplacedItem, SessionInfo
@@ -121,7 +121,7 @@ ARGUMENT_CHARACTERS = 400
 
 def _counted(fold: Fold, one: Restored) -> int:
     """Tokens of an original that is handed out as it was recorded; 0 where they have to be counted."""
-    state = fold.states.get(one.item_id)
+    state = fold.state(one.item_id)
     seen = state.versions.get(one.sha256) if state is not None and isinstance(one.content, str) else None
     return seen.item.tokens if seen is not None else 0
 
@@ -138,8 +138,6 @@ class Offloaded:
         self._sessions = sessions
         self._copies = Copies(deps, sessions)
         self._surface = Surface(deps.redactor)
-        self._saved: dict[str, tuple[weakref.ref[Fold], int, Saved]] = {}
-        """Of the session that was asked about last: its fold, the fold's generation, and what that gave."""
 
     async def batches(self, info: SessionInfo, own: Fold | None = None) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
@@ -186,16 +184,38 @@ class Offloaded:
         items = tuple(rows[name] for name in page.items if name in rows)
         return Page(items=items, total=page.total, next_cursor=page.next_cursor)
 
-    async def record(self, info: SessionInfo, batch_id: str) -> OffloadRecord:
+    async def record(self, info: SessionInfo, batch_id: str, own: Fold | None = None) -> OffloadRecord:
         """The record of a batch, looked up through the session's parents.
+
+        Args:
+            own: the session's fold of this very moment, where the caller has asked for it.
 
         Raises:
             Purged, RecordDamaged, BatchUnknown: what `restore` raises.
         """
-        for owner in await self._sessions.family(info):
-            fold = await self._sessions.fold(owner)
-            batch = fold.decided.batches.get(batch_id)
-            if batch_id in fold.decided.purged_batches or (fold.decided.purged and batch is None):
+        return (await self._looked_up(info, batch_id, own))[0]
+
+    async def _looked_up(
+        self, info: SessionInfo, batch_id: str, own: Fold | None
+    ) -> tuple[OffloadRecord, frozenset[str]]:
+        """The record, and ids of its items that were purged, here or in a parent."""
+        family = await self._sessions.family(info)
+        folds = [own if own is not None and one is info else await self._sessions.opened(one) for one in family]
+        purged = [one for one, fold in zip(family, folds, strict=True) if fold.has_purges]
+        if purged:  # else nothing of it need be read for that
+            folds = [await self._sessions.fold(one) for one in family]
+        batches = [fold.decided.batches.get(batch_id) for fold in folds] if purged else []
+        gone = frozenset(item_id for one in batches if one is not None for item_id in one.purged_items)
+        return await self._record(info, batch_id, zip(family, folds, strict=True)), gone
+
+    async def _record(
+        self, info: SessionInfo, batch_id: str, folds: Iterable[tuple[SessionInfo, Fold]]
+    ) -> OffloadRecord:
+        for owner, fold in folds:
+            if fold.has_purges and (
+                batch_id in fold.decided.purged_batches
+                or (fold.decided.purged and batch_id not in fold.decided.batches)
+            ):
                 raise Purged(f"{batch_id} was purged.", next=_NOTHING_BRINGS_BACK)
             try:
                 record = await self._deps.store.archive.get(self._sessions.key(owner), batch_id)
@@ -204,7 +224,7 @@ class Offloaded:
             else:
                 if record is not None:
                     return record
-                damaged = batch is not None
+                damaged = batch_id in (await self._sessions.fold(owner)).decided.batches
             if damaged:
                 return await self._rebuilt(owner, batch_id)
         raise no_batch(info.handle, batch_id)
@@ -246,34 +266,29 @@ class Offloaded:
             )
         return found.record
 
-    async def restore(self, info: SessionInfo, batch_id: str, item_id: str | None = None) -> Restored:
+    async def restore(
+        self, info: SessionInfo, batch_id: str, item_id: str | None = None, own: Fold | None = None
+    ) -> Restored:
         """One original, byte for byte: from the archive (L10), and where its record is damaged from any other copy that
         fits its hash.
+
+        Args:
+            own: as in `record`.
 
         Raises:
             BatchUnknown, ItemUnknown, NotRestorable, Purged: there is nothing to give back.
             RecordDamaged: what is stored does not match its hash.
         """
-        record = await self.record(info, batch_id)
-        item = _pick(record, item_id, self._deps.redactor)
-        return self._restore(info, record, item, await self._purged(info, record))
+        record, gone = await self._looked_up(info, batch_id, own)
+        return self._restore(info, record, _pick(record, item_id, self._deps.redactor), gone)
 
-    async def restore_batch(self, info: SessionInfo, batch_id: str) -> tuple[Restored, ...]:
+    async def restore_batch(self, info: SessionInfo, batch_id: str, own: Fold | None = None) -> tuple[Restored, ...]:
         """Every original of a batch, in order; those recorded without text only when nothing else is there."""
-        record = await self.record(info, batch_id)
+        record, gone = await self._looked_up(info, batch_id, own)
         whole = [item for item in record.items if item.result is not None or item.sha256]
-        gone = await self._purged(info, record)
         return tuple(self._restore(info, record, item, gone) for item in whole or record.items)
 
-    async def _purged(self, info: SessionInfo, record: OffloadRecord) -> set[str]:
-        """Ids of a record's items that were purged, here or in a parent, as of now."""
-        gone: set[str] = set()
-        for owner in await self._sessions.family(info):
-            batch = (await self._sessions.fold(owner)).decided.batches.get(record.batch_id)
-            gone.update(batch.purged_items if batch is not None else ())
-        return gone
-
-    def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem, gone: set[str]) -> Restored:
+    def _restore(self, info: SessionInfo, record: OffloadRecord, item: ArchivedItem, gone: Collection[str]) -> Restored:
         if item.purged or item.id in gone:
             raise Purged(f"{item.id} was purged.", next=_NOTHING_BRINGS_BACK)
         if item.result is None and item.sha256:
@@ -310,6 +325,7 @@ class Offloaded:
         also: Sequence[str] = (),
         *,
         status: bool = True,
+        own: Fold | None = None,
     ) -> None:
         """Remember that originals were handed out, and under which texts they may come back into the context (L13).
 
@@ -317,6 +333,7 @@ class Offloaded:
             texts: what was handed out; none stands for the originals' own texts.
             also: further forms that hosts may give the same copy.
             status: write the status line's numbers anew, too.
+            own: as in `record`.
 
         A store that cannot be written must still give back what it has: then it is not noted, and the log says so.
         The note is not flushed: it outlives this process, and where the machine itself dies with it, the copy is one
@@ -324,24 +341,26 @@ class Offloaded:
         """
         if not restored:
             return
-        fold = await self._sessions.fold(info)
+        fold = own if own is not None else await self._sessions.opened(info)
         known = {one.text: tokens for one in restored if (tokens := _counted(fold, one))}
         texts = texts or [one.text for one in restored]
+        _, shown_now = await self._sessions.view(info, self._deps.counter_for(self._deps.model), fold)
         event = Fetched(
             batch_id=restored[0].batch_id,
             item_ids=tuple(one.item_id for one in restored),
             text_sha256=tuple(content_sha256(text) for text in dict.fromkeys((*texts, *also))),
             tokens=await self._tokens_of(texts, known),
-            assistant_messages=view(fold).assistant_messages,
+            assistant_messages=shown_now.assistant_messages,
             ts=self._deps.now(),
         )
         try:
-            await self._deps.store.ledger.observe(self._sessions.key(info), [event], durable=False)
+            fold = await self._sessions.observe(info, [event], durable=False)
         except WriteFailed as error:
             _log.warning("given back, but not noted in the ledger: %s", error.message)
             return
         if status:
-            await keep_status(self._deps, self._sessions, info)
+            is_whole = not isinstance(fold, OpenedFold) or fold.is_whole
+            await keep_status(self._deps, self._sessions, info, fold if is_whole else None)
 
     async def note_status(self, info: SessionInfo) -> None:
         """Write anew the numbers that a status line shows."""
@@ -356,16 +375,7 @@ class Offloaded:
 
     async def saved(self, info: SessionInfo) -> Saved:
         """What offloading saved the session, net of what restores and re-reads brought back."""
-        return self.saved_of(info, await self._sessions.fold(info))
-
-    def saved_of(self, info: SessionInfo, fold: Fold) -> Saved:
-        """The same of the session's fold."""
-        known = self._saved.get(info.session_id)
-        if known is None or known[0]() is not fold or known[1] != fold.generation:
-            found = saved_by(self._deps, fold)
-            known = weakref.ref(fold), fold.generation, found
-            self._saved = {info.session_id: known}
-        return known[2]
+        return saved_by(self._deps, await self._sessions.fold(info))
 
     async def search(
         self, query: str, *, info: SessionInfo | None = None, project: str | None = None, limit: int = 10
@@ -384,7 +394,7 @@ class Offloaded:
             raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
         info = info or await self._sessions.only()
         scope = await self._sessions.reach(info) if info else None
-        for owner in await self._behind() if scope is None else scope:
+        for owner in await self._behind(scope):
             await self.index(owner)
         matches = await self._deps.store.search.find(
             query,
@@ -413,9 +423,12 @@ class Offloaded:
             for match in matches
         )
 
-    async def _behind(self) -> Sequence[SessionInfo]:
-        """Sessions to be indexed before all of them are searched."""
-        names = await self._deps.store.search.behind(self._deps.principal)
+    async def _behind(self, scope: Sequence[SessionInfo] | None) -> Sequence[SessionInfo]:
+        """Sessions to be indexed before all of them are searched, or those in scope."""
+        ids = None if scope is None else [owner.session_id for owner in scope]
+        names = await self._deps.store.search.behind(self._deps.principal, ids)
+        if scope is not None:
+            return scope if names is None else [owner for owner in scope if owner.session_id in names]
         return await self._sessions.all() if names is None else await self._infos(names)
 
     async def _infos(self, names: Collection[str]) -> list[SessionInfo]:
@@ -507,10 +520,14 @@ def saved_by(deps: Dependencies, fold: Fold) -> Saved:
     return savings(fold, result_overhead=deps.counter_for("").per_result_overhead)
 
 
-async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> None:
-    """Write anew the numbers that a status line shows, so that it needs no ledger."""
-    overhead = deps.counter_for("").per_result_overhead
-    note = status_of(await sessions.fold(info), info.handle, result_overhead=overhead)
+async def keep_status(deps: Dependencies, sessions: Sessions, info: SessionInfo, fold: Fold | None = None) -> None:
+    """Write anew the numbers that a status line shows, so that it needs no ledger.
+
+    Args:
+        fold: of this very moment, where the caller has asked for it.
+    """
+    fold = fold if fold is not None else await sessions.fold(info)
+    note = status_of(fold, info.handle, result_overhead=deps.counter_for("").per_result_overhead)
     await deps.store.note_status(sessions.key(info), note)
 
 

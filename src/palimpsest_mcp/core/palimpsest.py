@@ -25,7 +25,7 @@ from ..store.scratch import ScratchStore
 from .dependencies import Dependencies
 from .exchange import Exchange
 from .handoffs import clean_handoffs
-from .notices import Notices, session_rows
+from .notices import Notices, SessionRows
 from .offloaded import Offloaded, Page, page_from, start_of
 from .palimpsest_archive import RestoreMethods, StoreMethods, SummaryMethods
 from .palimpsest_context import CompactMethods, Passes, RecordMethods
@@ -73,6 +73,7 @@ class Palimpsest(
         self._sessions = Sessions(deps)
         self._offloaded = Offloaded(deps, self._sessions)
         self._notices = Notices(deps, self._sessions)
+        self._rows = SessionRows(deps, self._sessions)
         self._summaries = KeptSummaries(deps, self._sessions)
         self._passes = Passes(deps, self._sessions, self._offloaded)
         self._parts = Parts(
@@ -157,7 +158,7 @@ class Palimpsest(
 
     async def session_rows(self) -> tuple[SessionRow, ...]:
         """Every session with its fill, what it saved and what it is about, newest first."""
-        return await session_rows(self._deps, self._sessions, reversed(await self.sessions()))
+        return await self._rows.of(reversed(await self.sessions()))
 
     async def session_rows_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionRow]:
         """One page of `session_rows`; only its sessions are read.
@@ -167,7 +168,7 @@ class Palimpsest(
         """
         start = start_of(cursor)
         infos, total = await self._sessions.some(start, max(1, size), newest_first=True)
-        return page_from(await session_rows(self._deps, self._sessions, infos), start, total)
+        return page_from(await self._rows.of(infos), start, total)
 
     async def sessions_page(self, cursor: str = "", *, size: int = 20) -> Page[SessionInfo]:
         """One page of `sessions`.

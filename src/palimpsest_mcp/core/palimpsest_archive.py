@@ -15,7 +15,7 @@ from ..models.summaries import AnchoredSummary, SummaryUpdate
 from . import sessions as policies
 from .dependencies import Dependencies
 from .measure import measured
-from .offloaded import Offloaded, OffloadedNow, Page
+from .offloaded import Offloaded, OffloadedNow, Page, saved_by
 from .palimpsest_context import Passes
 from .parts import Parts
 from .record import admit_name, admit_statements
@@ -43,8 +43,8 @@ class RestoreMethods:
         Raises:
             InvalidArgument: the cursor is none of ours.
         """
-        info = await self._sessions.find(session_id)
-        return await self._offloaded.page(info, await self._sessions.fold(info), cursor, size)
+        info, fold = await self._sessions.find_folded(session_id)
+        return await self._offloaded.page(info, fold, cursor, size)
 
     async def offloaded_now(self, session_id: str, cursor: str = "", *, size: int = 20) -> OffloadedNow:
         """One page of `list_offloaded`, with how full the window is and what offloading saved, all of one moment.
@@ -52,12 +52,11 @@ class RestoreMethods:
         Raises:
             InvalidArgument: the cursor is none of ours.
         """
-        info = await self._sessions.find(session_id)
-        fold = await self._sessions.fold(info)
+        info, fold = await self._sessions.find_folded(session_id)
         page = await self._offloaded.page(info, fold, cursor, size)
         policy = policies.stored_policy(self._deps, fold)
         now = await measured(self._deps, self._sessions, info, policy, PassOptions(), fold=fold)
-        return OffloadedNow(page=page, usage=now.usage, saved=self._offloaded.saved_of(info, fold))
+        return OffloadedNow(page=page, usage=now.usage, saved=saved_by(self._deps, fold))
 
     async def iter_offloaded(self, session_id: str) -> AsyncGenerator[BatchView]:
         """The batches of `list_offloaded`, one by one."""
@@ -88,18 +87,18 @@ class RestoreMethods:
             item_id: needed unless the batch has one item; a call id does too.
             noted: False where the caller itself says by `note_fetched` which text it hands over.
         """
-        info = await self._sessions.find(session_id)
-        one = await self._offloaded.restore(info, batch_id, item_id)
+        info, fold = await self._sessions.find_opened(session_id)
+        one = await self._offloaded.restore(info, batch_id, item_id, fold)
         if noted:
-            await self._offloaded.note_fetched(info, [one], [])
+            await self._offloaded.note_fetched(info, [one], [], own=fold)
         return one
 
     async def restore_batch(self, session_id: str, batch_id: str, *, noted: bool = True) -> tuple[Restored, ...]:
         """Every original of a batch, in order; `noted` as in `restore`."""
-        info = await self._sessions.find(session_id)
-        found = await self._offloaded.restore_batch(info, batch_id)
+        info, fold = await self._sessions.find_opened(session_id)
+        found = await self._offloaded.restore_batch(info, batch_id, fold)
         if noted:
-            await self._offloaded.note_fetched(info, found, [])
+            await self._offloaded.note_fetched(info, found, [], own=fold)
         return found
 
     async def note_fetched(
@@ -117,8 +116,8 @@ class RestoreMethods:
             also: further forms that hosts may give the same copy.
             status: False where the caller sees to the status line's numbers by `note_status`, when there is time.
         """
-        info = await self._sessions.find(session_id)
-        await self._offloaded.note_fetched(info, restored, texts, also, status=status)
+        info, fold = await self._sessions.find_opened(session_id)
+        await self._offloaded.note_fetched(info, restored, texts, also, status=status, own=fold)
 
     async def note_status(self, session_id: str) -> None:
         """Write anew the numbers that a status line shows of the session."""

@@ -138,13 +138,27 @@ class Sessions:
         """`known` and `opened`, asked together where nothing but the store's answer is needed for it."""
         meant = self._handles.get(name, name) if isinstance(name, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]  # foreign values reach this
         if meant and not self._deps.only_session:
-            key = SessionKey(meant, self._deps.principal)
-            begun = await self._begun(key)
-            info, page = await self._deps.store.ledger.look(key, begun.cursor)
+            info, begun, page = await self._news(SessionKey(meant, self._deps.principal))
             if info is not None:
                 return self._met(name, info), await self._taken_in(info, begun, page)
         info = await self.known(name)
         return None if info is None else (info, await self.opened(info))
+
+    async def find_opened(self, name: str) -> tuple[SessionInfo, Fold]:
+        """`find` and `opened`, asked together where that can be.
+
+        Raises:
+            SessionUnknown: as `find` has it.
+        """
+        if (known := await self.known_opened(name)) is not None:
+            return known
+        info = await self.find(name)
+        return info, await self.opened(info)
+
+    async def find_folded(self, name: str) -> tuple[SessionInfo, Fold]:
+        """The same with everything that the session's fold has."""
+        info, fold = await self.find_opened(name)
+        return info, await self._whole(info, fold)
 
     def _met(self, name: str, info: SessionInfo) -> SessionInfo:
         note_session(info.handle)
@@ -203,7 +217,9 @@ class Sessions:
 
     async def fold(self, info: SessionInfo) -> Fold:
         """The session's fold with every event that is there now, all of them read."""
-        fold = await self.opened(info)
+        return await self._whole(info, await self.opened(info))
+
+    async def _whole(self, info: SessionInfo, fold: Fold) -> Fold:
         if isinstance(fold, OpenedFold) and not fold.is_whole:
             try:
                 fold.load(await asyncio.to_thread(fold.read))
@@ -216,8 +232,8 @@ class Sessions:
 
     async def opened(self, info: SessionInfo) -> Fold:
         """The same, from a checkpoint if there is one: for who asks for sums and single items."""
-        begun = await self._begun(self.key(info))
-        return await self._taken_in(info, begun, await self._deps.store.ledger.read(self.key(info), begun.cursor))
+        _, begun, page = await self._news(self.key(info))
+        return await self._taken_in(info, begun, page)
 
     async def observe(self, info: SessionInfo, events: Sequence[Observation], *, durable: bool = True) -> Fold:
         """Append observations, and open the session with them.
@@ -225,19 +241,29 @@ class Sessions:
         Raises:
             WriteFailed: nothing of it counts as written.
         """
-        begun = await self._begun(self.key(info))
+        if self._begun(self.key(info)).fold is None:
+            await self.opened(info)
+        begun = self._begun(self.key(info))
         append = self._deps.store.ledger.observe_and_read
         return await self._taken_in(info, begun, await append(self.key(info), events, begun.cursor, durable=durable))
 
-    async def _begun(self, key: SessionKey) -> _Begun:
+    def _begun(self, key: SessionKey) -> _Begun:
         """What is known of a session before the store is asked for its news."""
         begun = self._folds.get(key.session_id, _NOTHING)
-        if isinstance(begun.fold, OpenedFold) and begun.fold.is_unreadable:
-            begun = _NOTHING
-        if begun.fold is None and (checkpoint := await self._deps.store.ledger.checkpoint(key)) is not None:
-            fold = opened_fold(checkpoint)
-            begun = _NOTHING if fold is None else _Begun(fold, checkpoint.cursor, 0)
-        return begun
+        return _NOTHING if isinstance(begun.fold, OpenedFold) and begun.fold.is_unreadable else begun
+
+    async def _news(self, key: SessionKey) -> tuple[SessionInfo | None, _Begun, LedgerPage]:
+        """What the session is, what was known of it, and what came since; of one that is not known here everything, or
+        what came behind its checkpoint."""
+        ledger, begun = self._deps.store.ledger, self._begun(key)
+        if begun.fold is not None:
+            info, page = await ledger.look(key, begun.cursor)
+            return info, begun, page
+        info, checkpoint, page = await ledger.open(key)
+        fold = None if checkpoint is None else opened_fold(checkpoint)
+        if checkpoint is None or fold is None:
+            return info, begun, page if checkpoint is None else await ledger.read(key)
+        return info, _Begun(fold, checkpoint.cursor, 0), page
 
     async def _taken_in(self, info: SessionInfo, begun: _Begun, page: LedgerPage) -> Fold:
         """The fold with what was read, kept for the next time."""
@@ -264,7 +290,7 @@ class Sessions:
         if sums is None:
             return
         with suppress(UnicodeEncodeError):  # half a surrogate pair in a model's name
-            kept = msgspec.json.encode(sums), sum(sums.read.values())
+            kept = msgspec.json.encode(sums), sums.events
             await self._deps.store.ledger.keep_checkpoint(self.key(info), cursor, *kept)
         if isinstance(fold, OpenedFold) and not fold.is_whole:
             self.let_go(info)

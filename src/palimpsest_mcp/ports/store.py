@@ -223,7 +223,7 @@ class Checkpoint(Protocol):
         ...
 
     def everything(self) -> Sequence[Event]:
-        """Every whole event that is there now.
+        """Every whole event up to the cursor; later ones may be among them.
 
         Raises:
             StoreUnusable: the ledger cannot be read.
@@ -264,6 +264,12 @@ class Ledger(Protocol):
         that have no readable time of birth is the store's choice."""
         ...
 
+    async def marks(self, session_ids: Collection[str], principal: str = "") -> Mapping[str, str]:
+        """Of each session a text that is another one after every event that comes to its ledger, and after a purge or
+        repair of it. Where that takes more than a look at each, a store gives none.
+        """
+        ...
+
     async def by_handle(self, handle: str, principal: str = "") -> SessionInfo | None:
         """The principal's session that has a handle; None where none has."""
         ...
@@ -277,6 +283,10 @@ class Ledger(Protocol):
 
     async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
         """`info` and `read`, asked together: of a store that is far away they are one trip."""
+        ...
+
+    async def open(self, key: SessionKey) -> tuple[SessionInfo | None, Checkpoint | None, LedgerPage]:
+        """`look` from the beginning, or from the newest checkpoint that fits: then the page has what came behind it."""
         ...
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
@@ -509,8 +519,12 @@ class Search(Protocol):
         among them."""
         ...
 
-    async def behind(self, principal: str) -> frozenset[str] | None:
-        """Sessions of which the archive may have batches that are not indexed; None where only `indexed` can say."""
+    async def behind(self, principal: str, session_ids: Collection[str] | None = None) -> frozenset[str] | None:
+        """Sessions of which the archive may have batches that are not indexed; None where only `indexed` can say.
+
+        Args:
+            session_ids: of these only, and also those that lost everything that was indexed.
+        """
         ...
 
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:

@@ -55,6 +55,9 @@ class DiskLedger:
         infos = await hop(self._files.sessions, principal) if found is None else found
         return tuple(one for one in infos if one.session_id.startswith(beginning)) if beginning else infos
 
+    async def marks(self, session_ids: Collection[str], principal: str = "") -> Mapping[str, str]:
+        return {}
+
     async def some_sessions(
         self, principal: str = "", *, skip: int, count: int, newest_first: bool = False
     ) -> tuple[tuple[SessionInfo, ...], int]:
@@ -69,6 +72,10 @@ class DiskLedger:
 
     async def look(self, key: SessionKey, after: object | None = None) -> tuple[SessionInfo | None, LedgerPage]:
         return await self.info(key), await self.read(key, after)
+
+    async def open(self, key: SessionKey) -> tuple[SessionInfo | None, Checkpoint | None, LedgerPage]:
+        found = await self.checkpoint(key)
+        return await self.info(key), found, await self.read(key, None if found is None else found.cursor)
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)

@@ -516,7 +516,7 @@ class IndexSearch:
         self._known[principal, session_id] = found
         return found[0]
 
-    async def behind(self, principal: str) -> frozenset[str] | None:
+    async def behind(self, principal: str, session_ids: Collection[str] | None = None) -> frozenset[str] | None:
         """The index is a file of its own, which may be older than the archive, or gone."""
         return None
 

@@ -11,6 +11,7 @@ from ..models.items import content_sha256
 from ..models.maintenance import Forgotten
 from ..models.summaries import AnchoredSummary
 from .contract_values import S1, OneStore, applied, entry, info_of, pinned, record, seen
+from .ledger_contract import sums_of
 
 GONE = "a text that has to go"
 STAYS = "a text that stays here"
@@ -44,6 +45,17 @@ class ForgetContract(OneStore):
             assert [(items[name].content, items[name].purged) for name in ("i1", "i3")] == [(None, True)] * 2
             assert items["i1"].sha256 == content_sha256(GONE)
             assert await store.traces(lambda text: GONE in text) == ()
+
+    async def test_a_checkpoint_goes_with_what_is_forgotten(self) -> None:
+        async with self.fresh() as store:
+            await store.ledger.create(S1, info_of(S1))
+            await store.ledger.observe(S1, [seen(1, GONE), seen(2, STAYS)])
+            page = await store.ledger.read(S1)
+            await store.ledger.keep_checkpoint(S1, page.cursor, *sums_of(page.events))
+            await store.bury(S1, gone(GONE).keys, under_way=True)
+            assert await store.ledger.forget(S1, gone(GONE)) == 1
+            assert await store.ledger.checkpoint(S1) is None
+            assert await store.traces(lambda text: "sums" in text or GONE in text) == ()
 
     async def test_forgotten_records_keep_ids_and_hashes(self) -> None:
         async with self.fresh() as store:

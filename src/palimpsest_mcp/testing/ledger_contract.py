@@ -7,10 +7,12 @@ import asyncio
 import msgspec
 import pytest
 
+from ..context.fold import Fold, FoldSums
+from ..context.opened_fold import OpenedFold
 from ..errors import InvalidArgument, PassInProgress, RevConflict
 from ..models.events import Event, SessionKey
 from ..models.items import Content
-from .contract_values import HARD_CONTENTS, HARD_IDS, S1, OneStore, applied, info_of, pinned, seen, unstamped
+from .contract_values import HARD_CONTENTS, HARD_IDS, S1, OneStore, applied, info_of, pinned, record, seen, unstamped
 
 pytestmark = pytest.mark.anyio
 
@@ -18,6 +20,13 @@ pytestmark = pytest.mark.anyio
 def ids_of(events: tuple[Event, ...]) -> list[str]:
     """What tells `applied` and `pinned` events apart."""
     return sorted(getattr(event, "item_id", "") or ",".join(getattr(event, "item_ids", ())) for event in events)
+
+
+def sums_of(events: tuple[Event, ...]) -> tuple[bytes, int]:
+    """What a checkpoint keeps of events, and how many they are."""
+    sums = Fold(events).sums()
+    assert sums is not None
+    return msgspec.json.encode(sums), sums.events
 
 
 @pytest.mark.anyio
@@ -187,6 +196,60 @@ class LedgerContract(OneStore):
             assert set((await store.ledger.look(S1))[1].events) == set((await store.ledger.read(S1)).events)
             nothing = await store.ledger.observe_and_read(S1, [], alone.cursor)
             assert set(nothing.events) == set(late.events)
+
+    async def test_a_session_opens_at_its_checkpoint_and_is_what_all_its_events_make_it(self) -> None:
+        async with self.fresh() as store:
+            assert (await store.ledger.open(S1))[:2] == (None, None)
+            await store.ledger.create(S1, info_of(S1))
+            for number in range(1, 9):
+                await store.ledger.observe(S1, [seen(number), applied(number)])
+                await store.ledger.observe(SessionKey("s2"), [seen(number)])
+                await store.archive.append(S1, [record(f"offload_000{number}", "text")])
+            await store.ledger.decide(S1, [pinned(1)], after_rev=0)
+            info, nothing, page = await store.ledger.open(S1)
+            assert (info, nothing) == (info_of(S1), None)
+            assert set(page.events) == set((await store.ledger.read(S1)).events)
+            kept, events = sums_of(page.events)
+            await store.ledger.keep_checkpoint(S1, page.cursor, kept, events + 1)
+            assert await store.ledger.checkpoint(S1) is None, "it is not what the ledger has"
+            await store.ledger.keep_checkpoint(S1, page.cursor, kept, events)
+            await store.ledger.observe(S1, [seen(9), applied(3)])
+            info, checkpoint, page = await store.ledger.open(S1)
+            if checkpoint is None:
+                return  # a store may do without
+            assert (info, len(page.events)) == (info_of(S1), 2)
+            whole = Fold((await store.ledger.read(S1)).events)
+            fold = OpenedFold(msgspec.json.decode(checkpoint.sums, type=FoldSums), checkpoint)
+            fold.add(page.events)
+            names = [f"i{number}" for number in range(1, 11)]
+            assert [fold.state(name) for name in names] == [whole.state(name) for name in names]
+            assert not fold.is_whole and fold.sums() == whole.sums()
+            assert fold.states == whole.states and fold.is_whole
+            kept, events = sums_of((await store.ledger.read(S1)).events)
+            await store.ledger.keep_checkpoint(S1, (await store.ledger.read(S1)).cursor, kept, events)
+            assert (await store.ledger.open(S1))[2].events == (), "it was taken further"
+            await store.ledger.drop_checkpoint(S1)
+            info, nothing, page = await store.ledger.open(S1)
+            assert nothing is None and set(page.events) == set((await store.ledger.read(S1)).events)
+
+    async def test_a_mark_is_another_one_after_every_event_and_that_of_one_session_alone(self) -> None:
+        async with self.fresh() as store:
+            other = SessionKey("s2")
+            await store.ledger.create(S1, info_of(S1))
+            await store.ledger.create(other, info_of(other))
+            marks = [await store.ledger.marks(["s1", "s2", "s3"])]
+            if not marks[0]:
+                return  # a store may do without
+            await store.ledger.observe(S1, [seen(1)], durable=False)
+            marks.append(await store.ledger.marks(["s1", "s2"]))
+            await store.ledger.decide(S1, [pinned(1)], after_rev=0)
+            marks.append(await store.ledger.marks(["s1", "s2"]))
+            await store.bury(S1, ["0" * 64], under_way=False)
+            marks.append(await store.ledger.marks(["s1", "s2"]))
+            marks.append(await store.ledger.marks(["s1", "s2"]))
+            assert marks[0].keys() == {"s1", "s2"} and await store.ledger.marks([]) == {}
+            assert len({one["s1"] for one in marks}) == 4 and marks[-1] == marks[-2]
+            assert len({one["s2"] for one in marks}) == 1
 
     async def test_observing_nothing_writes_nothing(self) -> None:
         async with self.fresh() as store:

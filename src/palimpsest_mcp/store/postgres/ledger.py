@@ -32,6 +32,7 @@ from ..rewrite import spoilt
 from ..segments import Reader, encode, encode_all, is_whole
 from ..session_log import first_opened, not_empty, oldest_first, refuse_other_key, spare_info
 from .bodies import Body, packed, unpacked
+from .checkpoint import OpenedLedger, made, opened
 from .keys import Keys, State, born, name_bytes, name_hash, name_text
 from .link import Conn, Link, Row, owner_of
 from .together import Once
@@ -159,6 +160,11 @@ class PgLedger:
         )
         return tuple(_known_as(row, principal) for row in rows), first["total"]
 
+    async def marks(self, session_ids: Collection[str], principal: str = "") -> Mapping[str, str]:
+        hashes = [name_hash(SessionKey(one, principal)) for one in session_ids]
+        rows = await self._link.ask("session_marks($1, $2, $3)", principal, hashes) if hashes else []
+        return {name_text(row["name"]): row["mark"] for row in rows}
+
     async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
         if beginning:
             rows = await self._link.ask("sessions_beginning($1, $2, $3)", principal, name_bytes(beginning))
@@ -188,24 +194,75 @@ class PgLedger:
             return None, LedgerPage(events=(), cursor=msgspec.structs.replace(cursor, epoch=0))
         session, *steps = rows
         self._keys.keep(cursor.session, session)
-        info = None
-        if session["is_written"]:
-            info = spare_info(key) if session["info"] is None else info_of(session["info"])
-        seq = steps[-1]["seq"] if steps else cursor.seq
-        large = sum(len(row["body"]) for row in steps) > _LARGE
-        events, damage = await asyncio.to_thread(_events_of, steps) if large else _events_of(steps)
-        cursor = Cursor(cursor.session, seq, session["epoch"])
-        return info, LedgerPage(events=tuple(events), cursor=cursor, damage=tuple(damage))
+        return _info_in(key, session), await _page(cursor, session["epoch"], steps)
+
+    async def open(self, key: SessionKey) -> tuple[SessionInfo | None, Checkpoint | None, LedgerPage]:
+        session, checkpoint, steps = await self._opened(key)
+        if session is None:
+            return None, None, LedgerPage(events=(), cursor=Cursor(name_hash(key), 0, 0))
+        found = await self._from(key, session, checkpoint, steps)
+        news = steps if found is None else [row for row in steps if row["seq"] > found.cursor.seq]
+        before = Cursor(name_hash(key), 0, 0) if found is None else found.cursor
+        return _info_in(key, session), found, await _page(before, session["epoch"], news)
 
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
-        """None: a store may do without, and a session that is open here is read on from its cursor."""
-        return None
+        return (await self.open(key))[1]
+
+    async def _opened(self, key: SessionKey) -> tuple[Row | None, Row | None, list[Row]]:
+        """What the session is, the checkpoint that may fit, and every step."""
+        hashed = name_hash(key)
+        rows = await self._link.ask("session_opened($1, $2, $3)", key.principal, hashed)
+        if not rows:
+            self._keys.forget(key)  # its month may have been dropped
+            return None, None, []
+        self._keys.keep(hashed, rows[0])
+        has_checkpoint = len(rows) > 1 and rows[1]["w"] is None
+        return rows[0], rows[1] if has_checkpoint else None, rows[2 if has_checkpoint else 1 :]
+
+    async def _from(
+        self, key: SessionKey, session: Row, checkpoint: Row | None, steps: Sequence[Row]
+    ) -> OpenedLedger | None:
+        if checkpoint is None:
+            return None
+        cursor = Cursor(name_hash(key), checkpoint["seq"], session["epoch"])
+        kept = await asyncio.to_thread(opened, checkpoint, [row for row in steps if row["seq"] <= cursor.seq])
+        return None if kept is None else OpenedLedger(kept, {row["seq"]: row for row in steps}, cursor, _events_of)
 
     async def keep_checkpoint(self, key: SessionKey, cursor: object, sums: bytes, events: int) -> None:
-        return
+        at = _cursor(key, cursor)
+        with suppress(PalimpsestError):
+            session, known, steps = await self._opened(key)
+            if session is None or session["epoch"] != at.epoch:
+                return
+            before = [] if known is None else [row for row in steps if row["seq"] <= known["seq"]]
+            base = None if known is None else await asyncio.to_thread(opened, known, before)
+            up_to = 0 if base is None or known is None else known["seq"]
+            some = [row for row in steps if row["seq"] <= at.seq]
+            body = await asyncio.to_thread(made, base, up_to, some, _events_of, sums, events)
+            if body is None or up_to >= at.seq:  # somebody is as far
+                return
+            await self._link.run(
+                key.principal,
+                lambda connection, again: connection.execute(
+                    "insert into checkpoint as c (tenant, owner, session_key, seq, epoch, buried, enc, body, sha256)"
+                    " select s.tenant, s.owner, s.session_key, $3, s.epoch, s.buried, $6, $7, $8 from session s"
+                    " where s.tenant = $1 and s.session_key = $2 and s.epoch = $4 and s.buried = $5"
+                    " on conflict (session_key) do update set seq = excluded.seq, epoch = excluded.epoch,"
+                    " buried = excluded.buried, enc = excluded.enc, body = excluded.body, sha256 = excluded.sha256"
+                    " where (c.epoch, c.buried) <> (excluded.epoch, excluded.buried) or c.seq < excluded.seq",
+                    *(self._link.tenant, session["session_key"], at.seq, at.epoch, session["buried"]),
+                    *(body.enc, body.data, body.sha256),
+                ),
+                writing=True,
+                durable=False,
+            )
 
     async def drop_checkpoint(self, key: SessionKey) -> None:
-        return
+        async def work(connection: Conn, again: bool) -> None:
+            if (state := await self._keys.find(connection, key, anew=again)) is not None:
+                await _drop_checkpoint(connection, self._link.tenant, state.key)
+
+        await self._link.run(key.principal, work, writing=True)
 
     async def observe(self, key: SessionKey, events: Sequence[Observation], *, durable: bool = True) -> None:
         name_hash(key)
@@ -465,6 +522,7 @@ class PgLedger:
             await connection.execute(
                 "select from session where tenant = $1 and session_key = $2 for update", self._link.tenant, state.key
             )
+            await _drop_checkpoint(connection, self._link.tenant, state.key)
             done = 0
             for row in await _all_steps(connection, self._link.tenant, state.key):
                 lines, changed = _changed(row, change)
@@ -523,6 +581,25 @@ def _cursor(key: SessionKey, after: object | None) -> Cursor:
     if not isinstance(after, Cursor) or after.session != hashed:
         raise InvalidArgument("The cursor is not one of this session.", next="Read from the beginning.")
     return after
+
+
+def _info_in(key: SessionKey, session: Row) -> SessionInfo | None:
+    """What a session is, by its row; None where nothing was written to it."""
+    if not session["is_written"]:
+        return None
+    return spare_info(key) if session["info"] is None else info_of(session["info"])
+
+
+async def _page(before: Cursor, epoch: int, steps: Sequence[Row]) -> LedgerPage:
+    """The events of steps, which come behind a cursor."""
+    large = sum(len(row["body"]) for row in steps) > _LARGE
+    events, damage = await asyncio.to_thread(_events_of, steps) if large else _events_of(steps)
+    cursor = Cursor(before.session, steps[-1]["seq"] if steps else before.seq, epoch)
+    return LedgerPage(events=tuple(events), cursor=cursor, damage=tuple(damage))
+
+
+async def _drop_checkpoint(connection: Conn, tenant: str, key: uuid.UUID) -> None:
+    await connection.execute("delete from checkpoint where tenant = $1 and session_key = $2", tenant, key)
 
 
 def _as_read(once: Once, rev: int, clock: int, seq: int, epoch: int) -> Row:

@@ -29,6 +29,10 @@ _SHORTEST_MISSPELT = 6
 """Letters of what may differ from a word by one of them."""
 _LONGEST_IN_PIECES = 64
 """Longer words have no pieces: they are nothing that somebody types."""
+_FREQUENT = "etaoinshrdlcumwfgypbvkjxqz"
+"""Letters of English, the most frequent first; what is none of them counts as the most frequent, whatever it is."""
+_MOST_ASKED = 3
+"""Pieces of what is looked for inside of words."""
 _MOST_NEAR = 16
 """Words that stand for one that nothing has."""
 
@@ -117,17 +121,24 @@ def may_be_near(term: Term) -> bool:
     return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not _has_digits(word)
 
 
-def near_expressions(term: Term) -> tuple[str, str]:
-    """What finds entries that may have such words, and what says how likely each is.
+def near_expressions(term: Term) -> tuple[str, tuple[str, ...], str]:
+    """What finds entries that may have words with a term inside, ways to find those that differ by a letter, and what
+    says how likely each is.
 
     One letter too many, too few or wrong, or two that changed places, leave a word's beginning or its end as it was.
     """
     word = fold(term.words[0])
-    ways = [_pieces(word)]
+    halves: list[Sequence[str]] = []
     if len(word) >= _SHORTEST_MISSPELT:
         rest = (len(word) - 2) // 2
-        ways += [_pieces(f" {word[:rest]}"), _pieces(f"{word[-rest:]} ")]
-    return " | ".join(f"({_joined(' & ', way)})" for way in ways), _joined(" | ", _pieces(f" {word} "))
+        halves = [_pieces(f" {word[:rest]}"), _pieces(f"{word[-rest:]} ")]
+    inside = _joined(" & ", _rarest(_pieces(word)))
+    return inside, tuple(_joined(" & ", half) for half in halves), _joined(" | ", _pieces(f" {word} "))
+
+
+def _rarest(pieces: Sequence[str]) -> list[str]:
+    """Those of the rarest letters: each piece that is asked for costs a look at all that have it."""
+    return sorted(dict.fromkeys(pieces), key=lambda one: (-sum(map(_FREQUENT.find, one[1:])), one))[:_MOST_ASKED]
 
 
 def _joined(sign: str, pieces: Iterable[str]) -> str:

@@ -20,7 +20,10 @@ LOCK = f"select pg_advisory_xact_lock({0x70616C69})"
 """Whoever changes the tables has this lock until the transaction ends; who starts at the same time waits for it."""
 MONTHS_AHEAD = 12
 OLDEST_SERVER = 130000
-_TABLES = "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant, unsearched"
+_TABLES = (
+    "name, session, step, record, summary, aside, entry, lease, handoff, handoff_removed, tenant, unsearched,"
+    " checkpoint"
+)
 _FUNCTIONS = (
     "add_records(text, text, uuid, int, text, bigint, bytea[], smallint[], bytea[], int[], bytea[], bytea[])",
     "add_step(text, text, uuid, int, bigint, bigint, bytea, int, int, text, bigint, smallint, bytea, bytea,"
@@ -43,6 +46,11 @@ _FUNCTIONS = (
     "sessions_named(text, text, bytea[])",
     "sessions_beginning(text, text, bytea)",
     "sessions_by_birth(text, text, int, int, boolean)",
+    "search_words(text, text, text[], bigint[], text[], text[], text[], int[], text[], boolean[], int, uuid[],"
+    " uuid[], int, int, int, int, int, int, int)",
+    "session_opened(text, text, bytea)",
+    "session_marks(text, text, bytea[])",
+    "sessions_searched(text, text, bytea[])",
 )
 _RIGHTS = "select, insert, update, delete"
 
@@ -76,7 +84,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 5
+VERSION = 6
 """Of the tables that this program reads and writes."""
 
 

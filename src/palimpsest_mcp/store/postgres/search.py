@@ -15,7 +15,6 @@ import msgspec
 from ...models.events import SessionKey
 from ...ports.store import Entry, Match
 from ..bm25 import Need, Query, Text, best, may_begin, ranked, read
-from ..search_text import Term
 from .bodies import packed, unpacked
 from .keys import Keys, name_bytes, name_hash, name_text
 from .lexemes import expression, lexeme, may_be_near, near, near_expressions, vector
@@ -23,12 +22,14 @@ from .link import Conn, Link, Row, owner_of
 
 _LIKELY = 50
 """So many of the likeliest are read to be ranked, or as many as are asked for."""
-_LOOKED_AT = 2_000
+_LOOKED_AT = 500
 """Of so many that have the words the likeliest are chosen."""
 _COUNTED = 10_000
 """More than so many are all the same to a word's rarity."""
-MANY = 1_000
-"""What more than so many have is common."""
+MANY = 250
+"""What so many have is common, and where there are `_COUNTED` it is counted no further."""
+_SMALL = 300
+"""Entries that are read rather than looked for word by word, where only a few sessions are meant."""
 COMMON_S = 600.0
 """So long its count is taken for what it was."""
 _KEPT = 10_000
@@ -114,66 +115,40 @@ class PgSearch:
             return ()
         likely = min(max(limit, _LIKELY), 10_000)
 
-        scope = [lexeme(self._scope(principal))]
-        if project is not None:
-            scope.append(lexeme(_project(project)))
         chosen = None if session_ids is None else await self._keys_of(principal, session_ids)
         if chosen == []:
             return ()
-        few = None
+        few, scope = None, list[str]()
         if chosen is not None and len(chosen) <= _SESSIONS:
             scope.append(f"({' | '.join(lexeme(_session(one)) for one in chosen)})")
             few, chosen = chosen, None
+        else:
+            scope.append(lexeme(self._scope(principal)))
+        if project is not None:
+            scope.append(lexeme(_project(project)))
         within = _Within(self._link, principal, " & ".join(scope), few, chosen, self._common)
-        needs, having, total = await self._weighed(within, asked)
-        rows = await self._rows(within, asked, needs, likely) if needs else []
-        if not rows:
+        found = await self._found(within, asked, likely)
+        if not found.rows:
             return ()
-        return await asyncio.to_thread(_ranked, asked, needs, having, total, rows, principal, limit)
+        return await asyncio.to_thread(_ranked, asked, found, principal, limit)
 
-    async def _weighed(self, within: _Within, asked: Query) -> tuple[list[Need], list[int], int]:
-        """What is looked for, how many have each, and how many there are: one statement for all that is there, one for
-        the beginnings of what is not."""
-        total, *having = await within.counts(None, *asked.needs)
-        needs = list(asked.needs)
-        absent = [n for n, need in enumerate(needs) if not having[n] and may_begin(need.term)] if total else []
-        if absent:
-            begins = [needs[n]._replace(prefix=True) for n in absent]
-            counts = await within.counts(*begins)
-            for number, begin, count in zip(absent, begins, counts, strict=True):
-                needs[number], having[number] = begin, count
-        if asked.every and total:
-            lacking = [n for n in range(len(asked.terms)) if not having[n] and may_be_near(needs[n].term)]
-            await self._stand_for(within, lacking, needs, having)
-        if not asked.every:
-            there = sorted((count, number) for number, count in enumerate(having) if count)
-            telling = sorted(number for _, number in there[:_RAREST])
-            needs, having = [needs[n] for n in telling], [having[n] for n in telling]
-        return needs, having, total
-
-    async def _stand_for(self, within: _Within, lacking: Sequence[int], needs: list[Need], having: list[int]) -> None:
-        """Put words that resemble what nothing has in its place: two statements, however many are lacking."""
-        asked = [near_expressions(needs[number].term) for number in lacking]
-        rows = await within.found(asked, _LOOKED_AT, _RESEMBLING) if asked else []
-        if not rows:
-            return
-        found = await asyncio.to_thread(_near, [needs[number].term for number in lacking], rows)
-        some = {
-            number: needs[number]._replace(prefix=False, near=one)
-            for number, one in zip(lacking, found, strict=True)
-            if one
-        }
-        counts = await within.counts(*some.values()) if some else []
-        for (number, need), count in zip(some.items(), counts, strict=True):
-            needs[number], having[number] = need, count
-
-    async def _rows(self, within: _Within, asked: Query, needs: Sequence[Need], likely: int) -> list[Row]:
-        ranking = " | ".join(f"({expression(need)})" for need in needs)
-        every = " & ".join(f"({expression(need)})" for need in needs[: len(asked.terms)]) if asked.every else ""
-        rows: list[Row] = []
-        for wanted in filter(None, (every, ranking)):
-            rows = rows or await within.found([(wanted, ranking)], max(_LOOKED_AT, likely), likely)
-        return rows
+    async def _found(self, within: _Within, asked: Query, likely: int) -> _Found:
+        """One statement, and up to two more where words that resemble what nothing has are to be put in its place."""
+        may = [asked.every and n < len(asked.terms) and may_be_near(need.term) for n, need in enumerate(asked.needs)]
+        ways = [way for n, need in enumerate(asked.needs) if may[n] for way in _ways(n, need)]
+        ways.sort(key=lambda way: way.is_inside)
+        needs = asked.needs
+        while True:
+            found, alike = await within.search(asked, needs, likely, ways)
+            if not alike:
+                return found
+            stand = await asyncio.to_thread(_near, asked.needs, alike)
+            needs = [
+                need._replace(prefix=False, near=stand[n]) if stand.get(n) else need
+                for n, need in enumerate(found.needs)
+            ]
+            was_inside = any(row["begun"][0] for row in alike)
+            ways = [] if was_inside else [way for way in ways if way.is_inside and not stand.get(way.number)]
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         key = SessionKey(session_id, principal)
@@ -198,8 +173,11 @@ class PgSearch:
             return frozenset(batch_ids)
         return frozenset(batch_ids).intersection(name_text(row["batch_id"]) for row in rows)
 
-    async def behind(self, principal: str) -> frozenset[str] | None:
-        rows = await self._link.ask("unsearched_sessions($1, $2)", principal)
+    async def behind(self, principal: str, session_ids: Collection[str] | None = None) -> frozenset[str] | None:
+        if session_ids is None:
+            rows = await self._link.ask("unsearched_sessions($1, $2)", principal)
+        else:
+            rows = [row for row in await self._look(principal, session_ids) if row["is_behind"]]
         return frozenset(name_text(row["name"]) for row in rows)
 
     async def forget(self, principal: str, session_id: str, batch_ids: Sequence[str]) -> None:
@@ -221,14 +199,14 @@ class PgSearch:
         known = [state.key for key in keys if (state := self._sessions.known(key)) is not None]
         if len(known) == len(keys):  # by the key of one that was dropped since nothing is found
             return known
-        rows = await self._link.run(
-            principal,
-            lambda connection, again: connection.fetch(
-                "select session_key from name where tenant = $1 and name_hash = any($2::bytea[])",
-                *(self._link.tenant, list(map(name_hash, keys))),
-            ),
-        )
-        return [row["session_key"] for row in rows]
+        return [row["session_key"] for row in await self._look(principal, [one.session_id for one in keys])]
+
+    async def _look(self, principal: str, session_ids: Iterable[str]) -> list[Row]:
+        hashes = [name_hash(SessionKey(one, principal)) for one in session_ids]
+        rows = await self._link.ask("sessions_searched($1, $2, $3)", principal, hashes)
+        for row in rows:
+            self._sessions.keep(row["name_hash"], row)
+        return rows
 
     def _scope(self, principal: str) -> str:
         return "=" + hashlib.sha256(self._link.tenant.encode() + owner_of(principal)).hexdigest()[:16]
@@ -258,7 +236,7 @@ class Common:
 
 
 class _Within(NamedTuple):
-    """What is looked through; each question is a statement of its own."""
+    """What is looked through."""
 
     link: Link
     principal: str
@@ -269,35 +247,87 @@ class _Within(NamedTuple):
     """Those that are too many for it."""
     common: Common
 
-    async def counts(self, *needs: Need | None) -> list[int]:
-        """How many entries have each; all of them for None."""
-        queries = [self.scope if need is None else f"{self.scope} & ({expression(need)})" for need in needs]
-        counts = self.common.known(queries) if self.chosen is None else {}
-        if new := [one for one in dict.fromkeys(queries) if one not in counts]:
-            rows = await self.link.ask(
-                "count_words($1, $2, $3, $4, $5, $6) as counts", self.principal, new, self.few, self.chosen, _COUNTED
-            )
-            counts |= zip(new, rows[0]["counts"], strict=True)
-            if self.chosen is None:
-                self.common.note(counts)
-        return [counts[one] for one in queries]
+    async def search(
+        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[_Way]
+    ) -> tuple[_Found, list[Row]]:
+        """The likeliest entries, and how many have each need.
 
-    async def found(self, asked: Sequence[tuple[str, str]], most: int, likely: int) -> list[Row]:
-        """The likeliest entries of each: what finds them, and what says how likely each is."""
-        queries, rankings = [f"{self.scope} & ({one})" for one, _ in asked], [one for _, one in asked]
-        return await self.link.ask(
-            "find_words($1, $2, $3, $4, $5, $6, $7, $8)",
-            *(self.principal, queries, rankings, self.few, self.chosen, most, likely),
+        Args:
+            ways: to find what resembles needs that nothing has, those inside of words last.
+
+        Returns:
+            What was found; where nothing has some needs but what resembles them, only that, with the need's number.
+        """
+        queries = [self.scope, *(f"{self.scope} & ({expression(need)})" for need in needs)]
+        known = self.common.known(queries) if self.chosen is None else {}
+        rows = await self.link.ask(
+            "search_words($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+            self.principal,
+            queries,
+            [known.get(one) for one in queries],
+            [expression(need) for need in needs],
+            [_beginning(need) for need in needs],
+            [f"{self.scope} & ({way.finds})" for way in ways],
+            [way.number + 1 for way in ways],
+            [way.ranking for way in ways],
+            [way.is_inside for way in ways],
+            len(asked.terms) if asked.every else 0,
+            *(self.few, self.chosen, _COUNTED, MANY, max(_LOOKED_AT, likely), likely, _RESEMBLING, _RAREST, _SMALL),
         )
+        first = next(row for row in rows if row["counts"] is not None)
+        rows = [row for row in rows if row is not first]
+        total, *having = first["counts"]
+        begun = first["begun"]
+        if self.chosen is None:
+            counts = zip(queries, first["counts"], [False, *begun], strict=True)
+            self.common.note({query: count for query, count, is_begun in counts if not is_begun})
+        needs = [need._replace(prefix=True) if is_begun else need for need, is_begun in zip(needs, begun, strict=True)]
+        alike = [row for row in rows if row["number"]]
+        if not asked.every:
+            there = sorted((count, number) for number, count in enumerate(having) if count)
+            telling = sorted(number for _, number in there[:_RAREST])
+            needs, having = [needs[n] for n in telling], [having[n] for n in telling]
+        return _Found(needs, having, total, [] if alike else rows), alike
 
 
-def _near(terms: Sequence[Term], rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Of each term the words that stand for it, from rows that have the number of their term."""
-    some = [list[Text]() for _ in terms]
+class _Found(NamedTuple):
+    """What a search brings, to be ranked."""
+
+    needs: Sequence[Need]
+    having: Sequence[int]
+    """How many entries have each."""
+    total: int
+    """How many there are."""
+    rows: Sequence[Row]
+
+
+def _beginning(need: Need) -> str:
+    """What finds words that begin with it; empty where none stands for it."""
+    return expression(need._replace(prefix=True)) if may_begin(need.term) and not need.prefix else ""
+
+
+class _Way(NamedTuple):
+    """One way to find what resembles a need."""
+
+    number: int
+    finds: str
+    ranking: str
+    is_inside: bool
+
+
+def _ways(number: int, need: Need) -> list[_Way]:
+    """By letters that are wrong, and inside of words."""
+    inside, misspelt, ranking = near_expressions(need.term)
+    return [_Way(number, way, ranking, False) for way in misspelt] + [_Way(number, inside, ranking, True)]
+
+
+def _near(needs: Sequence[Need], rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
+    """By number of the need the words that stand for it, from what resembles it."""
+    said: dict[int, list[Text]] = {}
     for row in rows:
-        said = _SAID.decode(texts(row))
-        some[int(row["number"]) - 1].append(Text(said.named, said.text))
-    return [near(*one) for one in zip(terms, some, strict=True)]
+        one = _SAID.decode(texts(row))
+        said.setdefault(row["number"] - 1, []).append(Text(one.named, one.text))
+    return {number: near(needs[number].term, some) for number, some in said.items()}
 
 
 def texts(row: Row) -> bytes:
@@ -307,15 +337,14 @@ def texts(row: Row) -> bytes:
 
 def _ranked(
     asked: Query,
-    needs: Sequence[Need],
-    having: Sequence[int],
-    total: int,
-    rows: Sequence[Row],
+    found: _Found,
     principal: str,
     limit: int,
 ) -> tuple[Match, ...]:
-    entries = [_entry(row, name_text(row["name"]), principal) for row in rows]
-    answers = ranked([Text(one.named, one.text) for one in entries], needs, having=having, total=total)
+    entries = [_entry(row, name_text(row["name"]), principal) for row in found.rows]
+    answers = ranked(
+        [Text(one.named, one.text) for one in entries], found.needs, having=found.having, total=found.total
+    )
     return best(zip(entries, answers, strict=True), asked, limit)
 
 

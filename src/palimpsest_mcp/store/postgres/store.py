@@ -143,7 +143,7 @@ class PgStore:
 
     async def traces(self, holds: Callable[[str], bool]) -> tuple[str, ...]:
         found: list[str] = []
-        for table in ("step", "record", "entry", "summary", "aside"):
+        for table in ("step", "record", "entry", "summary", "aside", "checkpoint"):
             found += [
                 f"{table} of {name_text(row['session_name'])}"
                 async for row in self._everything(table)
@@ -299,7 +299,7 @@ def _texts(table: str, row: Row) -> Iterator[str]:
     """What a row says, as it stands and decoded."""
     if table == "entry":
         yield from texts_of(texts(row))
-    elif table in ("step", "record") and row["enc"] != GONE:
+    elif table in ("step", "record", "checkpoint") and row["enc"] != GONE:
         try:
             yield from texts_of(unpacked(row["enc"], row["body"], row["sha256"]))
         except ValueError:

@@ -1,0 +1,137 @@
+"""A row that says how a ledger adds up to some step, and in which steps the events of each item stand.
+
+A cache that is never needed: it comes with the steps themselves, in the same statement, and is used only where it was
+made of just these, by number and hash. What is wrong with it costs nothing but the time to add up all events.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+
+from ...context.opened_fold import keys_of
+from ...models.events import Event
+from ...ports.store import Damage
+from .bodies import Body, packed, unpacked
+from .link import Row
+
+SCHEMA = 1
+"""Grows with every change of what stands there, and of what the sums mean."""
+_HASH, _SPOT = 8, 8 + 8
+"""Bytes of a key's hash, and of a spot: the hash and the number of the step."""
+Decode = Callable[[Sequence[Row]], tuple[list[Event], list[Damage]]]
+"""The events of steps."""
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the row says."""
+
+    schema: int
+    events: int
+    """How many stand in the steps."""
+    steps: bytes
+    """SHA-256 of what is known of each step."""
+    sums: bytes
+    """What the fold makes of these events; the store does not look into it."""
+    spots: bytes
+    """Sorted."""
+
+    def seqs(self, key: str) -> list[int]:
+        """The steps that may have events of a key."""
+        wanted, spots = _hash_of(key), self.spots
+        at = bisect_left(range(len(spots) // _SPOT), wanted, key=lambda one: spots[one * _SPOT : one * _SPOT + _HASH])
+        found: list[int] = []
+        while spots[at * _SPOT : at * _SPOT + _HASH] == wanted:
+            found.append(int.from_bytes(spots[at * _SPOT + _HASH : (at + 1) * _SPOT], "big"))
+            at += 1
+        return found
+
+
+_KEPT = msgspec.msgpack.Decoder(Kept)
+
+
+def opened(row: Row, steps: Sequence[Row]) -> Kept | None:
+    """What a row says, if it is whole and was made of just these steps."""
+    try:
+        kept = _KEPT.decode(unpacked(row["enc"], row["body"], row["sha256"]))
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    return kept if kept.schema == SCHEMA and kept.steps == _fingerprint(steps) else None
+
+
+def made(base: Kept | None, before: int, steps: Sequence[Row], decode: Decode, sums: bytes, events: int) -> Body | None:
+    """The row of a checkpoint behind these steps; None where they do not have just so many events.
+
+    Args:
+        base: the checkpoint behind the first steps, up to number `before`.
+    """
+    count, spots = (0, list[bytes]()) if base is None else (base.events, _cut(base.spots))
+    for row in steps:
+        if base is not None and row["seq"] <= before:
+            continue
+        found, damage = decode([row])
+        if damage:
+            return None  # it is told whenever the session is read
+        count += len(found)
+        spots += [_hash_of(key) + row["seq"].to_bytes(8, "big") for key in {key for e in found for key in keys_of(e)}]
+    if count != events:
+        return None
+    return packed(msgspec.msgpack.encode(Kept(SCHEMA, count, _fingerprint(steps), sums, b"".join(sorted(spots)))))
+
+
+def _fingerprint(steps: Iterable[Row]) -> bytes:
+    """Of who wrote each step when, and of the hash of its bytes."""
+    known = hashlib.sha256()
+    for row in steps:
+        numbers = (row["seq"], row["n"], row["clock"], row["rev"], row["stamped"], row["enc"], row["w"])
+        known.update(repr(numbers).encode() + row["sha256"])
+    return known.digest()
+
+
+def _hash_of(key: str) -> bytes:
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_HASH).digest()
+
+
+def _cut(spots: bytes) -> list[bytes]:
+    return [spots[at : at + _SPOT] for at in range(0, len(spots), _SPOT)]
+
+
+class OpenedLedger:
+    """A session's checkpoint and the steps that came with it: `ports.store.Checkpoint`.
+
+    Args:
+        steps: all that were there, by number.
+        cursor: behind those that the checkpoint was made of.
+    """
+
+    def __init__(self, kept: Kept, steps: Mapping[int, Row], cursor: Any, decode: Decode) -> None:
+        self._kept, self._steps, self._cursor, self._decode = kept, steps, cursor, decode
+        self._turn = threading.RLock()
+
+    @property
+    def sums(self) -> bytes:
+        return self._kept.sums
+
+    @property
+    def cursor(self) -> Any:
+        return self._cursor
+
+    @property
+    def turn(self) -> AbstractContextManager[object]:
+        return self._turn
+
+    def events_of(self, key: str) -> Sequence[Event] | None:
+        rows = [self._steps.get(seq) for seq in self._kept.seqs(key)]
+        found, damage = self._decode([row for row in rows if row is not None])
+        if None in rows or damage:
+            return None
+        return [event for event in found if key in keys_of(event)]  # else another key has the same hash
+
+    def everything(self) -> Sequence[Event]:
+        return self._decode([*self._steps.values()])[0]
