@@ -892,3 +892,29 @@ def test_an_object_of_which_nothing_is_shown_is_named(bench: Bench) -> None:
     text = json.dumps(theme, indent=1)
     note = bench.digest(text, share=0.3).parts[0].text
     assert "colors: toolBorder0=shade0, " in note, note
+
+
+def test_the_linters_finding_is_told_and_not_only_the_code_around_it(bench: Bench) -> None:
+    """Two imports that were fine stood there, and `No fixes applied`."""
+    frame = "\n".join(f"    {n} │ import {{ Part{n} }} from './part-{n}.js';" for n in (23, 24))
+    checks = "\n".join(f"> @acme/part-{n} check\n\nChecked {n} files in 4ms. No fixes applied.\n" for n in range(3, 20))
+    text = (
+        "> acme@0.0.3 check\n\nsrc/main-new.ts:25:10 lint/correctness/noUnusedImports  FIXABLE  ━━━━━━━\n\n"
+        f"  ! Several of these imports are unused.\n\n{frame}\n  > 25 │ import {{ expand }} from './commands.js';\n"
+        f"{frame.replace('23', '26').replace('24', '27')}\n\nFound 1 warning.\n\n{checks}"
+    )
+    said = bench.digest(text, share=0.15).parts[0].text
+    assert "src/main-new.ts:25:10 lint/correctness/noUnusedImports" in said and "Found 1 warning." in said, said
+
+
+def test_what_a_script_says_after_each_step_is_told_though_a_section_stands_above_it(bench: Bench) -> None:
+    """The checker refused the second of these lines below `@acme/web:`, and the section was shown without it."""
+    made = "\n\n".join(f"@acme/{a}:\n  @acme/{b}: ^0.7.29 → ^0.8.0" for a in ("web", "tui", "ai") for b in ("pi", "pa"))
+    names = "\n".join(f"  @acme/part-{n}: 0.8.0" for n in range(9))
+    text = (
+        f"\n> acme@0.0.2 version:minor\n\nCurrent versions:\n{names}\n\n✅ All packages at same version (lockstep)\n\n"
+        f"{made}\n\n✅ Updated 7 dependency version(s)\n\nDebugger attached.\n"
+    )
+    for share in (0.25, 0.4, 0.6):
+        said = bench.digest(text, share=share).parts[0].text
+        assert "✅ All packages at same version" in said and "✅ Updated 7 dependency version(s)" in said, said

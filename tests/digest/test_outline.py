@@ -389,3 +389,18 @@ def test_of_a_few_hits_those_that_are_not_shown_are_named() -> None:
     _, blocks = encoded(source.reading, range(len(records)), source.mined(range(len(records))))
     said = unshown(source.reading, blocks, {0, 1}, 100, few=False)
     assert said == "2 of 4 rows: title The Harbour, part 2, The Harbour, part 3"
+
+
+def test_of_what_lies_in_one_object_all_is_told_or_none() -> None:
+    """Seven seats in basic economy hid that there was one in economy."""
+    seats = [(7, 1, 9), (20, 3, 14), (17, 14, 10)]
+    found = [
+        {
+            "flight": f"HAT{n}",
+            "prices": {"economy": n, "business": 400 + n},
+            "seats": dict(zip("abc", one, strict=True)),
+        }
+        for n, one in enumerate(seats, 111)
+    ]
+    assert "seats" not in outlined(json.dumps(found), 90)
+    assert "seats.a 7, b 1, c 9), HAT112 (112, 512, 20, 3, 14)" in outlined(json.dumps(found), 190)

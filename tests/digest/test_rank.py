@@ -136,3 +136,9 @@ def test_what_belongs_to_something_else_is_a_lesser_name() -> None:
     gains = dict(Need("code").names(["list.length mt-2 Math.min load_rates app.module.ts Spotter.Repo"]))
     assert max(gains["list.length"], gains["mt-2"], gains["Math.min"]) < 0.5 * gains["load_rates"]
     assert min(gains["app.module.ts"], gains["Spotter.Repo"]) > 0.9 * gains["load_rates"]
+
+
+def test_a_sentence_answers_what_was_asked_in_any_form_of_its_words() -> None:
+    need = Need("prose", ["proposal", "rejected"])
+    asked = need.told(Record("He proposed to her, and she rejects him."))[1]
+    assert asked > need.told(Record("He walked to the village."))[1] == 0

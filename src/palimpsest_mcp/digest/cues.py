@@ -163,7 +163,7 @@ _TOTAL = _any(
     r"^plan: \d+ to |^(?:apply|destroy) complete\b",
     r"\bcompil(?:ed|ation) (?:successfully|failed|succeeded|error|terminated|complete)",
     r"^(?:ok|fail(?:ed)?|pass(?:ed)?)(?:$|:$| \()|^(?:ok|fail)\s+\S+\s+(?:\d[\d.]*m?s|\(cached\))",
-    r"^\w+: (?:ok|fail) (?:\(|code )",
+    r"^\w+: (?:ok|fail) (?:\(|code )|^found \d{1,9} (?:warning|error|issue|problem)s?\b",
 )
 _CASE = _any(
     r"^(?:x?pass(?:ed)?|x?fail(?:ed)?|skip(?:ped)?|ok|error)[: ].{0,300}?(?:::|\(\w+\.\w)|^file \"",
@@ -174,6 +174,10 @@ _EXIT = _any(
     r"\b(?:exit(?:ed|s)?(?: with)?(?: (?:code|status|value))?|return(?:ed)?(?: with)? (?:code|status)"
     r"|returncode|exit[_ -]?code|exit[_ -]?status|errorlevel)\b[\"':= >]{0,16}(-?\d{1,5})\b",
 )
+_TICKED = re.compile(r"[✅❌]\ufe0f? ?\S")
+"""What a script that does several things says after each."""
+_LINTED = re.compile(r"[^\s:]{1,300}\.\w{1,12}:\d{1,7}:\d{1,5} [a-z][\w-]{0,40}/[\w/-]{1,80}(?:\s|$)")
+"""Where a linter's rule is broken, and which."""
 _RAISED = re.compile(
     r"^(?:E +|\*\* \(|Caused by: |Uncaught |Unhandled |Exception in thread \S+ )?(?:[A-Za-z_$][\w$]*(?:\.|::|/))*"
     r"[A-Z]\w*(?:Error|Exception|Interrupt|Fault|Warning)\b(?=[:) ]|$)"
@@ -391,7 +395,9 @@ def _has_cue(line: _Line) -> bool:
         line.failed
         or line.went_well
         or line.record.kind in ("outcome", "error")
-        or seen.low[:1] == "["
+        or seen.low[:1] in ("[", "✅", "❌")
+        or seen.low.startswith("found ")
+        or _LINTED.match(line.record.text) is not None
         or " -> " in seen.low
         or seen.low.startswith("plan: ")
         or not _PROGRAMS["speak"].isdisjoint(seen.known)
@@ -438,6 +444,10 @@ def _spoken(line: _Line, text: str, low: str, *, edge: bool, is_error: bool) -> 
         return 20
     if _RAISED.match(text):
         return 93
+    if _TICKED.match(text) and words > 1:
+        return 92
+    if _LINTED.match(text):
+        return 88
     if _EXIT.search(low):
         return 84 if words <= _SHORT and not is_error else 60
     if line.failed and (_FATAL.search(low) or _SAID.search(low) or line.record.kind == "error"):

@@ -37,7 +37,7 @@ from ..text.specifics.registry import CLASSES, SpecificClass
 from .blocks import Unit, escaped
 from .fill import Filling
 from .item import OUTCOMES, Item
-from .lines import printed
+from .lines import Printed, printed
 from .manifest import BRIEF_ITEM, header, item_note
 from .notation import Heads
 from .outline import Ask, outline, unshown
@@ -534,7 +534,7 @@ class Attempt:
                 self._sound[state] = _Sound(lines, check, own, item.printed, item.units)
                 return lines, replace(check, elsewhere={}), rules
             for bad in check.bad_lines:
-                item.banned.update(shown[bad].units)
+                item.banned.update(_in_the_way(item, shown, bad) or shown[bad].units)
                 if shown[bad].kind == "entry":
                     alone = [(name, [DigestLine("entry", f"[names] {name}")]) for name in item.listed]
                     item.unfit.update(name for name, line in alone if check_part(facts, line, others).bad_lines)
@@ -710,6 +710,22 @@ class Attempt:
         if known is None:
             known = self._counts_of[text] = self._counter.count(text)
         return known
+
+
+def _in_the_way(item: Item, shown: Sequence[Printed], bad: int) -> set[int]:
+    """What must go so that a line which says how it went may stand: the section above it that it does not belong to.
+    Empty for all other lines."""
+    if item.outcomes.isdisjoint(n for one in shown[bad].units for n in item.units[one].records):
+        return set()
+    found = set[int]()
+    for line in reversed(shown[:bad]):
+        records = [item.records[n] for one in line.units for n in item.units[one].records]
+        if not records or not item.outcomes.isdisjoint(n for one in line.units for n in item.units[one].records):
+            break
+        found.update(line.units)
+        if any(record.kind == "heading" for record in records) or all(record.under < 0 for record in records):
+            break
+    return found - item.banned
 
 
 def _renumbered(

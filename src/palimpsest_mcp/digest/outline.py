@@ -358,11 +358,19 @@ def _with_values(
             ranks[column] = -float(surname), -_choice(name), told, -float(ask.named(name)), column
     left = room - sum(len(name) + 5 for name in called)
     chosen: list[int] = []
-    for column in sorted(ranks, key=ranks.__getitem__)[:most]:
-        size = len(table.columns[column]) + 1 + sum(len(row[column]) + 2 for row in cells)
-        if size <= left + _OVER * (not chosen) and (chosen or any(ranks[column][:4])):
-            chosen.append(column)
-            left -= size
+    groups: dict[str, list[int]] = {}
+    for column in sorted(ranks, key=ranks.__getitem__):
+        name = table.columns[column]
+        groups.setdefault(name.rpartition(".")[0] or name, []).append(column)
+    for group in groups.values():  # of what lies in one object all or none, unless somebody chooses by it
+        single = [[column] for column in group if any(ranks[column][:4])]
+        for columns in [group, *single] if len(group) > 1 else [group]:
+            size = sum(len(table.columns[n]) + 1 + sum(len(row[n]) + 2 for row in cells) for n in columns)
+            slack = _OVER * (not chosen and len(columns) == 1)
+            told = chosen or any(any(ranks[n][:4]) for n in columns)
+            if told and size <= left + slack and len(chosen) + len(columns) <= most and not set(columns) & set(chosen):
+                chosen += columns
+                left -= size
     if not chosen:
         return []
     chosen.sort()

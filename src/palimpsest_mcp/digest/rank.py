@@ -230,11 +230,19 @@ class Need:
         if size > WHOLE and self._form in _SENTENCES and record.kind in ("line", "claim"):
             length = math.sqrt(min(size, SENTENCE) / WHOLE)
         own = KIND[record.kind] * record.worth * length
-        asked = len(self._focus.intersection(words_of(record.text))) if self._focus else 0
+        asked = self._asked_in(record.text) if self._focus else 0
         if any(name in record.text for name in self._names):  # cheaper than to take every line apart
             asked += len(self._names.intersection(typed_in(record.text)))
         wanted = any(holds(record.text, words) for words in self._wanted)
         return own, FOCUS * min(FOCUS_MOST, asked) + WANTED * wanted
+
+    def _asked_in(self, text: str) -> int:
+        """Words of the focus in a line; of a sentence in any of their forms: who asks for the `proposal` means that he
+        `proposed`."""
+        words = words_of(text)
+        if self._form not in _SENTENCES:
+            return len(self._focus.intersection(words))
+        return len(self._stems.intersection(map(stem, words)))
 
     def asks_for(self, name: str) -> bool:
         """Whether the focus has a word of what a column or a field is called, in any of its forms."""

@@ -33,6 +33,8 @@ _LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
 """One name of a list or of a chain: it says nothing without its neighbours, and may still be listed as a name."""
 _OPEN = re.compile(r"^[\w$.@\[\]: ]+[^=!<>]=$")
 """`new_expanded =`: what it is stands on the next line."""
+_REMARK = 0.15
+"""Worth of a comment inside a definition: less than that of the statement which it is about."""
 _FEW_WORDS = 2
 """Words of a comment up to which it says too little to stand for what is below it."""
 _OPENS = ('"""', "'''", "/**", '@moduledoc """', '@doc """')
@@ -137,7 +139,7 @@ def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]
             return "noise", 0.0
         if fresh and (line.quoted or text[0] in "\"'*@/"):
             return "line", 0.9
-        return "line", 0.7 if not (depth or line.quoted) and text.count(" ") > _FEW_WORDS else 0.3
+        return "line", 0.7 if not (depth or line.quoted) and text.count(" ") > _FEW_WORDS else _REMARK
     if line.sort == 3:
         return "definition", 2.0 if depth < 2 else 1.0
     if BRACKETS.match(text) or _TAG.match(text) or _LONE.fullmatch(text) or _OPEN.search(text):

@@ -41,7 +41,7 @@ _REST = 0.7
 """Worth of the parts after the first: ids and names come first nearly everywhere."""
 _TEXT_OF_ROW = 0.5
 """Worth of a line of a long text that a row has: first the rows, then what they say at length."""
-_OPENS, _OPENING = 2.0, 2
+_OPENS, _OPENING = 1.0, 2
 """The same of the first sentences of what a search found, and how many: they say what it is about."""
 _TITLED = 0.3
 """Share of that for a title in it: what it says stands below it."""
@@ -185,14 +185,13 @@ class _Told:
         row = self.items[item.owner].group if item.owner >= 0 else -1
         opening = _OPENING if row >= 0 and self.groups[row].hits else 0
         for line in map(str.strip, (item.text or "").split("\n")):
-            said = sentences(line) if len(line) > LONG_LINE else (line,)
-            noise = is_armour(line, before) or is_noise(line)
-            kind: Kind = "noise" if noise else "line"
-            told = 0.0 if noise else worth * _TITLED if line[:1] == "#" else worth
-            for one in filter(None, said):
-                first = opening > 0 and kind == "line" and line[:1] != "#"
+            armour = is_armour(line, before)
+            for one in filter(None, sentences(line) if len(line) > LONG_LINE else (line,)):
+                noise = armour or is_noise(one)
+                first = opening > 0 and not noise and one[0] != "#"
                 opening -= first
-                self.records.append(Record(one, kind, _OPENS if first else told, under=head, at=item.at))
+                told = 0.0 if noise else _OPENS if first else worth * _TITLED if one[0] == "#" else worth
+                self.records.append(Record(one, "noise" if noise else "line", told, under=head, at=item.at))
             before = line
 
     def fields(self, item: Item) -> None:

@@ -41,6 +41,9 @@ _TO_RUN = re.compile(r"^\s*(?:```|~~~)\s{0,4}(?:ba|z|fi)?sh|^\s*(?:```|~~~)\s{0,
 _CLOSING = ("```", "~~~")
 """With nothing below it: the end of a block that another reader has read."""
 _ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
+_FRAME = re.compile(r"\s*(>)?\s*\d{0,6} [│|](?: |$)")
+_AROUND = 0.2
+"""Worth of a line of code around the one that a linter shows."""
 _LINK_ITEM = re.compile(r"^\W*\[[^\]]*\]\([^)]*\)\W*$")
 _IMAGE = re.compile(r"^(?:\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?\s*){1,9}$")
 _MARKDOWN = re.compile(r"^\s{0,3}(#{1,6})\s+\S")
@@ -211,7 +214,9 @@ def read(lines: Sequence[str]) -> Reading:
                 record = log.verdict(piece) if i < EDGE or i >= len(lines) - EDGE else Record(piece)
                 record.under, record.at = under if len(out) == begins or not item else begins, i
                 record.indent = line[:indent] if item and len(out) == begins else ""
-                if record.kind == "line":
+                if frame := _FRAME.match(line):
+                    record.worth = 1.5 if frame[1] else _AROUND
+                elif record.kind == "line":
                     link = _LINK_ITEM.match(piece[:1000])
                     lead = (
                         not (told or item or piece[0] in _ASIDE)
