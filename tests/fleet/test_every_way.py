@@ -52,6 +52,7 @@ OF_NO_STORE = {
     "subscribe": "hears of passes of this object",
     "gateway": "a server, which keeps what it is sent",
     "watch": "reads the files of this machine's user",
+    "may_read_ahead": "a yes or no of this object, and no for every principal",
 }
 """Members of the library that ask the store nothing, each with why."""
 
