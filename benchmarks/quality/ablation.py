@@ -192,6 +192,7 @@ ROWS: dict[str, list[Change]] = {
     "engine._FEW_SHARE": [(engine, "_FEW_SHARE", 0.0001)],
     "engine._WORTHWHILE": [(engine, "_WORTHWHILE", 0.0)],
     "engine._MOSTLY": [(engine, "_MOSTLY", 0.0)],
+    "engine._ROOMY": [(engine, "_ROOMY", 0.0)],
     "engine._LARGE": [(engine, "_LARGE", 0.0)],
     "engine._LARGEST": [(engine, "_LARGEST", 1)],
     "outline._OVER": [(outline, "_OVER", 0)],

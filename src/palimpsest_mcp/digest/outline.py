@@ -185,6 +185,7 @@ def unshown(
     ask: Ask = _UNASKED,
     *,
     few: bool,
+    rows: bool = True,
 ) -> str:
     """What a result holds beside all that is shown of it, at most about `width` characters: of an object its fields and
     the rows of its lists, whole tables, and where little is shown the sections of which nothing is. Empty where a
@@ -193,6 +194,7 @@ def unshown(
     Args:
         shown: numbers of the records that are shown.
         few: so little is shown that what else there is must be said.
+        rows: there is room to name those of a short list that stands alone.
     """
     records, tables = reading.records, reading.tables
     seen = {records[n].table for n in shown}
@@ -201,7 +203,7 @@ def unshown(
     parts = len(lists) + any(one.kind == "field" for one in records) + any(one.total == 1 for one in blocks)
     told = _fields([records[n] for n in sorted(shown)], tables, -1)
     whole_fields = any(one not in told for one in _fields([one for one in hidden if one.kind == "field"], tables, -1))
-    if parts > 1 or whole_fields or any(one.total <= _FEW_ROWS for one in lists):
+    if parts > 1 or whole_fields or (rows and any(one.total <= _FEW_ROWS for one in lists)):
         lists = [one for one in lists if one.table not in seen or one.total <= _FEW_ROWS]
         fields = _fields(hidden, tables, -1)
         lists_named = {one.noun for one in lists}
