@@ -339,12 +339,16 @@ def test_what_the_call_gives_is_not_said_again() -> None:
     trip = {"id": "XEWRD9", "user": "mei_1", "cabin": "economy", "legs": [{"flight": f"HAT{n}"} for n in range(11, 13)]}
     source = Source(json.dumps(trip))
     _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
-    said = outline(source.reading, blocks, 60, Ask(called=("XEWRD9",), in_view=frozenset({"mei_1"})))
+    said = outline(source.reading, blocks, 60, Ask(called=(("id", "XEWRD9"),), in_view=frozenset({"mei_1"})))
     assert said == "cabin=economy; 2 legs: flight HAT11, HAT12; user=mei_1", "what stands elsewhere comes last"
     found = [{"flight": f"HAT{n}", "from": "JFK", "to": "SEA", "seats": n} for n in (101, 205, 309)]
     source = Source(json.dumps(found))
     _, blocks = encoded(source.reading, range(3), [])
-    assert outline(source.reading, blocks, 90, Ask(called=("JFK",))).startswith("3 rows flight|seats, all to=SEA: ")
+    assert outline(source.reading, blocks, 90, Ask(called=(("from", "JFK"),))).startswith(
+        "3 rows flight|seats, all to=SEA: "
+    )
+    said = outline(source.reading, blocks, 90, Ask(called=(("to", "JFK"), ("page", "101"))))
+    assert said.startswith("3 rows flight|seats, all from=JFK, to=SEA: "), "by another name it is another thing"
 
 
 def test_rows_that_one_chooses_among_stand_with_prices_and_times_and_a_parent_is_named_once() -> None:

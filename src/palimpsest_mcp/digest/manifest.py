@@ -90,7 +90,9 @@ def item_note(
     name = f"item {number}"
     if not brief:
         target = source.action.target if source.action else ""
-        target = _clean(target or source.title or source.url or " ".join(source.arguments), _TARGET)
+        target = _clean(
+            target or source.title or source.url or " ".join(value for _, value in source.arguments), _TARGET
+        )
         name = " ".join(part for part in (name, _clean(source.tool_name or source.kind, 40), target) if part)
     facts = [lines] if lines else [] if brief else [counted(source.tokens, "token")]
     if errors and errors.total > 1:

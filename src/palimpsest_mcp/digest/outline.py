@@ -61,8 +61,8 @@ class Ask(NamedTuple):
     """Number of a row's record, and column -> what showing that value is worth."""
     named: Callable[[str], bool] = lambda _name: False
     """Whether somebody asked for what a column is called."""
-    called: Collection[str] = ()
-    """Values that the call above gives: said again they tell nothing."""
+    called: Collection[tuple[str, str]] = ()
+    """Names and values that the call above gives: said again under the same name they tell nothing."""
     in_view: Collection[str] = ()
     """Values that stand elsewhere for good: told after all others."""
 
@@ -233,7 +233,7 @@ def _object(
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
     pairs = [pair for pair in zip(own.columns, own.cells, strict=True) if pair[0] in fields] if own else []
-    called = {name for name, value in pairs if value in ask.called}
+    called = {name for name, value in pairs if _is_called(name, value, ask)}
     pairs = [pair for pair in pairs if pair[0] not in called]
     fields = [name for name in fields if name not in called]
     # What says how it went, wherever it stands, right behind what it went so with.
@@ -309,6 +309,11 @@ def _object(
     return "; ".join(said)
 
 
+def _is_called(name: str, value: str, ask: Ask) -> bool:
+    """Whether the call gives this value by this name: the same number elsewhere may be another thing's."""
+    return (name.rpartition(".")[2], value) in ask.called
+
+
 def _pair(name: str, value: str) -> str:
     """A field with its value; empty where that is long, or would read as something else."""
     return f"{name}={value}" if 0 < len(value) <= _BESIDE_CHARS and not _UNFIT.search(name + value) else ""
@@ -347,7 +352,9 @@ def _with_values(
     ranks: dict[int, tuple[float, ...]] = {}
     for column, name in enumerate(table.columns):
         values = [row[column] if column < len(row) else "" for row in cells]
-        if column == table.key or not name or name[:1] == "(" or _UNFIT.search(name) or set(values) <= set(ask.called):
+        if column == table.key or not name or name[:1] == "(" or _UNFIT.search(name):
+            continue
+        if all(_is_called(name, one, ask) for one in values):
             continue
         if not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in values):
             continue
@@ -420,7 +427,7 @@ def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> str:
     told: list[str] = []
     for column, name in enumerate(table.columns):
         value = cells[0][column] if column < len(cells[0]) and column != table.key else ""
-        pair = _pair(name, value) if name and value not in ask.called else ""
+        pair = _pair(name, value) if name and not _is_called(name, value, ask) else ""
         same = pair and all(column < len(row) and row[column] == value for row in cells)
         if same and sum(len(one) + 2 for one in told) + len(pair) <= width * _SHARED:
             told.append(pair)

@@ -197,8 +197,9 @@ class DigestSource(msgspec.Struct, frozen=True, kw_only=True):
     """What it is asked for, names as they are typed and words of the task: a bonus for selection, never a need."""
     wanted: tuple[str, ...] = ()
     """Words whose every line is to be kept: a line with all words of one of these comes before anything else."""
-    arguments: tuple[str, ...] = ()
-    """Short values that its call gives, where nothing else says what it acted on: they stand above the part."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """Names and short values that its call gives, where nothing else says what it acted on: they stand above the
+    part."""
 
 
 class Visible(msgspec.Struct, frozen=True):

@@ -244,12 +244,13 @@ class Sources:
             arguments=self._arguments(item),
         )
 
-    def _arguments(self, item: Item) -> tuple[str, ...]:
+    def _arguments(self, item: Item) -> tuple[tuple[str, str], ...]:
         if item.args is None or (item.action is not None and item.action.target):
             return ()
-        values = [one for one in item.args.values() if isinstance(one, (str, int)) and not isinstance(one, bool)]
-        short = [text for text in map(str, values) if text.isprintable() and 0 < len(text) <= _SHORT_ARGUMENT]
-        return tuple(self._without_secrets("\n".join(short[:_ARGUMENTS])).split("\n")) if short else ()
+        plain = (one for one in item.args.items() if isinstance(one[1], (str, int)) and not isinstance(one[1], bool))
+        told = [(name, str(one)) for name, one in plain]
+        short = [(name, one) for name, one in told if one.isprintable() and 0 < len(one) <= _SHORT_ARGUMENT]
+        return tuple((name, self._without_secrets(one)) for name, one in short[:_ARGUMENTS])
 
     def _without_secrets(self, text: str) -> str:
         return self._redactor.redact(text).text if text else ""
