@@ -27,6 +27,8 @@ caller: ContextVar[str] = ContextVar("caller", default="")
 
 MOMENT_S = 0.2
 """After which a status line may show what an answer changed."""
+QUIET_S = 1.0
+"""Without a request, after which nobody waits for an answer: hooks come a few milliseconds apart."""
 
 
 class OpenOnFirstUse:
@@ -48,9 +50,11 @@ class OpenOnFirstUse:
         self._at_end: set[tuple[str, str]] = set()
         """Of it, what is done even when the server ends."""
         self._doing = anyio.Lock()
+        self._asked_at = 0.0
 
     async def facade(self) -> Palimpsest:
         """The caller's open facade; every call of one principal gives the same one."""
+        self._asked_at = anyio.current_time()
         whose = caller.get()
         if (facade := self._facades.get(whose)) is not None:
             return facade
@@ -84,6 +88,11 @@ class OpenOnFirstUse:
         if open_too and not self._closing.is_set():
             with suppress(PalimpsestError):  # the call that needs it is told
                 await self.facade()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody has asked for a facade for `QUIET_S`."""
+        return anyio.current_time() - self._asked_at >= QUIET_S
 
     def later(self, name: str, work: Callable[[], Awaitable[object]], *, at_end: bool = True) -> None:
         """Do it a moment after the answer, once for all who ask for it until then; at the latest when the server ends.

@@ -229,7 +229,8 @@ def _read_ahead(ctx: Call, facade: Palimpsest) -> None:
 
 def _read_later(tasks: OpenOnFirstUse, facade: Palimpsest) -> None:
     async def read() -> None:
-        await facade.read_ahead()
+        if tasks.is_quiet:
+            await facade.read_ahead()
         _read_later(tasks, facade)  # others have their turn between
 
     if facade.may_read_ahead:
