@@ -40,15 +40,29 @@ _TABLES = ("session", "step", "record", "entry")
 
 
 async def filled_and_measured(cluster: Cluster, home: Path, records: int, calls: int = CALLS) -> None:
-    """A hundred thousand, a million, and up to so many records, and the calls after each step."""
-    url, there = cluster.url(OWNER), 0
-    await make_template(url, max(2 * LARGE * LARGE_RECORDS, min(records, TENANT_RECORDS)))
-    for step in sorted({one for one in (100_000, 1_000_000, records) if one <= records}):
+    """A hundred thousand, a million, and up to so many records, and the calls after each step; of what is there
+    already, the last step alone."""
+    url = cluster.url(OWNER)
+    there = await _there(url)
+    if not there:
+        await make_template(url, max(2 * LARGE * LARGE_RECORDS, min(records, TENANT_RECORDS)))
+    for step in sorted({one for one in (100_000, 1_000_000, records) if there <= one <= records} | {records}):
         began = time.perf_counter()
         await grow(url, there, step)
         there = step
         print(f"\n{await _size(url)}; filled in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}")
         await measure(cluster, home, step, calls)
+
+
+async def _there(url: str) -> int:
+    """How many records were filled in before."""
+    owner = await owners(url)
+    found = await owner.fetchval("select coalesce(sum(records), 0) from session")
+    whole = await owner.fetchval("select to_regclass('entry_words_idx') is not null")
+    await owner.close()
+    if not whole:
+        raise SystemExit("filling this database was interrupted: remove its folder")
+    return int(found)
 
 
 async def _size(url: str) -> str:
