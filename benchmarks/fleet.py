@@ -1,7 +1,8 @@
 """The store in PostgreSQL beside the folder, in one run, with fsync on: `python benchmarks/fleet.py [--seconds 20]`.
 
 `--rows 10000000` fills a database with so many small records and measures lists, searches and restores
-(`fleet_rows.py`); with `--keep DIR` it stays there, and is not filled again. `--only ratio` asks how full a window is, nothing else.
+(`fleet_rows.py`); with `--keep DIR` it stays there, and the next time it is measured without being filled.
+`--only ratio` asks how full a window is, nothing else.
 
 It starts a server and a pooler of its own on loopback, as the tests do, and prints a table; nothing is written down.
 """
