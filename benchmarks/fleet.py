@@ -260,8 +260,14 @@ async def large(records: int, keep: Path | None) -> None:
     """A database with so many records, which takes some 3 GB a million, and the calls on it."""
     from fleet_rows import filled_and_measured
 
-    sized = {"shared_buffers": "3GB", "max_wal_size": "16GB", "checkpoint_timeout": "30min", "autovacuum": "off"}
-    cluster = Cluster(*installed(), keep=keep, **sized)
+    cluster = Cluster(
+        *installed(),
+        keep=keep,
+        shared_buffers="3GB",
+        max_wal_size="16GB",
+        checkpoint_timeout="30min",
+        autovacuum="off",
+    )
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         try:
             cluster.start()

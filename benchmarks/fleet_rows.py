@@ -54,7 +54,7 @@ async def filled_and_measured(cluster: Cluster, home: Path, records: int, calls:
         await grow(url, there, step)
         there = step
         await _read(cluster, url, _TENANTS * TENANT_RECORDS / step)
-        print(f"\n{await _size(url)}; filled in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}")
+        print(f"\n{await _size(url)}; ready in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}")
         await measure(cluster, home, step, calls)
 
 

@@ -151,7 +151,7 @@ class PgArchive:
 
     async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
         (row,) = await self._link.ask("batches_archived($1, $2, $3)", key.principal, name_hash(key))
-        return tuple(map(name_text, row["batch_ids"]))
+        return tuple(dict.fromkeys(map(name_text, row["batch_ids"])))
 
     async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
         wanted = [name_bytes(one) for one in batch_ids]

@@ -161,11 +161,11 @@ begin
   end if;
 end $$;
 
--- Batches of a session that the archive has, in one row: of thousands each row of its own costs more than what is in it.
+-- The batch of each of a session's records, in one row: of thousands each row of its own costs more than what is in it.
 create function batches_archived(whose text, own text, hashed bytea) returns table (batch_ids bytea[]) language plpgsql as $$
 begin
   perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
-  return query select array(select distinct r.batch_id from name n join record r on r.session_key = n.session_key and r.tenant = whose
+  return query select array(select r.batch_id from name n join record r on r.session_key = n.session_key and r.tenant = whose
     where n.tenant = whose and n.name_hash = hashed and r.enc <> -1);
 end $$;
 
