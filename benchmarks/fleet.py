@@ -1,7 +1,8 @@
 """The store in PostgreSQL beside the folder, in one run, with fsync on: `python benchmarks/fleet.py [--seconds 20]`.
 
 `--rows 10000000` fills a database with so many small records and measures lists, searches and restores
-(`fleet_rows.py`); `--only ratio` asks how full a window is, nothing else.
+(`fleet_rows.py`); with `--keep DIR` it stays there, and the next time it is measured without being filled.
+`--only ratio` asks how full a window is, nothing else.
 
 It starts a server and a pooler of its own on loopback, as the tests do, and prints a table; nothing is written down.
 """
@@ -255,18 +256,26 @@ async def rows_a_pass(cluster: Cluster) -> None:
     await owner.close()
 
 
-async def large(records: int) -> None:
+async def large(records: int, keep: Path | None) -> None:
     """A database with so many records, which takes some 3 GB a million, and the calls on it."""
     from fleet_rows import filled_and_measured
 
     cluster = Cluster(
-        *installed(), shared_buffers="3GB", max_wal_size="16GB", checkpoint_timeout="30min", autovacuum="off"
+        *installed(),
+        keep=keep,
+        shared_buffers="3GB",
+        max_wal_size="16GB",
+        checkpoint_timeout="30min",
+        autovacuum="off",
     )
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         try:
             cluster.start()
             cluster.start_pooler(size=20)
-            await made(cluster)
+            if cluster.made:
+                await made(cluster)
+            else:
+                await prepare(cluster.url(OWNER), roles=(APP,))
             await filled_and_measured(cluster, Path(folder), records)
         finally:
             cluster.stop()
@@ -322,5 +331,6 @@ if __name__ == "__main__":
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("", "ratio"), default="")
     parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--keep", type=Path, default=None)
     given = parser.parse_args()
-    asyncio.run(large(given.rows) if given.rows else main(given.seconds, given.rounds, given.only))
+    asyncio.run(large(given.rows, given.keep) if given.rows else main(given.seconds, given.rounds, given.only))

@@ -301,19 +301,25 @@ def tenant_of(number: int) -> str:
 
 
 async def grow(url: str, there: int, records: int) -> None:
-    """Bring the database from so many records to so many; the index of words is made anew, since that is quicker."""
+    """Bring the database from so many records to so many, of whole sessions; the index of words is made anew, since
+    that is quicker."""
     owner = await owners(url)
     known = [(row["no"], row["created"], row["records"]) for row in await owner.fetch("select * from t_session")]
     ends, total = list[int](), 0
     for _, _, count in sorted(known):
         total += count
         ends.append(total)
-    await owner.execute("drop index entry_words_idx")
+    new = dict[int, list[tuple[int, float]]]()
     for number in range(records // TENANT_RECORDS + 1):
         low, high = (max(0, min(TENANT_RECORDS, one - number * TENANT_RECORDS)) for one in (there, records))
         some = [(no, born) for (no, born, _), end in zip(sorted(known), ends, strict=True) if low < end <= high]
         if some:
-            await add_tenant(owner, number, some)
+            new[number] = some
+    if not new:
+        return await owner.close()
+    await owner.execute("drop index entry_words_idx")
+    for number, some in new.items():
+        await add_tenant(owner, number, some)
     parts = [
         row[0]
         for row in await owner.fetch(

@@ -32,23 +32,41 @@ from wire import Wire
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.server.lifespan import warm_up
+from palimpsest_mcp.server.server import let_answers_through
 from palimpsest_mcp.settings.settings import Settings
 
 CALLS = 200
+_TENANTS = 4
+"""That are measured."""
 _NS_A_MS = 1_000_000
 _TABLES = ("session", "step", "record", "entry")
 
 
 async def filled_and_measured(cluster: Cluster, home: Path, records: int, calls: int = CALLS) -> None:
-    """A hundred thousand, a million, and up to so many records, and the calls after each step."""
-    url, there = cluster.url(OWNER), 0
-    await make_template(url, max(2 * LARGE * LARGE_RECORDS, min(records, TENANT_RECORDS)))
-    for step in sorted({one for one in (100_000, 1_000_000, records) if one <= records}):
+    """A hundred thousand, a million, and up to so many records, and the calls after each step; of what is there
+    already, the last step alone."""
+    url = cluster.url(OWNER)
+    there = await _there(url)
+    if not there:
+        await make_template(url, max(2 * LARGE * LARGE_RECORDS, min(records, TENANT_RECORDS)))
+    for step in sorted({one for one in (100_000, 1_000_000, records) if there <= one <= records} | {records}):
         began = time.perf_counter()
         await grow(url, there, step)
         there = step
-        print(f"\n{await _size(url)}; filled in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}")
+        await _read(cluster, url, _TENANTS * TENANT_RECORDS / step)
+        print(f"\n{await _size(url)}; ready in {time.perf_counter() - began:.0f} s; load {os.getloadavg()[0]:.1f}")
         await measure(cluster, home, step, calls)
+
+
+async def _there(url: str) -> int:
+    """How many records were filled in before."""
+    owner = await owners(url)
+    found = await owner.fetchval("select coalesce(sum(records), 0) from session")
+    whole = await owner.fetchval("select to_regclass('entry_words_idx') is not null")
+    await owner.close()
+    if not whole:
+        raise SystemExit("filling this database was interrupted: remove its folder")
+    return int(found)
 
 
 async def _size(url: str) -> str:
@@ -57,6 +75,25 @@ async def _size(url: str) -> str:
     size = await owner.fetchval("select pg_size_pretty(pg_database_size(current_database()))")
     await owner.close()
     return f"rows: {', '.join(counts)}; {size}"
+
+
+async def _read(cluster: Cluster, url: str, share: float) -> None:
+    """What a database that is in use has in memory, and one that has just been started does not: indexes, and of tables
+    the share that is measured, which stands first in each."""
+    owner = await owners(url)
+    rows = await owner.fetch(
+        "select pg_relation_filepath(oid) as path, relkind = 'i' as is_index from pg_class"
+        " where relnamespace = 'palimpsest'::regnamespace and relkind in ('r', 'i') and relname !~ '^t_'"
+    )
+    await owner.close()
+    for row in rows:
+        first = cluster.data / row["path"]
+        files = [first, *(one for n in range(1, 1_000) if (one := first.with_name(f"{first.name}.{n}")).exists())]
+        left = sum(one.stat().st_size for one in files) * (1.0 if row["is_index"] else share)
+        for one in files:
+            with one.open("rb") as file:
+                while left > 0 and (part := file.read(1 << 20)):
+                    left -= len(part)
 
 
 # What a call takes of the machine, beside the time on the clock.
@@ -190,8 +227,9 @@ _ANEW = 20
 
 async def measure(cluster: Cluster, home: Path, records: int, calls: int = CALLS) -> None:
     """Each call on random sessions of up to four tenants, then on those of 10,000 records."""
-    warm_up()  # as a server does: what is loaded by now, the garbage collector looks at no more
-    known = await _sessions(cluster.url(OWNER), range(min(4, -(-records // TENANT_RECORDS))))
+    warm_up()  # as a server does: what is loaded by now, the garbage collector looks at no more, and at the rest rarely
+    let_answers_through()
+    known = await _sessions(cluster.url(OWNER), range(min(_TENANTS, -(-records // TENANT_RECORDS))))
     large = [one for one in known if one[2] >= LARGE_RECORDS]
     wire, spent = Wire(cluster.pooler_port), Spent(cluster)
     async with wire.listening() as port:

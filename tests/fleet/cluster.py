@@ -29,7 +29,7 @@ _SETTINGS = {
 _GUARD = """
 import os, shutil, signal, sys, time
 from pathlib import Path
-folder = Path(sys.argv[1])
+folder, kept = Path(sys.argv[1]), sys.argv[2:] == ["kept"]
 sys.stdin.buffer.read()  # ends with whoever holds the other end, however that one ends
 for name, ending in (("pooler.pid", signal.SIGKILL), ("data/postmaster.pid", signal.SIGQUIT)):
     try:
@@ -39,7 +39,8 @@ for name, ending in (("pooler.pid", signal.SIGKILL), ("data/postmaster.pid", sig
             time.sleep(0.05)
     except (OSError, ValueError, IndexError):
         pass
-shutil.rmtree(folder, ignore_errors=True)
+if not kept:
+    shutil.rmtree(folder, ignore_errors=True)
 """
 
 
@@ -78,16 +79,28 @@ class Cluster:
     Args:
         durable: False leaves out every flush, for what is not about crashes.
         data: of a base backup, copied; None makes an empty server.
+        keep: a folder that stays, and whose server is started again where it has one.
     """
 
     def __init__(
-        self, bin_folder: Path, pooler: Path, *, durable: bool = False, data: Path | None = None, **settings: str
+        self,
+        bin_folder: Path,
+        pooler: Path,
+        *,
+        durable: bool = False,
+        data: Path | None = None,
+        keep: Path | None = None,
+        **settings: str,
     ) -> None:
         self._bin, self._pooler_path = self.programs = bin_folder, pooler
-        self.folder = Path(tempfile.mkdtemp(prefix="palimpsest-fleet-"))
-        self._guard = subprocess.Popen[Any](
-            [sys.executable, "-S", "-E", "-c", _GUARD, str(self.folder)], stdin=subprocess.PIPE, start_new_session=True
-        )
+        self._kept = keep is not None
+        if keep is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="palimpsest-fleet-"))
+        else:
+            self.folder = keep.absolute()
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        guard = [sys.executable, "-S", "-E", "-c", _GUARD, str(self.folder), *(["kept"] if self._kept else [])]
+        self._guard = subprocess.Popen[Any](guard, stdin=subprocess.PIPE, start_new_session=True)
         self._as = _user()
         self.data, self.port, self.pooler_port = self.folder / "data", free_port(), free_port()
         self._pooler: subprocess.Popen[Any] | None = None
@@ -96,9 +109,10 @@ class Cluster:
             self._settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
         self._settings |= settings
         self.give(self.folder)
-        if data is None:
+        self.made = not self.data.exists()
+        if data is None and self.made:
             self._make()
-        else:
+        elif data is not None:
             self._run(["cp", "-a", str(data), str(self.data)])
         conf = "".join(f"{name} = '{value}'\n" for name, value in self._settings.items())
         with (self.data / "postgresql.conf").open("a") as file:
@@ -182,10 +196,11 @@ class Cluster:
             self._pooler = None
 
     def stop(self) -> None:
-        """Stop everything and remove the folder."""
+        """Stop everything and remove the folder, unless it is one to keep."""
         self.kill_pooler()
         if (self.data / "postmaster.pid").exists():
-            self._run(["pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop"], check=False)
+            how = ["-m", "fast", "-t", "600"] if self._kept else ["-m", "immediate"]
+            self._run(["pg_ctl", "-D", str(self.data), *how, "-w", "stop"], check=False)
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait()

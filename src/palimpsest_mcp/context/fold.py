@@ -95,7 +95,7 @@ def part_owner(
     return next(((batch, name) for name, batch in owners.items() if name not in taken), None)
 
 
-class Replacement(msgspec.Struct, frozen=True):
+class Replacement(msgspec.Struct, frozen=True, gc=False):
     """What stands for an item by our latest decision."""
 
     batch: ReplacedBatch
@@ -103,7 +103,7 @@ class Replacement(msgspec.Struct, frozen=True):
     rev: int
 
 
-class Batch(msgspec.Struct):
+class Batch(msgspec.Struct, gc=False):
     """A committed batch as later decisions left it."""
 
     info: ReplacedBatch
@@ -118,7 +118,7 @@ class Batch(msgspec.Struct):
     """Newest message that the context held when it left; -1: not written down."""
 
 
-class ItemState(msgspec.Struct):
+class ItemState(msgspec.Struct, gc=False):
     """Everything observed of one item."""
 
     versions: dict[str, Seen] = {}

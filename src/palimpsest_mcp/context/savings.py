@@ -62,10 +62,15 @@ def savings(fold: Fold, *, result_overhead: int) -> Saved:
 def _left(fold: Fold, result_overhead: int) -> _Left:
     decided = fold.decided
     batches = [one for one in decided.batches.values() if one.state not in ("purged", "reinstated")]
-    each = [sizes(fold, one, result_overhead=result_overhead) for one in batches]
+    results = set[str]()
+    each = list[Sizes]()
+    for one in batches:
+        mine = _results(fold, one)
+        results |= mine.difference(one.purged_items)
+        each.append(_sizes(fold, one, mine, result_overhead))
     return _Left(
         batches=len(batches),
-        results={item.id for one in batches for item in one.info.items if _counts(fold, one, item.id)},
+        results=results,
         originals=sum(one.original for one in each),
         digests=sum(one.digest + one.overhead for one in each),
         again=_read_again(fold, batches),
@@ -79,19 +84,24 @@ def sizes(fold: Fold, batch: Batch, *, result_overhead: int) -> Sizes:
     Args:
         result_overhead: as in `savings`.
     """
-    if batch.state == "purged":
-        return Sizes()
-    info, decided = batch.info, fold.decided.batches
+    return Sizes() if batch.state == "purged" else _sizes(fold, batch, _results(fold, batch), result_overhead)
+
+
+def _sizes(fold: Fold, batch: Batch, results: set[str], result_overhead: int) -> Sizes:
+    """The same of one that is not purged as a whole, with its results."""
+    info, overhead = batch.info, result_overhead * len(results)
+    if not batch.purged_items:
+        return Sizes(original=max(0, info.original_tokens), digest=max(0, info.digest_tokens), overhead=overhead)
+    decided = fold.decided.batches
     below = [item for name in info.replaces if name in decided for item in decided[name].info.items]
     stood = {item.id: item.part_tokens for item in below}  # what a digest of a higher level took the place of
-    beside = {item.id: result_overhead * _is_result(fold, item.id) for item in info.items}
     gone = [item for item in info.items if item.id in batch.purged_items]
-    leaves = sum(beside[item.id] for item in gone)
+    leaves = result_overhead * sum(item.id in results for item in gone)
     originals = sum(stood.get(item.id, _text_tokens(fold, item.id)) for item in gone)
     return Sizes(
         original=max(0, info.original_tokens - originals - leaves),
         digest=max(0, info.digest_tokens - sum(item.part_tokens for item in gone)),
-        overhead=sum(beside.values()) - leaves,
+        overhead=overhead - leaves,
     )
 
 
@@ -157,13 +167,10 @@ _TELLING_BYTES = 64
 """As `forget` has it for equal results."""
 
 
-def _counts(fold: Fold, batch: Batch, item_id: str) -> bool:
-    return item_id not in batch.purged_items and _is_result(fold, item_id)
-
-
-def _is_result(fold: Fold, item_id: str) -> bool:
-    item = item_of(fold, item_id)
-    return item is not None and item.role == "tool"
+def _results(fold: Fold, batch: Batch) -> set[str]:
+    """Those of a batch's items that are tool results."""
+    items = ((one.id, item_of(fold, one.id)) for one in batch.info.items)
+    return {item_id for item_id, item in items if item is not None and item.role == "tool"}
 
 
 def _text_tokens(fold: Fold, item_id: str) -> int:

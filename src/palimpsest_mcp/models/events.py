@@ -13,7 +13,7 @@ EVENT_SCHEMA = 1
 """Version of the event format."""
 
 
-class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="k"):
+class _Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False, tag_field="k"):
     """What every event carries.
 
     The ledger that appends an event fills `w`, `n` and `clock`; whoever makes one leaves them empty.
@@ -161,7 +161,7 @@ class Reserved(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="reser
     count: int
 
 
-class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One item whose place a part takes; used only where key and original hash match (L6)."""
 
     id: str
@@ -173,7 +173,7 @@ class ReplacedItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     (numbered lines); else the part is read from the archive."""
 
 
-class ReplacedBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReplacedBatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One batch of a pass, as far as the fold needs it."""
 
     batch_id: str

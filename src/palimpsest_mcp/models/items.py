@@ -34,7 +34,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A path, a command line, a query or a URL, as the call named it."""
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One piece of context, verbatim."""
 
     id: str

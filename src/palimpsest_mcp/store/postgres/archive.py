@@ -150,8 +150,8 @@ class PgArchive:
         return []
 
     async def batch_ids(self, key: SessionKey) -> tuple[str, ...]:
-        rows = await self._link.ask("archived_batches($1, $2, $3)", key.principal, name_hash(key))
-        return tuple(name_text(row["batch_id"]) for row in rows)
+        (row,) = await self._link.ask("batches_archived($1, $2, $3)", key.principal, name_hash(key))
+        return tuple(dict.fromkeys(map(name_text, row["batch_ids"])))
 
     async def some(self, key: SessionKey, batch_ids: Collection[str]) -> tuple[OffloadRecord, ...]:
         wanted = [name_bytes(one) for one in batch_ids]

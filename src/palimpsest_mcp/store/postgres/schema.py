@@ -51,6 +51,7 @@ _FUNCTIONS = (
     "session_opened(text, text, bytea)",
     "session_marks(text, text, bytea[])",
     "sessions_searched(text, text, bytea[])",
+    "batches_archived(text, text, bytea)",
 )
 _RIGHTS = "select, insert, update, delete"
 
@@ -84,7 +85,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 6
+VERSION = 7
 """Of the tables that this program reads and writes."""
 
 
