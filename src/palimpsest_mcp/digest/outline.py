@@ -25,6 +25,8 @@ _DEFINED = re.compile(
 _CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
 _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[\"'`])")
 """A test or a block that is named by its first argument."""
+_RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
+"""A rule of a style sheet, by what it is for."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _LONG_FIELD = re.compile(r"([A-Za-z_][\w.-]*):")
@@ -81,7 +83,7 @@ _KEPT_BY_ITSELF = re.compile(r"(?:created|updated|modified)(?:_?(?:at|on|date|ti
 """Fields that a store adds to everything it keeps."""
 _INNER_NAMES = 60
 """Characters of the names of its other fields that are said rather than counted."""
-_LEFT_OUT = 80
+_LEFT_OUT = 100
 """Characters of the names of columns of which nothing is told; more are counted."""
 _NUMBER = re.compile(r"\d{3}")
 """In an object within the object: an amount, an id."""
@@ -335,7 +337,7 @@ def _inner(one: Object) -> str:
     pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
     others = [name for name in one.columns if not any(pair.startswith(f"{name}=") for pair in pairs)]
     named = sum(map(len, others)) <= _INNER_NAMES and not _UNFIT.search("".join(others))
-    more = f" and {len(others)} more{': ' + ', '.join(others) if named else ''}" if others else ""
+    more = (f", also {', '.join(others)}" if named else f" and {len(others)} more") if others else ""
     return f"{one.noun}: {', '.join(pairs)}{more}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
@@ -414,19 +416,21 @@ def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> lis
 
 
 def _columns_left_out(reading: Reading, rows: Sequence[int], told: Collection[int], ask: Ask) -> str:
-    """The columns of which nothing is told, those in one object by its name: else a reader takes what he sees for all
-    that there is, seats in one class for the only ones."""
+    """The columns of which nothing is told, an object of which nothing is by its name: else a reader takes what he sees
+    for all that there is, seats in one class for the only ones."""
     table = reading.tables[reading.records[rows[0]].table]
-    seen = {_parent(table.columns[n]) for n in {*told, table.key}}
-    names = dict.fromkeys(
-        _parent(name)
+    seen = {table.columns[n] for n in {*told, table.key}}
+    parents = {_parent(name) for name in seen}
+    names = [
+        name if _parent(name) in parents else _parent(name)
         for column, name in enumerate(table.columns)
-        if name and name[:1] != "(" and not all(_is_called(name, reading.records[n].cells[column], ask) for n in rows)
-    )
-    others = [name for name in names if name not in seen]
+        if not (name in seen or not name or name[0] == "(")
+        and not all(_is_called(name, reading.records[n].cells[column], ask) for n in rows)
+    ]
+    others = list(dict.fromkeys(names))
     if not others:
         return ""
-    named = ", ".join(others)
+    named = ", ".join([others[0], *(_beside(name, before) for before, name in pairwise(others))])
     fits = len(named) <= _LEFT_OUT and not _BRACKETS.search(named) and not _UNFIT.search(named)
     return f"; columns left out: {named if fits else len(others)}"
 
@@ -524,8 +528,10 @@ def _sections(records: Sequence[Record]) -> list[str]:
 
 def _definitions(records: Sequence[Record]) -> list[str]:
     """A name for each, empty where none is told."""
-    texts = (one.text for one in records if one.kind == "definition")
-    found = (_SPOKEN.match(_PLACE.sub("", text)) or _DEFINED.search(text) or _CALLED.search(text) for text in texts)
+    texts = (_PLACE.sub("", one.text) for one in records if one.kind == "definition")
+    found = (
+        _SPOKEN.match(text) or _DEFINED.search(text) or _CALLED.search(text) or _RULE.match(text) for text in texts
+    )
     return [next(filter(None, one.groups()), "") if one else "" for one in found]
 
 
