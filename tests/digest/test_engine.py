@@ -513,7 +513,8 @@ def test_titles_of_a_search_go_before_one_hit_with_all_that_it_says(bench: Bench
         "Thoughts on grain, cranes, etc.? : r/photography": "https://www.forum.test/r/comments/liptit/thoughts_on/",
         "Cinematic portrait of a crane in a crowd": "https://www.faces.test/groups/posts/899968412599187/",
     }
-    about = "The picture should be shot with a 35mm lens, with a natural grain and warm, golden tones that go with the rust."
+    about = "The picture should be shot with a 35mm lens, with a natural grain and warm, golden tones that go with the "
+    about += "rust."
     hits = [{"title": title, "url": url, "snippet": about[n:]} for n, (title, url) in enumerate(said.items())]
     shown = bench.digest(json.dumps(hits, indent=2), share=0.58).parts[0].text
     assert all(f" {title}|{url}" in shown for title, url in said.items()), shown

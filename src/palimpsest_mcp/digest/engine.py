@@ -389,8 +389,8 @@ class Attempt:
         return seen / every if every else 1.0
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
-        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed, or more
-        titles of what a search found: one of five with all that it says tells less than four by their names."""
+        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed, or
+        more titles of what a search found: one of five with all that it says tells less than four by their names."""
         titles = sum(map(Item.leading_shown, self._items))
         best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
         chosen, seen = [copy(item) for item in self._items], filling.seen
