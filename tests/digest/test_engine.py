@@ -504,6 +504,22 @@ def test_of_hits_of_a_search_the_titles_are_shown_where_their_texts_do_not_fit(b
     assert "[columns left out:" in shown and "https://example.org/bees" in shown, "without its address no hit is opened"
 
 
+def test_titles_of_a_search_go_before_one_hit_with_all_that_it_says(bench: Bench) -> None:
+    """One of five, an advertisement, stood there whole, and the page that was looked for not even by its name."""
+    said = {
+        "Pictures. Make a cinematic harbour ...": "https://www.pictures.test/reel/DPyP7BWDHGg/",
+        "CRANES at NIGHT on the QUAY": "https://www.films.test/watch?v=pjRkgfhDO4o",
+        "Harbour photography": "https://harbourphilia.test/category/film-photography-2/",
+        "Thoughts on grain, cranes, etc.? : r/photography": "https://www.forum.test/r/comments/liptit/thoughts_on/",
+        "Cinematic portrait of a crane in a crowd": "https://www.faces.test/groups/posts/899968412599187/",
+    }
+    about = "The picture should be shot with a 35mm lens, with a natural grain and warm, golden tones that go with the "
+    about += "rust."
+    hits = [{"title": title, "url": url, "snippet": about[n:]} for n, (title, url) in enumerate(said.items())]
+    shown = bench.digest(json.dumps(hits, indent=2), share=0.58).parts[0].text
+    assert all(f" {title}|{url}" in shown for title, url in said.items()), shown
+
+
 def test_what_leads_to_a_list_stands_only_above_something_of_it(bench: Bench) -> None:
     """ "It should be:" with nothing behind it says the opposite of a rule."""
     rules = "\n".join(f"- kept in vault {n} behind key {n * 31}" for n in range(9))

@@ -229,6 +229,27 @@ def test_a_block_of_a_small_language_holds_what_stands_in_it() -> None:
     assert records[by_text["input :session_ids do"].under].text == "computer :session_data do"
 
 
+def test_a_rule_of_a_style_sheet_is_a_definition_and_a_key_of_an_object_is_none() -> None:
+    lines = [
+        "/* Thread grouping */",
+        ".thread .row-text:not(.open) > li {",
+        "  margin-bottom: 2px;",
+        "}",
+        'input[type="text"] {',
+        "  color: red;",
+        "}",
+        "const names = {",
+        "  label: {",
+        "    text: 'x',",
+        "  },",
+        "};",
+        ".then((rows) => {",
+    ]
+    records = code.read(lines).records
+    assert [one.text for one in records if one.kind == "definition"] == [lines[1], lines[4]]
+    assert records[records[2].under].text == lines[1]
+
+
 def test_a_definition_after_a_text_whose_end_was_missed_is_one() -> None:
     records = code.read(PANES.split("\n")).records
     assert [one.text for one in records if one.kind == "definition"][-1] == "defp pane_table(assigns) do"

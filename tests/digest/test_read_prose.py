@@ -144,6 +144,19 @@ def test_what_a_page_says_for_its_sponsors_is_noise() -> None:
     assert [r.kind == "noise" for r in read(text)] == [True, False, True, False]
 
 
+def test_the_list_of_a_pages_sponsors_is_noise_up_to_what_follows_it() -> None:
+    text = (
+        "This episode is brought to you by:\n\nNorsleep mattresses: https://norsleep.example\n\n"
+        "* **[Quayside](https://quay.example) card games**\n\nPreview\n\nSee https://harbour.example"
+    )
+    assert [r.kind == "noise" for r in read(text)] == [True, True, True, False, False]
+
+
+def test_a_title_in_front_of_a_name_ends_no_sentence_in_bold_type() -> None:
+    text = f"**Dr. Ana Berg** runs the harbour of Norhaven{', and its cranes' * 20}. She was its pilot."
+    assert [r.text[:8] for r in read(text)] == ["**Dr. An", "She was "]
+
+
 def test_what_npm_says_above_each_package_is_the_heading_of_what_its_script_says() -> None:
     text = (
         "> pi-monorepo@0.0.3 check\n> biome check --write .\n\nChecked 238 files in 132ms. Fixed 4 files.\n\n"

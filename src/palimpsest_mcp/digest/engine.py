@@ -303,7 +303,7 @@ class Attempt:
         for number, block in enumerate(item.blocks):
             if block.table < 0:
                 continue
-            if len(block.columns) < _COLUMNS or item.alike[number] >= _FULL * block.total:
+            if len(block.columns) < _COLUMNS or item.rows_shown(number) >= _FULL * block.total:
                 found[block.table] = tuple(sorted(block.shown))
                 continue
             rows = [n for n in item.free if item.records[n].table == block.table][:_SAMPLED]
@@ -389,11 +389,13 @@ class Attempt:
         return seen / every if every else 1.0
 
     def _with_fewer_columns(self, filling: Filling, draft: Draft, fixed: int) -> Draft:
-        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed."""
+        """The same with fewer columns of wide tables, as long as that shows more of what is likely to be needed, or
+        more titles of what a search found: one of five with all that it says tells less than four by their names."""
+        titles = sum(map(Item.leading_shown, self._items))
         best = filling.gained() + (_BETTER - 1) * sum(map(self._in_rows, self._items))
         chosen, seen = [copy(item) for item in self._items], filling.seen
         while any(
-            block.table >= 0 and len(block.columns) >= _COLUMNS and item.alike[n] < _FULL * block.total
+            block.table >= 0 and len(block.columns) >= _COLUMNS and item.rows_shown(n) < _FULL * block.total
             for item in self._items
             for n, block in enumerate(item.blocks)
         ):
@@ -402,9 +404,10 @@ class Attempt:
                 if columns := self._narrowed(item):
                     item.encode(source, columns)
             other = self._fitted(filling, self._request.budget_tokens, fixed)
-            gained = filling.gained()
-            if gained >= best and other.tokens <= self._request.budget_tokens:
-                best, draft = gained, other
+            gained, named = filling.gained(), sum(map(Item.leading_shown, self._items))
+            better = named > titles or (named == titles and gained >= best)
+            if better and other.tokens <= self._request.budget_tokens:
+                best, titles, draft = gained, named, other
                 chosen, seen = [copy(item) for item in self._items], filling.seen
             if before == [len(block.columns) for item in self._items for block in item.blocks]:
                 break

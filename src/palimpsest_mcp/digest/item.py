@@ -391,6 +391,15 @@ class Item:
         leading = (n for n in rows if self.records[self.units[n].records[0]].worth >= _LEADING)
         return [n for n in leading if self.records[self.units[n].records[0]].table >= 0]
 
+    def rows_shown(self, block: int) -> int:
+        """How many rows, or lines, of a block are shown."""
+        units = (self.units[number] for number in self.taken)
+        return sum(unit.block == block and not unit.span for unit in units)
+
+    def leading_shown(self) -> int:
+        """How many of these are shown."""
+        return len(self.taken.intersection(self.leading_rows()))
+
     def obsolete(self, piece: Unit) -> bool:
         """Whether a unit is a piece of what is shown anyway."""
         if not piece.span or piece.records[0] not in self.whole:

@@ -25,6 +25,8 @@ _DEFINED = re.compile(
 _CALLED = re.compile(r"([A-Za-z_$][\w$.]*)\s*\(")
 _SPOKEN = re.compile(r"[a-z][\w.]* ?\(?\s*(?::([a-z]\w*)|[\"'`]([^\"'`]{2,100})[\"'`])")
 """A test or a block that is named by its first argument."""
+_RULE = re.compile(r"([.#][\w-][\w.#: >-]{0,80}?) ?\{$")
+"""A rule of a style sheet, by what it is for."""
 _HEADING = re.compile(r"^[#=*\s]+|[#=*:\s]+$")
 _KEY = re.compile(r"^\W*([A-Za-z_][\w.-]*)[\"']?\s*[:=]")
 _LONG_FIELD = re.compile(r"([A-Za-z_][\w.-]*):")
@@ -81,6 +83,8 @@ _KEPT_BY_ITSELF = re.compile(r"(?:created|updated|modified)(?:_?(?:at|on|date|ti
 """Fields that a store adds to everything it keeps."""
 _INNER_NAMES = 60
 """Characters of the names of its other fields that are said rather than counted."""
+_LEFT_OUT = 100
+"""Characters of the names of columns of which nothing is told; more are counted."""
 _NUMBER = re.compile(r"\d{3}")
 """In an object within the object: an amount, an id."""
 _EMPTY = frozenset({"0", "0.0", "false", "null", "none", "None"})
@@ -117,26 +121,31 @@ def outline(reading: Reading, blocks: Sequence[Block], width: int, ask: Ask = _U
         return _object(reading, lists, fields, width, ask)
     if largest:
         behind = next((one for one in lists if one.noun == BEHIND and one is not largest), None)
-        first = _rows(reading, largest, int(width * (_BEFORE if behind else 1)), rows, ask)
+        first, left_out = _rows(reading, largest, int(width * (_BEFORE if behind else 1)), rows, ask)
         members = [n for n, one in enumerate(records) if behind and one.table == behind.table]
-        return f"{first}; {_behind(reading, members, width - len(first), ask)}" if members else first
+        following = f"; {_behind(reading, members, width - len(first), ask)}" if members else ""
+        return first + left_out + following
     kinds = Counter(one.kind for one in records if one.kind not in _UNCOUNTED)
     if list(kinds) == ["entry"] and (names := _entries(records)):
         return _joined(counted(kinds["entry"], "entry"), names, names_only)
     return ", ".join(counted(n, kind) for kind, n in kinds.most_common(1))
 
 
-def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> str:
-    """The rows of a table by what they are called, and what they have. `rows`: how many there are."""
+def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> tuple[str, str]:
+    """The rows of a table by what they are called, and what they have; and what is left out of them. `rows`: how many
+    there are."""
     members = [n for n, one in enumerate(reading.records) if one.table == block.table]
-    shared = _shared(reading, block, width, ask)
+    same = _shared(reading, block, width, ask)
+    shared = f", all {', '.join(same.values())}" if same else ""
     room = width - len(rows) - len(shared)
-    told = _with_values(reading, list(_distinct(reading, members).values()), ask, room, most=_COLUMNS, differing=True)
-    if told:
-        return _joined(rows + shared, told, width + _OVER)
+    distinct = list(_distinct(reading, members).values())
+    chosen = _chosen(reading, distinct, ask, room, most=_COLUMNS, differing=True)
+    if chosen:
+        told = _joined(rows + shared, _valued(reading, distinct, chosen), width + _OVER)
+        return told, _columns_left_out(reading, distinct, {*chosen, *same}, ask)
     if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
         rows = f"{rows} {block.head}"
-    return _joined(rows + shared, _keys(reading.records, reading.tables, block), int(_NAMES_ONLY * width))
+    return _joined(rows + shared, _keys(reading.records, reading.tables, block), int(_NAMES_ONLY * width)), ""
 
 
 def _behind(reading: Reading, rows: Sequence[int], width: int, ask: Ask) -> str:
@@ -303,9 +312,13 @@ def _object(
         left -= len(said[-1])
     for place, (count, rest, key) in listed.items():  # more of their values where there is room for them
         room = left + len(said[place])
-        if told := _with_values(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS):
-            said[place] = _joined(count, told, room + _OVER, key)
+        chosen = _chosen(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS, differing=False)
+        if chosen:
+            said[place] = _joined(count, _valued(reading, rest, chosen), room + _OVER, key)
             left = room - len(said[place])
+            if len(more := _columns_left_out(reading, rest, chosen, ask)) <= left:
+                said[place] += more
+                left -= len(more)
     return "; ".join(said)
 
 
@@ -324,7 +337,7 @@ def _inner(one: Object) -> str:
     pairs = [pair for pair in map(_pair, one.columns, one.cells) if pair][:_INNER]
     others = [name for name in one.columns if not any(pair.startswith(f"{name}=") for pair in pairs)]
     named = sum(map(len, others)) <= _INNER_NAMES and not _UNFIT.search("".join(others))
-    more = f" and {len(others)} more{': ' + ', '.join(others) if named else ''}" if others else ""
+    more = (f", also {', '.join(others)}" if named else f" and {len(others)} more") if others else ""
     return f"{one.noun}: {', '.join(pairs)}{more}" if pairs and not _UNFIT.search(one.noun) else ""
 
 
@@ -336,11 +349,16 @@ def _tells(reading: Reading, rows: Sequence[int], ask: Ask) -> bool:
 def _with_values(
     reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int = 1, differing: bool = False
 ) -> list[str]:
-    """What rows are called, each with its values in the columns that tell most: at most `most`, and as many as fit the
-    room; empty where none does, or none tells much. The names of the columns are said once, with the first.
+    """What rows are called, each with its values in the columns that `_chosen` gives; empty where it gives none."""
+    return _valued(reading, rows, _chosen(reading, rows, ask, room, most=most, differing=differing))
+
+
+def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most: int, differing: bool) -> list[int]:
+    """The columns that tell most of these rows, in their order: at most `most`, and as many as fit the room; none where
+    none tells much.
 
     First come amounts and days, then those whose values are worth most, then those that somebody asked for, then the
-    others in which rows differ; printed they stand in their own order.
+    others in which rows differ.
 
     Args:
         differing: no column whose one value is said of all rows.
@@ -370,7 +388,7 @@ def _with_values(
     groups: dict[str, list[int]] = {}
     for column in sorted(ranks, key=ranks.__getitem__):
         name = table.columns[column]
-        groups.setdefault(name.rpartition(".")[0] or name, []).append(column)
+        groups.setdefault(_parent(name), []).append(column)
     for group in groups.values():  # of what lies in one object all or none, unless somebody chooses by it
         single = [[column] for column in group if any(ranks[column][:4])]
         for columns in [group, *single] if len(group) > 1 else [group]:
@@ -380,14 +398,46 @@ def _with_values(
             if told and size <= left + slack and len(chosen) + len(columns) <= most and not set(columns) & set(chosen):
                 chosen += columns
                 left -= size
+    return sorted(chosen)
+
+
+def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> list[str]:
+    """What rows are called, each with its values in the chosen columns, whose names are said once, with the first;
+    empty where no column is chosen."""
     if not chosen:
         return []
-    chosen.sort()
-    names = [table.columns[n] for n in chosen]
+    cells = [reading.records[n].cells for n in rows]
+    called = [_called_of(reading, n) for n in rows]
+    names = [reading.tables[reading.records[rows[0]].table].columns[n] for n in chosen]
     names[1:] = [_beside(name, before) for before, name in pairwise(names)]
     first = ", ".join(f"{name} {cells[0][n]}" for name, n in zip(names, chosen, strict=True))
     others = (", ".join(row[n] for n in chosen) for row in cells[1:])
     return [f"{name} ({values})" for name, values in zip(called, (first, *others), strict=True)]
+
+
+def _columns_left_out(reading: Reading, rows: Sequence[int], told: Collection[int], ask: Ask) -> str:
+    """The columns of which nothing is told, an object of which nothing is by its name: else a reader takes what he sees
+    for all that there is, seats in one class for the only ones."""
+    table = reading.tables[reading.records[rows[0]].table]
+    seen = {table.columns[n] for n in {*told, table.key}}
+    parents = {_parent(name) for name in seen}
+    names = [
+        name if _parent(name) in parents else _parent(name)
+        for column, name in enumerate(table.columns)
+        if not (name in seen or not name or name[0] == "(")
+        and not all(_is_called(name, reading.records[n].cells[column], ask) for n in rows)
+    ]
+    others = list(dict.fromkeys(names))
+    if not others:
+        return ""
+    named = ", ".join([others[0], *(_beside(name, before) for before, name in pairwise(others))])
+    fits = len(named) <= _LEFT_OUT and not _BRACKETS.search(named) and not _UNFIT.search(named)
+    return f"; columns left out: {named if fits else len(others)}"
+
+
+def _parent(name: str) -> str:
+    """What a column lies in; itself where it lies in nothing."""
+    return name.rpartition(".")[0] or name
 
 
 def _choice(name: str) -> float:
@@ -420,18 +470,23 @@ def _keys(records: Sequence[Record], tables: Sequence[Table], block: Block) -> l
     return [one.cells[tables[block.table].key] for one in records if one.table == block.table]
 
 
-def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> str:
-    """What all rows of a table have, by which a reader knows one search from another; in half of the width."""
+def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> dict[int, str]:
+    """What all rows of a table have, by which a reader knows one search from another, by column; in half of the width.
+    Of an object in which they differ nothing: three seats in business alone would hide those in economy."""
     table = reading.tables[block.table]
     cells = [record.cells for record in reading.records if record.table == block.table]
-    told: list[str] = []
+    told: dict[int, str] = {}
+    differing = {
+        _parent(name) for n, name in enumerate(table.columns) if len({row[n] for row in cells if n < len(row)}) > 1
+    }
     for column, name in enumerate(table.columns):
         value = cells[0][column] if column < len(cells[0]) and column != table.key else ""
         pair = _pair(name, value) if name and not _is_called(name, value, ask) else ""
         same = pair and all(column < len(row) and row[column] == value for row in cells)
-        if same and sum(len(one) + 2 for one in told) + len(pair) <= width * _SHARED:
-            told.append(pair)
-    return f", all {', '.join(told)}" if told else ""
+        apart = "." in name and _parent(name) in differing
+        if same and not apart and sum(len(one) + 2 for one in told.values()) + len(pair) <= width * _SHARED:
+            told[column] = pair
+    return told
 
 
 def _joined(count: str, names: Iterable[str], width: int, key: str = "") -> str:
@@ -473,8 +528,10 @@ def _sections(records: Sequence[Record]) -> list[str]:
 
 def _definitions(records: Sequence[Record]) -> list[str]:
     """A name for each, empty where none is told."""
-    texts = (one.text for one in records if one.kind == "definition")
-    found = (_SPOKEN.match(_PLACE.sub("", text)) or _DEFINED.search(text) or _CALLED.search(text) for text in texts)
+    texts = (_PLACE.sub("", one.text) for one in records if one.kind == "definition")
+    found = (
+        _SPOKEN.match(text) or _DEFINED.search(text) or _CALLED.search(text) or _RULE.match(text) for text in texts
+    )
     return [next(filter(None, one.groups()), "") if one else "" for one in found]
 
 

@@ -53,6 +53,13 @@ _OBJECT = re.compile(
     _MODIFIER
     + r"(?:const |let |var )?[A-Z][\w.]{0,60}(?:: ?[\w<>, ]{1,60})? = \{$|(?:export default|module\.exports =) \{$"
 )
+_STYLED = re.compile(
+    r"(?:[.#&*:\[][\w:-]|@(?:media|supports|keyframes|font-face|layer|container|page)\b"
+    r"|(?:html|body|main|header|footer|nav|section|article|aside|div|span|table|t[rdh]|thead|tbody|[uo]l|li|a|p|h[1-6]"
+    r"|img|pre|code|button|input|select|textarea|label|form|svg)\b(?=[ .#>+~,\[]|:[\w:]))[^;{}=()]{0,160}"
+    r"(?:(?:\([^(){};]{0,80}\)|=[^\[\](){};]{0,80}\])[^;{}=()]{0,80}){0,4}\{$"
+)
+"""What a rule of a style sheet is for: `.row .text:not(.open) {`."""
 _CONTROL = re.compile(
     r"(?:if|else|elif|elsif|elseif|for|foreach|while|until|unless|switch|case|catch|except|finally|try|with|match|when|"
     r"return|await|yield|new|do|begin|rescue|ensure|select|defer|go|cond|loop|super|throw|raise|assert|delete|typeof|"
@@ -150,6 +157,8 @@ def defines(text: str) -> bool:
     if _BLOCK.match(text):
         return True
     if text.endswith((" {", "){")):
+        if _STYLED.match(text):
+            return True
         method = _METHOD.match(text)
         if method and not _ARROW.search(text) and "." not in method[0]:
             return _RESULT.search(text, method.end() - 1) is not None

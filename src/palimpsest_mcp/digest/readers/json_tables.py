@@ -14,7 +14,7 @@ from ..records import MASKED, STATE, Kind, Object, Reading, Record, Table
 from .json_items import Group, Item, Walk, gathered
 from .json_tree import LONG, Node, Tree, last
 from .paths import is_armour
-from .prose import LONG_LINE, is_noise, sentences
+from .prose import LONG_LINE, is_noise, sentences, sponsors
 from .web_results import BEST, BEST_ONES, OTHERS
 
 BEHIND = "rows listed after the one in brackets"
@@ -184,10 +184,12 @@ class _Told:
         before = ""
         row = self.items[item.owner].group if item.owner >= 0 else -1
         opening = _OPENING if row >= 0 and self.groups[row].hits else 0
-        for line in map(str.strip, (item.text or "").split("\n")):
-            armour = is_armour(line, before)
+        lines = [line.strip() for line in (item.text or "").split("\n")]
+        promoted = sponsors(lines)
+        for place, line in enumerate(lines):
+            nothing = is_armour(line, before) or place in promoted or is_noise(line)
             for one in filter(None, sentences(line) if len(line) > LONG_LINE else (line,)):
-                noise = armour or is_noise(one)
+                noise = nothing or is_noise(one)
                 first = opening > 0 and not noise and one[0] != "#"
                 opening -= first
                 told = 0.0 if noise else _OPENS if first else worth * _TITLED if one[0] == "#" else worth

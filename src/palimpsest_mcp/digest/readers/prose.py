@@ -29,7 +29,7 @@ EDGE = 4
 
 _STOP = re.compile(r"(?<![.!?…])[.!?…]{1,9}[\"'”’»)\]*_]{0,9}\s+|[。！？؟۔।॥｡]{1,9}[」』”’）)】》]{0,9}\s*")
 _ABBREVIATED = re.compile(
-    r"(?:^|[\s(\[])(?:[A-Za-z]|\d{1,3}|(?:[A-Za-z]\.){1,4}[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nos|Nr|Fig|Figs|Eq"
+    r"(?:^|[\s(\[*_\"“‘])(?:[A-Za-z]|\d{1,3}|(?:[A-Za-z]\.){1,4}[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|No|Nos|Nr|Fig|Figs|Eq"
     r"|Sec|Ch|Vol|pp|ed|al|vs|cf|etc|approx|ca|resp|incl|bzw|usw|evtl"
     r"|ggf|Abs|Art|Inc|Ltd|Co|Corp|Gen|Gov|Sen|Rep|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|p\.ex|стр|рис|г|им"
     r"|т\.\s?[еп])$"
@@ -124,6 +124,20 @@ def _is_promotion(text: str) -> bool:
     return any(one in text for one in _PROMOTING) and _PROMOTED.search(text) is not None
 
 
+def sponsors(lines: Sequence[str]) -> set[int]:
+    """Places of lines with a link, or of points, right below `This episode is brought to you by:`."""
+    found: set[int] = set()
+    below = False
+    for i, line in enumerate(lines):
+        text = line.strip()
+        if below and text:
+            below = "://" in text or _ITEM.match(line) is not None
+            found.update([i] if below else [])
+        if text.endswith((":", ":**", ":*")) and _is_promotion(text[:2000]):
+            below = True
+    return found
+
+
 def _heading(lines: Sequence[str], i: int) -> int:
     """The level of a heading, 1 and deeper; 0: the line is none. A lead-in is no heading of this kind."""
     text = lines[i].strip()
@@ -181,6 +195,7 @@ def read(lines: Sequence[str]) -> Reading:
     fenced, apart, rule, told = False, True, -1, False
     run = False
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
+    promoted = sponsors(lines)
     for i, line in enumerate(lines):
         text = line.strip()
         if not text:
@@ -192,7 +207,7 @@ def read(lines: Sequence[str]) -> Reading:
         fenced ^= bool(mark) and not (closes and i == 0)
         run = _TO_RUN.match(line) is not None if mark else run
         armour = is_armour(text, lines[i - 1].strip() if i else "")
-        if armour or mark or not fenced and (i == rule or is_noise(text)):
+        if armour or mark or not fenced and (i == rule or i in promoted or is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:
             worth = 1.6 if run and text[0] != "#" else 0.8
