@@ -95,3 +95,14 @@ async def test_a_strategy_that_is_none_is_refused_with_the_known_ones(tmp_path: 
     assert all(name in refused.value.next for name in STRATEGIES)
     with pytest.raises(InvalidPolicy, match="strategy must be one of anchored"):
         configured(tmp_path / "home", '[policy]\nstrategy = "magic"\n')
+
+
+async def test_a_pass_that_would_keep_too_little_names_the_strategy_that_may(p: Palimpsest) -> None:
+    log = "\n".join(f"{n}: id={n * 7919 % 100003} path=/api/v{n % 3}/orders/{n} ms={n % 977}" for n in range(4_000))
+    texts = [*(f"row {n} of build {n}\n" * 400 for n in range(20)), log, *(f"later row {n}\n" * 100 for n in range(14))]
+    items = [{"role": "tool", "tool_use_id": f"c{n}", "content": text} for n, text in enumerate(texts)]
+    handle = (await p.record_items("new", items)).handle
+    how: dict[str, Any] = {"target": 0.4, "window_tokens": 200_000, "used_tokens": 150_000}
+    refused = await p.compact_session(handle, force=True, **how)
+    assert refused.status == "nothing_to_do" and "strategy opaque" in refused.reason
+    assert (await p.compact_session(handle, strategy="opaque", **how)).batches

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palimpsest_mcp.ports.store import Entry
+from palimpsest_mcp.ports.store import Entry, Match
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.bm25 import (
     LinearSearch,
@@ -27,6 +27,7 @@ from palimpsest_mcp.store.real_disk import RealDisk
 from palimpsest_mcp.store.search import (
     _COUNT_OF,  # pyright: ignore[reportPrivateUsage]
     _FIND,  # pyright: ignore[reportPrivateUsage]
+    QUICK_S,
     RETRY_AFTER_S,
     FtsIndex,
     IndexDown,
@@ -68,6 +69,50 @@ async def test_what_is_indexed_is_asked_once_and_again_when_it_may_have_changed(
     index.close()
     garble(tmp_path / "index.sqlite3")
     assert await search.indexed("", "s1") == frozenset()
+
+
+class Threaded(FtsIndex):
+    """Knows what it was asked in a thread."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(Home(home, RealDisk(), lambda size: os.urandom(size).hex()), lambda: "this")
+        self.in_thread: list[str] = []
+
+    def find(
+        self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
+    ) -> tuple[Match, ...]:
+        self.in_thread.append(query)
+        return super().find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
+
+
+async def test_a_search_without_a_thread_finds_what_is_there_now(tmp_path: Path) -> None:
+    index = Threaded(tmp_path)
+    search = IndexSearch(index, monotonic=lambda: 0.0)
+    await search.add([entry("needle one", "one"), entry("needle two, no needle", "two")])
+    first = await search.find("needle", session_ids=["s1"])
+    assert await search.find("needle", session_ids=["s1"]) == first and index.in_thread == ["needle"]
+    other = index_in(tmp_path)  # another process
+    other.add([entry("needle three", "three", batch="offload_0002")])
+    assert {one.item_id for one in await search.find("needle")} == {"one", "two", "three"}
+    other.forget("", "s1", ["offload_0001"])
+    assert [one.item_id for one in await search.find("needle")] == ["three"] and index.in_thread == ["needle"]
+    other.discard()
+    assert await search.find("needle") == () and index.in_thread == ["needle"] * 2
+    index.close()
+
+
+async def test_much_text_and_what_took_long_before_is_searched_in_a_thread(tmp_path: Path) -> None:
+    index, now = Threaded(tmp_path), [0.0]
+    search = IndexSearch(index, monotonic=lambda: now.append(now[-1] + now[0]) or now[-1])
+    await search.add([entry("needle " * 9_999, "long"), entry("brief", "brief"), entry("needle", "short")])
+    for query in ("brief", "brief", "needle", "brief"):
+        assert await search.find(query)
+    assert index.in_thread == ["brief", "needle"]
+    now[0] = 2 * QUICK_S
+    for _ in range(2):
+        assert await search.find("brief")
+    assert index.in_thread == ["brief", "needle", "brief"]
+    index.close()
 
 
 def find(index: FtsIndex | LinearSearch, query: str) -> list[str]:

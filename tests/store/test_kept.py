@@ -12,6 +12,7 @@ import pytest
 from palimpsest_mcp.models.events import SessionKey, UsageSeen
 from palimpsest_mcp.store import DiskStore
 from palimpsest_mcp.store.archive import ArchiveFiles
+from palimpsest_mcp.store.disk import Found
 from palimpsest_mcp.store.home import Home
 from palimpsest_mcp.store.ledger import FEW_SESSIONS
 from palimpsest_mcp.store.real_disk import RealDisk
@@ -115,6 +116,30 @@ async def test_few_sessions_are_listed_at_once_and_many_in_a_thread(tmp_path: Pa
         listed = await ours.ledger.sessions()
         assert {one.session_id for one in listed} == {one.session_id for one in keys[: n + 1]}
         assert (files.few_sessions("") is None) == (n >= FEW_SESSIONS)
+
+
+async def test_sub_agents_are_listed_without_a_look_at_sessions_that_were_met_before(tmp_path: Path) -> None:
+    class Looks(RealDisk):
+        at: list[str] = []
+
+        def look(self, path: str) -> Found | None:
+            self.at.append(path)
+            return super().look(path)
+
+    ours = DiskStore(tmp_path, disk=Looks())
+    keys = [SessionKey(one) for one in ("main", "main/a", "other")]
+    for key in keys[:2]:
+        await ours.ledger.create(key, info_of(key))
+    await ours.ledger.sessions()
+    await DiskStore(tmp_path).ledger.create(keys[2], info_of(keys[2]))
+    Looks.at.clear()
+    assert await ours.ledger.sessions(beginning="main/") == (info_of(keys[1]),)
+    assert any("session/other" in path for path in Looks.at), "it may be anybody"
+    late = SessionKey("main/b")
+    await DiskStore(tmp_path).ledger.create(late, info_of(late))
+    Looks.at.clear()
+    assert set(await ours.ledger.sessions(beginning="main/")) == {info_of(keys[1]), info_of(late)}
+    assert not any(f"session/{one}" in path for path in Looks.at for one in ("main", "other"))
 
 
 async def test_a_note_is_written_at_once_unless_it_would_wait_for_somebody(tmp_path: Path) -> None:

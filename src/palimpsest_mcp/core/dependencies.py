@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ..errors import InvalidArgument
@@ -14,6 +15,7 @@ from ..models.items import Content, Item
 from ..models.plans import Policy
 from ..ports.store import Store
 from ..ports.text import Clock, Digester, Judge, RandomHex, Redactor, Registry, SummaryAuthor, Writer
+from .surface import Surface
 
 if TYPE_CHECKING:
     from ..digest.study import Studies
@@ -116,6 +118,11 @@ class Dependencies:
         """Take note of items that were recorded: results among them may be read ahead of a pass."""
         if self.automatic and not self.principal:  # principals share one machine, and each would take its memory
             self.unread.extend(one for one in items if one.role == "tool" and one.content is not None)
+
+    @cached_property
+    def surface(self) -> Surface:
+        """Masks what faces show; one for all of them, since each text is shown by several."""
+        return Surface(self.redactor)
 
     def masked(self, text: str) -> str:
         """A text as it may be shown or stored apart from its original."""

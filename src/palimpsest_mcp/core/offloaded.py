@@ -30,7 +30,7 @@ from .batch import beside, original_text
 from .copies import Copies
 from .dependencies import ContentCounter, Dependencies
 from .sessions import Sessions
-from .surface import Surface, named_by_mark
+from .surface import named_by_mark
 
 # Batches as rows of a list.
 
@@ -137,7 +137,7 @@ class Offloaded:
         self._deps = deps
         self._sessions = sessions
         self._copies = Copies(deps, sessions)
-        self._surface = Surface(deps.redactor)
+        self._surface = deps.surface
 
     async def batches(self, info: SessionInfo, own: Fold | None = None) -> tuple[BatchView, ...]:
         """Every batch of a session and, where it has parents, of theirs, in batch order; also those whose record is
@@ -412,7 +412,7 @@ class Offloaded:
                 handle=handles.get(match.session_id, ""),
                 batch_id=match.batch_id,
                 item_id=match.item_id,
-                snippet=self._deps.masked(match.snippet),
+                snippet=self._surface.text(match.snippet),
                 score=match.score,
                 tool_name=match.tool_name,
                 title=match.title,

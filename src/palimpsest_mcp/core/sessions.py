@@ -232,7 +232,11 @@ class Sessions:
 
     async def opened(self, info: SessionInfo) -> Fold:
         """The same, from a checkpoint if there is one: for who asks for sums and single items."""
-        _, begun, page = await self._news(self.key(info))
+        key = self.key(info)
+        begun = self._begun(key)
+        if begun.fold is not None:
+            return await self._taken_in(info, begun, await self._deps.store.ledger.read(key, begun.cursor))
+        _, begun, page = await self._news(key)
         return await self._taken_in(info, begun, page)
 
     async def observe(self, info: SessionInfo, events: Sequence[Observation], *, durable: bool = True) -> Fold:

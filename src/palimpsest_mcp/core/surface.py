@@ -60,10 +60,14 @@ class Surface:
             fields: dict[str, Any] = {}
             for name in value.__struct_fields__:
                 before = getattr(value, name)
-                if before is not None and not isinstance(before, (int, float)):
+                if isinstance(before, str):  # nearly all of them
+                    after = self.text(before)
+                elif before is None or isinstance(before, (int, float)):
+                    continue
+                else:
                     after = self.value(before)
-                    if after is not before:
-                        fields[name] = after
+                if after is not before:
+                    fields[name] = after
             return msgspec.structs.replace(value, **fields) if fields else value
         return value
 

@@ -69,7 +69,7 @@ class OpenOnFirstUse:
         if self._surface is None:
             if not self._facades:
                 return storeless()
-            self._surface = Surface(next(iter(self._facades.values())).deps.redactor)
+            self._surface = next(iter(self._facades.values())).deps.surface
         return self._surface
 
     def note_answer(self) -> None:

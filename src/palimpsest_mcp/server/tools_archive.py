@@ -378,9 +378,8 @@ async def list_offloaded(ctx: Call, session_id: Text = "", cursor: Text = "", ba
 async def search_offloaded(ctx: Call, query: str, session_id: Text = "", limit: Count = None) -> str:
     """Find words in what was offloaded; without session_id in all sessions. Hits give restore_batch's arguments."""
     facade = await ctx.request_context.lifespan_context.facade()
-    info = await facade.session(session_id) if session_id else None
-    hits = await facade.search_offloaded(query, session_id=info and info.session_id, limit=limit or 10)
-    handle = info.handle if info is not None else ""
+    hits = await facade.search_offloaded(query, session_id=session_id or None, limit=limit or 10)
+    handle = facade.handle_of(session_id) if session_id else ""
     scope = handle or "all sessions"
     if not hits:
         every = f"; every batch: {tool_call('list_offloaded', {'session_id': handle})}" if handle else ""

@@ -111,8 +111,8 @@ class Answer(NamedTuple):
 
 class _Found(NamedTuple):
     length: int
-    named: Counter[int]
-    """By number of the need."""
+    named: dict[int, int]
+    """By number of the need, how often its name has it."""
     at: dict[int, list[int]]
     """By number of the need, the characters at which it stands, in order."""
 
@@ -140,17 +140,18 @@ def ranked(
     close = [math.sqrt(worth) for worth in nats] if all(map(_is_plain_word, needs)) else nats
     answers: list[Answer] = []
     for one, tally in zip(seen, tallies, strict=True):
-        frequency = {n: NAMED_WEIGHT * one.named[n] for n in one.named}
+        frequency = {n: NAMED_WEIGHT * count for n, count in one.named.items()}
         for _, number in sorted((places[0], n) for n, places in one.at.items()):
             frequency[number] = frequency.get(number, 0) + len(one.at[number])
         norm = _K1 * (1 - _B + _B * one.length / max(1, mean))
-        whole = sum(rare[n] * count * (_K1 + 1) / (count + norm) for n, count in frequency.items())
+        whole = sum([rare[n] * count * (_K1 + 1) / (count + norm) for n, count in frequency.items()])
         first, held = _densest(tally) if len(tally) == 1 else _best_passage(_blocks(one.at, tally), close)
-        best = sum(close[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items())
-        together = sum(nats[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items())
-        rarest = max((close[n] for n in held), default=0)
-        begins = (one.at[n][bisect_left(one.at[n], first * _BLOCK)] for n in held if close[n] == rarest)
-        answers.append(Answer(whole + best, tuple(n in frequency for n in numbers), together, min(begins, default=-1)))
+        best = sum([close[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items()])
+        together = sum([nats[n] * count * (_K1 + 1) / (count + _K1) for n, count in held.items()])
+        rarest = max([close[n] for n in held], default=0)
+        begins = [one.at[n][bisect_left(one.at[n], first * _BLOCK)] for n in held if close[n] == rarest]
+        has = tuple([n in frequency for n in numbers])
+        answers.append(Answer(whole + best, has, together, min(begins, default=-1)))
     return answers
 
 
@@ -166,17 +167,17 @@ def _rarity(having: Sequence[int], total: int) -> list[float]:
 class _Sought(NamedTuple):
     """Needs as every text is looked through for them."""
 
-    phrases: tuple[tuple[int, re.Pattern[str], bool], ...]
-    """(number of the need, what it looks like in folded text, whether in the text's CJK runs)."""
+    phrases: tuple[tuple[int, str, bool], ...]
+    """(number of the need, its pattern in folded text, whether in the text's CJK runs)."""
     by_key: Mapping[str, Collection[int]]
     """By what a word is found by, the numbers of the needs that it is."""
     begins: tuple[tuple[str, int], ...]
-    beginnings: tuple[re.Pattern[str], ...]
-    """Of all words that are looked for by themselves."""
+    beginnings: tuple[str, ...]
+    """Patterns of all words that are looked for by themselves."""
 
 
 def _seek(needs: Sequence[Need]) -> _Sought:
-    phrases: list[tuple[int, re.Pattern[str], bool]] = []
+    phrases: list[tuple[int, str, bool]] = []
     by_key: dict[str, set[int]] = {}
     begins: list[tuple[str, int]] = []
     for number, need in enumerate(needs):
@@ -189,9 +190,9 @@ def _seek(needs: Sequence[Need]) -> _Sought:
             for key in {stem(fold(one)) for one in (word, *need.near)}:
                 by_key.setdefault(key, set()).add(number)
             if word.isascii() and word.isdigit() and 3 < len(word) < _MOST_DIGITS:
-                phrases.append((number, re.compile(rf"(?<![\d.,]){int(word):,}(?![\d,])"), False))
+                phrases.append((number, rf"(?<![\d.,]){int(word):,}(?![\d,])", False))
     beginnings = {_beginning(key) for key in by_key} | {begin for begin, _ in begins}
-    return _Sought(tuple(phrases), by_key, tuple(begins), tuple(re.compile(re.escape(one)) for one in beginnings))
+    return _Sought(tuple(phrases), by_key, tuple(begins), tuple(map(re.escape, beginnings)))
 
 
 def _beginning(key: str) -> str:
@@ -199,41 +200,48 @@ def _beginning(key: str) -> str:
     return key[:-1] if len(key) > 2 and key[-1] in "iey" else key
 
 
-def _phrase(term: Term) -> re.Pattern[str]:
-    """What a term of several words looks like in folded text."""
+def _phrase(term: Term) -> str:
+    """The pattern of a term of several words in folded text."""
     if term.cjk:
-        return re.compile(re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:]))))
+        return re.escape(fold(term.words[0] + "".join(pair[-1] for pair in term.words[1:])))
     first, *rest = (re.escape(fold(word)) for word in term.words)
     # What stands before it is looked at behind its first word: in front, the engine would not skip from word to word.
-    return re.compile(r"[\W_]+".join((rf"{first}(?<![^\W_]{first})", *rest)) + r"(?![^\W_])")
+    return r"[\W_]+".join((rf"{first}(?<![^\W_]{first})", *rest)) + r"(?![^\W_])"
 
 
 def _look(text: Text, sought: _Sought) -> _Found:
-    named = Counter({number: len(places) for number, places in _places(text.named, sought).items()})
+    named = {number: len(places) for number, places in _places(text.named, sought).items()}
     return _Found(len(text.body), named, {n: sorted(places) for n, places in _places(text.body, sought).items()})
 
 
 def _places(text: str, sought: _Sought) -> dict[int, list[int]]:
     """By number, where each need stands in a text."""
     whole, text = fold(text), spaced(text)
-    folded = fold(text)
+    folded = whole if whole.isascii() else fold(text)
+    is_ascii = text.isascii()
+    signs = re.ASCII if is_ascii else re.UNICODE  # the same in such a text, and looked up sooner
     found: defaultdict[int, list[int]] = defaultdict(list)
     for number, pattern, is_cjk in sought.phrases:
-        if starts := [hit.start() for hit in pattern.finditer(whole if is_cjk else folded)]:
+        hits = re.compile(pattern, signs).finditer(whole if is_cjk else folded)
+        if starts := [hit.start() for hit in hits]:
             found[number] += starts
     last = -1
     here: dict[str, list[list[int]]] = {}
     """By word, what gets its places."""
     # One beginning after the other: an engine that looks for many at once tries each character.
-    for start in sorted(hit.start() for beginning in sought.beginnings for hit in beginning.finditer(folded)):
+    rest = r"\w*" if is_ascii else ""  # else a sign may be of a word only when it is folded
+    patterns = [re.compile(beginning + rest, signs) for beginning in sought.beginnings]
+    for start, end in sorted([hit.span() for pattern in patterns for hit in pattern.finditer(folded)]):
         if start < last:
             continue
         while start and (folded[start - 1].isalnum() or folded[start - 1] == "_"):
             start -= 1
-        hit = WORD.match(text, start)
-        if hit is None:
-            continue
-        last, word = hit.end(), hit.group()
+        if not is_ascii:
+            hit = WORD.match(text, start)
+            if hit is None:
+                continue
+            end = hit.end()
+        last, word = end, text[start:end]
         if word not in here:
             numbers = {number for key in keys(word) for number in sought.by_key.get(key, ())}
             here[word] = [found[number] for number in numbers]
@@ -294,12 +302,14 @@ def _best_passage(blocks: Mapping[int, _Counts], worth: Sequence[float]) -> tupl
 def _densest(tally: Mapping[int, Mapping[int, int]]) -> tuple[int, _Counts]:
     """The same where one need is all that stands there: the best passage has most of it."""
     [(number, blocks)] = tally.items()
-    counts: dict[int, int] = {}
-    for block, count in blocks.items():  # in order
-        for start in range(max(0, block - _BLOCKS + 1), block + 1):
-            counts[start] = counts.get(start, 0) + count
-    first = max(counts, key=counts.__getitem__)
-    return first, {number: counts[first]}
+    has = blocks.get
+    first = most = 0
+    for block in blocks:  # in order
+        start = block - 2 if block > 2 else 0  # what begins earlier and has as much ends in a block that has some
+        count = has(start, 0) + has(start + 1, 0) + has(start + 2, 0)
+        if count > most:
+            first, most = start, count
+    return first, {number: most}
 
 
 def match(entry: Entry, answer: Answer) -> Match:
@@ -327,7 +337,10 @@ def match(entry: Entry, answer: Answer) -> Match:
 def snippet(text: str, at: int) -> str:
     """One line around a place: no control, bidirectional or escape characters, about 160 characters."""
     begin = max(0, at - _BEFORE_HIT) if at > SNIPPET_CHARACTERS - _BEFORE_HIT else 0
-    line = one_line(text[begin : begin + 4 * SNIPPET_CHARACTERS])
+    window = text[begin : begin + 4 * SNIPPET_CHARACTERS]
+    line = one_line(window[: 2 * SNIPPET_CHARACTERS])
+    if len(line) <= SNIPPET_CHARACTERS or "\x1b" in window:  # much white space, or an escape that may have been cut
+        line = one_line(window)
     shown = line[:SNIPPET_CHARACTERS].rstrip()
     more = len(line) > SNIPPET_CHARACTERS or begin + 4 * SNIPPET_CHARACTERS < len(text)
     return f"{'…' if begin else ''}{shown}{'…' if more else ''}"

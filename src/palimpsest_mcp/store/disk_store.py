@@ -51,9 +51,8 @@ class DiskLedger:
         return tuple(one for one in found if one is not None)
 
     async def sessions(self, principal: str = "", *, beginning: str = "") -> tuple[SessionInfo, ...]:
-        found = self._files.few_sessions(principal)
-        infos = await hop(self._files.sessions, principal) if found is None else found
-        return tuple(one for one in infos if one.session_id.startswith(beginning)) if beginning else infos
+        found = self._files.few_sessions(principal, beginning)
+        return await hop(self._files.sessions, principal, beginning) if found is None else found
 
     async def marks(self, session_ids: Collection[str], principal: str = "") -> Mapping[str, str]:
         return {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -99,26 +99,29 @@ class LedgerFiles:
         self._home.check()
         return self._home.stands(self._home.session_folder(key))
 
-    def sessions(self, principal: str) -> tuple[SessionInfo, ...]:
-        infos = tuple(self._infos())
-        self._listed = len(infos)
-        return oldest_first(info for info in infos if info.principal == principal)
+    def sessions(self, principal: str, beginning: str = "") -> tuple[SessionInfo, ...]:
+        infos = self._infos(lambda one: one.principal == principal and one.session_id.startswith(beginning))
+        return oldest_first(infos)
 
-    def few_sessions(self, principal: str) -> tuple[SessionInfo, ...] | None:
+    def few_sessions(self, principal: str, beginning: str = "") -> tuple[SessionInfo, ...] | None:
         """The same where there were so few at the last time that it is not worth a thread; else None."""
-        return self.sessions(principal) if 0 < self._listed <= FEW_SESSIONS else None
+        return self.sessions(principal, beginning) if 0 < self._listed <= FEW_SESSIONS else None
 
     def principals(self) -> tuple[str, ...]:
-        return tuple(sorted({"", *(info.principal for info in self._infos())}))
+        return tuple(sorted({"", *(info.principal for info in self._infos(lambda _: True))}))
 
-    def _infos(self) -> Iterator[SessionInfo]:
-        """Of everybody's sessions."""
+    def _infos(self, wanted: Callable[[SessionInfo], bool]) -> Iterator[SessionInfo]:
+        """Of everybody's sessions those that are wanted by their ids."""
         self._home.check()
         folder = os.path.join(self._home.root, SESSIONS)
         with reads("the list of sessions"):
             entries = self._home.disk.scan(folder)
+        self._listed = len(entries)
         for name, found in entries:
-            if found.kind == "folder" and (info := self._info_of(os.path.join(folder, name))) is not None:
+            path = os.path.join(folder, name)
+            if found.kind != "folder" or ((met := self._sessions.met(path)) is not None and not wanted(met)):
+                continue  # a folder is of one id for good
+            if (info := self._info_of(path)) is not None and wanted(info):
                 yield info
 
     def read_little(self, key: SessionKey, after: object | None) -> LedgerPage | None:

@@ -7,8 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Protocol
 
 from .disk import Found, Release
@@ -156,6 +155,44 @@ _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | g
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
 
 
+class _InFolder:
+    """Gives a name and the open folder that it stands in; the path itself and None where nothing is guarded.
+
+    The folder is reached from the root step by step, each by the one before, so that no path is walked a second time:
+    what a look found to be a folder cannot be a link by the time that something is made in it. No generator: a call of
+    a tool does this a dozen times.
+
+    Raises:
+        NotADirectoryError, FileNotFoundError: a link, or nothing, stands in the place of a folder.
+    """
+
+    __slots__ = ("_fd", "_path", "_root")
+
+    def __init__(self, path: str, root: str) -> None:
+        self._path, self._root = path, root
+        self._fd: int | None = None
+
+    def __enter__(self) -> tuple[str, int | None]:
+        below = [name for name in self._path[len(self._root) + 1 :].split(os.sep) if name] if self._root else []
+        if not below:
+            return self._path, None
+        fd = os.open(self._root, _FOLDER)
+        try:
+            for folder in below[:-1]:
+                next_fd = _below(fd, folder)
+                os.close(fd)
+                fd = next_fd
+        except BaseException:
+            os.close(fd)
+            raise
+        self._fd = fd
+        return below[-1], fd
+
+    def __exit__(self, *_: object) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+
+
 class RealDisk:
     """The operating system's own files."""
 
@@ -168,31 +205,9 @@ class RealDisk:
         if os.open in os.supports_dir_fd and root not in self._guarded:
             self._guarded = (*self._guarded, root)
 
-    @contextmanager
-    def _in_folder(self, path: str) -> Generator[tuple[str, int | None]]:
-        """A name and the open folder that it stands in; the path itself and None where nothing is guarded.
-
-        The folder is reached from the root step by step, each by the one before, so that no path is walked a second
-        time: what a look found to be a folder cannot be a link by the time that something is made in it.
-
-        Raises:
-            NotADirectoryError, FileNotFoundError: a link, or nothing, stands in the place of a folder.
-        """
+    def _in_folder(self, path: str) -> _InFolder:
         root = next((root for root in self._guarded if path.startswith(root + os.sep)), "")
-        below = [name for name in path[len(root) + 1 :].split(os.sep) if name] if root else []
-        if not below:
-            yield path, None
-            return
-        *folders, name = below
-        fd = os.open(root, _FOLDER)
-        try:
-            for folder in folders:
-                next_fd = _below(fd, folder)
-                os.close(fd)
-                fd = next_fd
-            yield name, fd
-        finally:
-            os.close(fd)
+        return _InFolder(path, root)
 
     def pid(self) -> int:
         return os.getpid()
@@ -226,6 +241,8 @@ class RealDisk:
 
     def look(self, path: str) -> Found | None:
         try:
+            if os.path.dirname(path) in self._guarded:  # no folder below the root is walked through
+                return _found(os.lstat(path))
             with self._in_folder(path) as (name, folder):
                 return _found(os.stat(name, dir_fd=folder, follow_symlinks=False))
         except (FileNotFoundError, NotADirectoryError):

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..errors import StoreError
 from ..ports.store import Entry, Match
@@ -42,25 +42,36 @@ _SCOPE = """principal = :principal
   AND (:sessions IS NULL OR hex(session_id) IN (SELECT value FROM json_each(:sessions)))
   AND (:project IS NULL OR project = :project)
 """
-_FIND = f"""
+_ALL = f"""
 SELECT session_id, batch_id, item_id, text, named, tool_name, title, ts, stands
 FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
-ORDER BY bm25(found, 2.0, 1.0, 0.5, 1.0), batch_id, item_id LIMIT :likely
 """
+_FIND = f"{_ALL} ORDER BY bm25(found, 2.0, 1.0, 0.5, 1.0), batch_id, item_id LIMIT :likely"
 _COUNT_OF = f"""
 SELECT count(*) FROM found CROSS JOIN entries ON entries.id = found.rowid WHERE found MATCH :match AND {_SCOPE}
 """
 _TOTAL = f"SELECT count(*) FROM entries WHERE {_SCOPE}"
+_TOTAL_OF_ONE = """
+SELECT count(*) FROM entries
+WHERE principal = :principal AND session_id = :session AND (:project IS NULL OR project = :project)
+"""
+"""Of one session: its entries stand together, and the others' are not looked at."""
 _LIKELY = 50
 """So many of the likeliest are read to be ranked, or as many as are asked for."""
 _READ_CHARACTERS = 1_000_000
 """And so much text of them, so that an answer takes a tenth of a second."""
+_AT_ONCE = 1 << 16
+"""Characters that are ranked without a thread: a few milliseconds at most."""
 _RAREST = 24
 """So many words of a long query decide."""
 
 
 class IndexDown(Exception):
     """The index cannot be used now: locked, no room, no FTS5."""
+
+
+class _Much(Exception):
+    """More is to be read than at once."""
 
 
 class _Garbled(Exception):
@@ -104,16 +115,23 @@ class FtsIndex:
         self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
     ) -> tuple[Match, ...]:
         """The likeliest by the index, ranked by their texts. Raises IndexDown."""
-        asked = read(query)
-        if not asked.terms or limit <= 0:
-            return ()
-        scope: dict[str, Any] = {
-            "principal": _sql(principal),
-            "sessions": None if session_ids is None else json.dumps([_hex(name) for name in session_ids]),
-            "project": None if project is None else _sql(project),
-            "likely": min(max(limit, _LIKELY), 1 << 30),
-        }
-        return self._run(lambda db: _find(db, asked, scope, limit))
+        return self._run(_search(query, principal, session_ids, project, limit, most=_READ_CHARACTERS))
+
+    def find_at_once(
+        self, query: str, *, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int
+    ) -> tuple[Match, ...] | None:
+        """The same without a wait for anybody; None where that cannot be, or too much is to be read for it."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            db = self._connection
+            if db is None or not self._is_current(self._home.disk.look(self._path)):
+                return None
+            return _search(query, principal, session_ids, project, limit, most=_AT_ONCE)(db)
+        except (_Much, sqlite3.Error, OSError):
+            return None  # whoever asks in a thread sees to it
+        finally:
+            self._lock.release()
 
     def indexed(self, principal: str, session_id: str) -> tuple[frozenset[str], int]:
         """Batches, and the stamp of the file that has them. Raises IndexDown."""
@@ -354,8 +372,36 @@ def _remove(db: sqlite3.Connection, where: str, names: Sequence[str | bytes]) ->
         db.execute("DELETE FROM entries WHERE id = ?", (row,))
 
 
-def _find(db: sqlite3.Connection, asked: Query, scope: dict[str, Any], limit: int) -> tuple[Match, ...]:
-    total = db.execute(_TOTAL, scope).fetchone()[0]
+def _search(
+    query: str, principal: str, session_ids: Sequence[str] | None, project: str | None, limit: int, *, most: int
+) -> Callable[[sqlite3.Connection], tuple[Match, ...]]:
+    """What finds it; it raises `_Much` where more than `most` characters are to be read, and those are not all."""
+    asked = read(query)
+    scope: dict[str, Any] = {
+        "principal": _sql(principal),
+        "sessions": None if session_ids is None else json.dumps([_hex(name) for name in session_ids]),
+        "project": None if project is None else _sql(project),
+        "likely": min(max(limit, _LIKELY), 1 << 30),
+        "most": most,
+    }
+    sessions = None if session_ids is None else [_sql(name) for name in dict.fromkeys(session_ids)]
+
+    def work(db: sqlite3.Connection) -> tuple[Match, ...]:
+        if not asked.terms or limit <= 0:
+            return ()
+        return _find(db, asked, scope, limit, _total(db, scope, sessions))
+
+    return work
+
+
+def _total(db: sqlite3.Connection, scope: dict[str, Any], sessions: Sequence[str | bytes] | None) -> int:
+    """How many texts there are in these sessions, or in all."""
+    if sessions is None:
+        return db.execute(_TOTAL, scope).fetchone()[0]
+    return sum(db.execute(_TOTAL_OF_ONE, {**scope, "session": one}).fetchone()[0] for one in sessions)
+
+
+def _find(db: sqlite3.Connection, asked: Query, scope: dict[str, Any], limit: int, total: int) -> tuple[Match, ...]:
     rows = _rows(db, _expression(asked.needs[0]), scope) if len(asked.needs) == 1 else []
     if 0 < len(rows) < scope["likely"]:  # that is all of them
         having, needs = [len(rows)], list(asked.needs)
@@ -406,7 +452,18 @@ def _count(db: sqlite3.Connection, need: Need, scope: dict[str, Any]) -> int:
 
 
 def _rows(db: sqlite3.Connection, match: str, scope: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return db.execute(_FIND, {**scope, "match": match}).fetchall()
+    """What matches, in no order where all of it is to be read; else the likeliest, in order."""
+    given = {**scope, "match": match}
+    rows: list[tuple[Any, ...]] = []
+    characters = 0
+    for row in db.execute(_ALL, given):
+        rows.append(row)
+        characters += len(row[3])
+        if len(rows) > scope["likely"] or characters > scope["most"]:
+            if scope["most"] < _READ_CHARACTERS:
+                raise _Much
+            return db.execute(_FIND, given).fetchall()
+    return rows
 
 
 def _expression(need: Need) -> str:
@@ -459,6 +516,21 @@ KEPT_SESSIONS = 256
 """Of which it is known what is indexed, so that a search need not ask again."""
 
 
+QUICK_S = 0.005
+"""A search is done without a thread where the one before took no longer: to a thread and back takes a fifth of what a
+search in one session does."""
+
+
+class _Asked(NamedTuple):
+    """Arguments of `find`."""
+
+    query: str
+    principal: str
+    session_ids: Sequence[str] | None
+    project: str | None
+    limit: int
+
+
 class IndexSearch:
     """See `ports.store.Search`. Never raises for a broken index: then entries are kept in memory and looked through.
 
@@ -470,6 +542,7 @@ class IndexSearch:
         self._spare = LinearSearch()
         self._monotonic = monotonic
         self._down_until = float("-inf")
+        self._was_quick = False
         self._known: dict[tuple[str, str], tuple[frozenset[str], int | None]] = {}
         """Principal and session -> batches that were found to be indexed, and in which file; None: not in one."""
 
@@ -479,8 +552,7 @@ class IndexSearch:
         for key in {(entry.principal, entry.session_id) for entry in entries}:
             self._known.pop(key, None)
 
-    @in_thread
-    def find(
+    async def find(
         self,
         query: str,
         *,
@@ -489,13 +561,22 @@ class IndexSearch:
         project: str | None = None,
         limit: int = 10,
     ) -> tuple[Match, ...]:
-        def first() -> tuple[Match, ...]:
-            return self._index.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
+        asked = _Asked(query, principal, session_ids, project, limit)
+        began = self._monotonic()
+        found = self._at_once(asked) if self._was_quick else None
+        if found is None:
+            found = await hop(self._found, asked)
+        self._was_quick = self._monotonic() - began <= QUICK_S
+        return found
 
-        def second() -> tuple[Match, ...]:
-            return self._spare.find(query, principal=principal, session_ids=session_ids, project=project, limit=limit)
+    def _at_once(self, asked: _Asked) -> tuple[Match, ...] | None:
+        found = None if self._is_down() else self._index.find_at_once(**asked._asdict())
+        if found is not None:
+            self._spare.clear()
+        return found
 
-        return self._either(first, second)
+    def _found(self, asked: _Asked) -> tuple[Match, ...]:
+        return self._either(lambda: self._index.find(**asked._asdict()), lambda: self._spare.find(**asked._asdict()))
 
     async def lacking(self, principal: str, session_id: str, batch_ids: Collection[str]) -> frozenset[str]:
         return frozenset(batch_ids) - await self.indexed(principal, session_id)

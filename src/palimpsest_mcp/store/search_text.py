@@ -65,9 +65,11 @@ def parse(query: str) -> tuple[Term, ...]:
     terms: dict[Term, None] = {}
     for phrase, plain in _PIECE.findall(_plain(query)):
         text = phrase or _POSSESSIVE.sub("", plain)
-        for run in _CJK_RUN.findall(text):
-            terms[Term(tuple(_pairs(run)) or (run,), True)] = None
-        if words := tuple(WORD.findall(_CJK_RUN.sub(" ", text))):
+        if not text.isascii():
+            for run in _CJK_RUN.findall(text):
+                terms[Term(tuple(_pairs(run)) or (run,), True)] = None
+            text = _CJK_RUN.sub(" ", text)
+        if words := tuple(WORD.findall(text)):
             terms[Term(words, False, bool(phrase) and len(words) > 1)] = None
     return tuple(terms)[:MAX_TERMS]
 

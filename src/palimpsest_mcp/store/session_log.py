@@ -139,6 +139,11 @@ class Sessions:
             self._known[folder] = found, info
         return info
 
+    def met(self, folder: str) -> SessionInfo | None:
+        """Who stood there when it was read last, by a name that is for good; all else of it may have changed."""
+        known = self._known.get(folder)
+        return None if known is None else known[1]
+
     def cache(self, folder: str, info: SessionInfo) -> None:
         """Write `session.json`. It can be done without, so it is not flushed, and a failure is nobody's."""
         try:

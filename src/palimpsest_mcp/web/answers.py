@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from ..core.palimpsest import Palimpsest
-from ..core.surface import Surface, named_by_mark
+from ..core.surface import named_by_mark
 from ..errors import InvalidArgument, ItemUnknown
 from ..models.reports import ContextView, counts_to_json
 from .figures import SESSION, STORE, with_values
@@ -30,7 +30,7 @@ class Answers:
 
     def __init__(self, facade: Palimpsest) -> None:
         self._facade = facade
-        self._surface = Surface(facade.deps.redactor)
+        self._surface = facade.deps.surface
         self._context: tuple[str, str, ContextView] | None = None
         """Session, pulse, and what stands in it: pages of one list are cut from one view."""
         self.reads: dict[str, Answer] = {

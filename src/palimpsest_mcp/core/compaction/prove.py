@@ -272,7 +272,7 @@ async def refuse_too_much(batches: Batches, first: Plan, request: PassRequest, o
         await batches.add(first, [roomier])
         pressed = _compressed(batches, request, overhead)
     if pressed.refused:
-        batches.refuse(pressed.note)
+        batches.refuse(f"{pressed.note}; strategy opaque is never refused: it leaves pointers")
 
 
 def _digests(batches: Batches) -> list[Made]:
