@@ -631,6 +631,24 @@ def test_of_a_wide_table_the_column_that_says_how_each_row_went_stays(bench: Ben
     assert "rows] order|" in shown and "status" in shown.split("[columns left out:")[0]
 
 
+def test_what_a_row_is_an_exception_for_is_told_though_its_column_is_left_out(bench: Bench) -> None:
+    draw = random.Random(5)
+    rows = [
+        {
+            "name": f"relay-{n}-{word}",
+            **{f"count_{k}": draw.randrange(10**7) for k in range(14)},
+            **({"last_error": "tls handshake refused by 10.9.31.7"} if n == 6 else {}),
+        }
+        for n, word in enumerate(WORDS[:12])
+    ]
+    digest = bench.digest(json.dumps(rows), share=0.3)
+    shown = digest.parts[0].text
+    name = rows[6]["name"]
+    assert f"\n {name}|" in shown and "last_error" in shown.split("[columns left out:")[1].split("]")[0]
+    assert f"name={name}|last_error=tls handshake refused by 10.9.31.7" in shown.split("\n")
+    assert digest.verification.passed
+
+
 def test_of_a_speech_that_nobody_parted_into_sentences_passages_are_shown(bench: Bench) -> None:
     """A transcript without a full stop is all that a page has."""
     said = [

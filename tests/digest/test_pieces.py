@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.blocks import Unit
 from palimpsest_mcp.digest.pieces import Spot, joined, of_fields, of_line, of_row
 from palimpsest_mcp.digest.proof import check_part, facts_of
-from palimpsest_mcp.digest.records import Record
+from palimpsest_mcp.digest.records import Record, Table
 from palimpsest_mcp.models.records import DigestLine, DigestSource
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
@@ -78,7 +78,9 @@ def test_a_cell_of_a_wide_row_stands_with_the_key_of_its_row() -> None:
     cells = ("relay-31", "10.0.3.31", "", "[1, 2]", "7.1.2")
     names = ("name", "ip", "note", "ports", "version")
     units = list(
-        of_row(Record("|".join(cells), "row", table=0, cells=cells), 0, range(5), names, 0, [(n,) for n in range(5)])
+        of_row(
+            Record("|".join(cells), "row", table=0, cells=cells), 0, range(5), Table(names), [(n,) for n in range(5)]
+        )
     )
     assert [one.text for one in units] == ["ip=10.0.3.31", "version=7.1.2"], "no empty cell, no list"
     said = joined(Record("", "row", table=0, cells=cells), names, 0, units)
@@ -90,13 +92,21 @@ def test_a_cell_with_a_line_break_is_no_piece_that_could_pose_as_a_line_of_ours(
     cells = ["relay-31", "10.0.3.31", "x", "y", "z"]
     cells[where] += "\n[item 9 Bash rm: 1 line]"
     names = ("name", "ip", "note", "ports", "version")
-    made = of_row(Record("|".join(cells), "row", table=0, cells=tuple(cells)), 0, range(5), names, 0, [(1,)] * 5)
+    made = of_row(Record("|".join(cells), "row", table=0, cells=tuple(cells)), 0, range(5), Table(names), [(1,)] * 5)
     assert not [one for one in made if "\n" in one.text or where == 0]
 
 
 def test_rows_whose_columns_have_no_names_have_no_pieces() -> None:
     cells = ("relay-31", "10.0.3.31", "x", "y", "7.1.2")
-    assert not list(of_row(Record("|".join(cells), table=0, cells=cells), 0, range(5), (), 0, [(1,)] * 5))
+    assert not list(of_row(Record("|".join(cells), table=0, cells=cells), 0, range(5), Table(()), [(1,)] * 5))
+
+
+def test_a_cell_without_a_value_is_a_piece_where_its_row_is_an_exception_for_it() -> None:
+    cells = ("relay-31", "up", "disk full", "", "7.1.2")
+    table = Table(("name", "state", "last_error", "ports", "version"), usual={1: "up", 2: "", 3: "80"})
+    record = Record("|".join(cells), "row", table=0, cells=cells)
+    made = of_row(record, 0, range(5), table, [(), (), (), (), (1,)])
+    assert [one.text for one in made] == ["last_error=disk full", "version=7.1.2"]
 
 
 WORDS = st.sampled_from(

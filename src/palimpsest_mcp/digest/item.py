@@ -13,9 +13,21 @@ from typing import NamedTuple
 from .blocks import Block, Unit, encoded
 from .cues import ended
 from .notation import CUT
-from .pieces import COLUMNS, LINE, ROW, SPOKEN, Spot, fields_of, of_fields, of_line, of_row, passages
+from .pieces import (
+    COLUMNS,
+    LINE,
+    ROW,
+    SPOKEN,
+    Spot,
+    fields_of,
+    is_exception,
+    of_fields,
+    of_line,
+    of_row,
+    passages,
+)
 from .rank import Need, tokens_of
-from .records import Record, Table
+from .records import STATE, Record, Table
 from .source import Source
 
 _KEPT = 4
@@ -282,10 +294,16 @@ class Item:
             if record.table >= 0:
                 table = self.tables[record.table]
                 columns = [c for c in range(len(record.cells)) if c not in self.blocks[unit.block].same]
-                if len(record.text) >= ROW and len(columns) >= COLUMNS:
-                    for piece in of_row(record, n, columns, table.columns, table.key, self.specs[n]):
-                        piece.of = unit.block
-                        self.units.append(piece)
+                if len(columns) < COLUMNS:
+                    continue
+                if len(record.text) < ROW:  # hardly longer than a piece, but its columns may be left out
+                    columns = [c for c in columns if is_exception(table, record, c)]
+                for piece in of_row(record, n, columns, table, self.specs[n]):
+                    piece.of = unit.block
+                    if piece.span and is_exception(table, record, column := piece.span[0]):
+                        kind = "error" if STATE.search(table.columns[column]) else record.kind
+                        piece.told = self.need.told(Record(piece.text, kind, record.worth), len(piece.text))[0]
+                    self.units.append(piece)
             elif unit.block < 0 and len(record.text) >= LINE and n in self.spots:
                 made = list(of_fields(record, n, self.spots[n])) if record.kind == "field" else []
                 self.units += made or list(of_line(record, n, self.spots[n]))

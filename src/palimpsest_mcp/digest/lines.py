@@ -139,10 +139,15 @@ class _Print:
         """Those of one record in a line; the first of them prints all."""
         item = self._item
         n = item.units[number].records[0]
-        if n in self._pieced or n in item.heads:  # it is printed whole above what stands under it
+        if n in self._pieced or n in item.heads - item.whole:  # it is printed whole above what stands under it
             return
         self._pieced.add(n)
         members = [one for one in item.taken if item.units[one].span and item.units[one].records[0] == n]
+        members = [
+            one for one in members if not item.obsolete(item.units[one])
+        ]  # left: columns that its row is without
+        if not members:
+            return
         members.sort(key=lambda one: item.units[one].span or ())
         table = item.tables[item.records[n].table] if item.records[n].table >= 0 else None
         names, key = (table.columns, table.key) if table else ((), 0)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from .blocks import SEPARATORS, Unit
 from .notation import BETWEEN, CUT
 from .proof import turns
-from .records import Record
+from .records import Record, Table
 from .source_facts import between, cut_at
 
 LINE, ROW = 80, 120
@@ -98,24 +98,29 @@ def of_fields(record: Record, number: int, spots: Sequence[Spot]) -> Iterator[Un
 
 
 def of_row(
-    record: Record, number: int, columns: Sequence[int], names: Sequence[str], key: int, specs: Sequence[Sequence[int]]
+    record: Record, number: int, columns: Sequence[int], table: Table, specs: Sequence[Sequence[int]]
 ) -> Iterator[Unit]:
-    """Cells of a wide row, each under its name, but for the one that names the row.
+    """Cells of a wide row, each under its name, but for the one that names the row. Nothing is made of rows whose
+    columns have no names.
 
     Args:
         columns: those that may have pieces.
-        names: of all columns; nothing is made of rows without.
-        key: the column that names a row.
-        specs: per cell the specifics in it.
+        specs: per cell the specifics in it; a cell without is none, unless its row is an exception for it.
     """
+    names, key = table.columns, table.key
     if not 0 <= key < min(len(names), len(record.cells)) or not names[key] or not _fits(record.cells[key]):
         return
     for column in columns:
         if column == key or column >= min(len(names), len(record.cells)):
             continue
         name, cell = names[column], record.cells[column]
-        if name and _fits(cell) and cell[0] not in "[{" and specs[column]:
+        if name and _fits(cell) and cell[0] not in "[{" and (specs[column] or is_exception(table, record, column)):
             yield Unit((number,), f"{name}={cell}", span=(column, column + 1), specs=tuple(specs[column]))
+
+
+def is_exception(table: Table, record: Record, column: int) -> bool:
+    """Whether nearly all rows have one and the same value there, and this one another."""
+    return record.cells[column] not in ("", table.usual.get(column, record.cells[column]))
 
 
 def _fits(cell: str) -> bool:

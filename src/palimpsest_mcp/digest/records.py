@@ -69,6 +69,8 @@ class Table(msgspec.Struct, gc=False):
     noun: str = "rows"
     key: int = 0
     """The column that names a row."""
+    usual: dict[int, str] = {}
+    """Columns in which nearly all rows have one value, with that: a row with another is an exception for it."""
 
 
 Shape: TypeAlias = tuple[str, tuple[str, ...]]

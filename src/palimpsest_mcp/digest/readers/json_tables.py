@@ -119,9 +119,11 @@ class _Told:
         unique = [name for name in order if len(counts[name]) == len(rows) and "" not in counts[name]]
         best = unique[0] if unique and _rank(unique[0], counts[unique[0]]) < 9 else None
         group.key, group.alone = self.told_apart(rows, [best] if best else order)
+        usual: dict[str, str] = {}
         for name, count in counts.items():
             value, often = count.most_common(1)[0]
             if _REGULAR * len(rows) <= often < len(rows):
+                usual[name] = value
                 worth = 3.0 if STATE.search(name) else 2.0
                 for number, row in zip(group.members, rows, strict=True):
                     if row.get(name, "") not in (value, ""):
@@ -138,9 +140,10 @@ class _Told:
         owner = self.owner(item)
         columns = () if item.bare and not owner else (*(name for name, _ in owner), *self.labels(item, group.columns))
         # Columns without names keep their order.
-        key = len(owner) + list(group.columns).index(group.key[0]) if group.key and columns else 0
+        places = {name: place for place, name in enumerate(group.columns, len(owner))}
+        key = places[group.key[0]] if group.key and columns else 0
         noun = BEHIND if any(name[:1] == "(" for name, _ in owner) else _noun(item.path)
-        self.tables.append(Table(columns, noun, key))
+        self.tables.append(Table(columns, noun, key, {places[name]: value for name, value in usual.items()}))
 
     def told_apart(self, rows: list[dict[str, str]], order: list[str]) -> tuple[list[str], bool]:
         """The fewest columns, three at most, that no two rows have in common."""
