@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -107,9 +108,26 @@ def session_file(tmp_path: Path, messages: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.fixture
-def compacted(program: Program, session_file: Path) -> str:
-    """The handle of a session that has been compacted."""
-    ran = program("compact", session_file, "--force", "--target", "0.4", "--keep-last", "3", "--json")
+COMPACT = ("--force", "--target", "0.4", "--keep-last", "3", "--json")
+
+
+@pytest.fixture(scope="session")
+def compacted_home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A store with a compacted session, which nobody changes, and the handle of that."""
+    folder = tmp_path_factory.mktemp("compacted")
+    (folder / "night.json").write_text(json.dumps(conversation()), encoding="utf-8")
+    ran = quietly(folder / "home", "compact", folder / "night.json", *COMPACT)
     assert ran.status == 0, ran.err
-    return ran.json["handle"]
+    return folder / "home", ran.json["handle"]
+
+
+@pytest.fixture
+def compacted(request: pytest.FixtureRequest, home: Path) -> str:
+    """The handle of a session that has been compacted."""
+    if "session_file" in request.fixturenames:  # a file is its session by its place, so that only its own store has it
+        ran = request.getfixturevalue("program")("compact", request.getfixturevalue("session_file"), *COMPACT)
+        assert ran.status == 0, ran.err
+        return ran.json["handle"]
+    made, handle = request.getfixturevalue("compacted_home")
+    shutil.copytree(made, home, dirs_exist_ok=True)
+    return handle

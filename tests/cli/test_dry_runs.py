@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from palimpsest_mcp import Palimpsest
 
-from .conftest import conversation
+from .conftest import conversation, quietly
 
 Program = Callable[..., Any]
 
@@ -89,6 +90,26 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "day.gz"
 
 
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which a session was compacted, something was searched, and a skill learned."""
+    folder = tmp_path_factory.mktemp("used")
+    (folder / "night.json").write_text(json.dumps(conversation()))
+    (folder / "skills" / "web").mkdir(parents=True)
+    (folder / "skills" / "web" / "SKILL.md").write_text("# Web\n")
+    how = ("--session", "night", "--force", "--target", "0.4", "--keep-last", "3")
+    event = '{"outcome": "success", "winning_pattern": "quote it"}'
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PALIMPSEST_SKILLS_ROOTS", str(folder / "skills"))
+        for command in (
+            ("compact", folder / "night.json", *how),
+            ("experience", "record", "web", event),
+            ("search", "checksum"),
+        ):
+            assert quietly(folder / "home", *command).status == 0
+    return folder
+
+
 def everything(folder: Path) -> dict[str, str]:
     """Every name under a folder -> what it is: kind, permissions, bytes."""
     found: dict[str, str] = {}
@@ -125,12 +146,17 @@ def test_an_empty_place_stays_empty(
 
 @pytest.mark.parametrize("command", MEASURING, ids=" ".join)
 def test_a_store_is_byte_for_byte_what_it_was(
-    program: Program, session_file: Path, user: Path, exported: Path, tmp_path: Path, command: tuple[str, ...]
+    program: Program,
+    session_file: Path,
+    user: Path,
+    exported: Path,
+    used: Path,
+    home: Path,
+    tmp_path: Path,
+    command: tuple[str, ...],
 ) -> None:
-    made = program("compact", session_file, "--session", "night", "--force", "--target", "0.4", "--keep-last", "3")
-    assert made.status == 0
-    assert program("experience", "record", "web", '{"outcome": "success", "winning_pattern": "quote it"}').status == 0
-    assert program("search", "checksum").status == 0
+    shutil.copytree(used / "home", home)
+    shutil.copytree(used / "skills", user / ".claude" / "skills", dirs_exist_ok=True)
     before = everything(tmp_path)
     ran = program(*spelled(command, session_file, user, exported, tmp_path))
     assert ran.status == 0, ran.err

@@ -12,14 +12,25 @@ import pytest
 
 import palimpsest_mcp
 
+from .conftest import quietly
+
 Program = Callable[..., Any]
 DEMO = Path(palimpsest_mcp.__file__).parent / "demo" / "coding_session.json"
 
 
+@pytest.fixture(scope="module")
+def compacted_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("demo")
+    how = ("--session", "harbour", "--window", "64000", "--verbose")
+    return folder / "home", quietly(folder / "home", "compact", session_of(folder), *how).text
+
+
 @pytest.fixture
-def demo(program: Program, tmp_path: Path) -> str:
-    """The report of a pass over the bundled session `harbour`."""
-    return program("compact", session_of(tmp_path), "--session", "harbour", "--window", "64000", "--verbose").text
+def demo(home: Path, compacted_demo: tuple[Path, str]) -> str:
+    """The report of a pass over the bundled session `harbour`, which the store has."""
+    made, report = compacted_demo
+    shutil.copytree(made, home)
+    return report
 
 
 def session_of(folder: Path) -> Path:

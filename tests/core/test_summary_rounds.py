@@ -27,7 +27,7 @@ from ..conftest import LONG
 
 pytestmark = [pytest.mark.anyio, pytest.mark.shared]
 Messages = list[dict[str, Any]]
-ROUNDS = 10 if LONG else 5
+ROUNDS = 10 if LONG else 3
 
 
 def longest(shared: Path) -> Messages:

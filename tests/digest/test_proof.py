@@ -28,6 +28,8 @@ from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.models.records import DigestLine, DigestPart, DigestSource, SpecificCounts
 from palimpsest_mcp.text.specifics.registry import DefaultRegistry
 
+from ..conftest import LONG as WHOLE
+
 REGISTRY = DefaultRegistry()
 
 
@@ -349,20 +351,23 @@ def test_no_text_makes_it_raise(text: str, part: str, note: bool) -> None:
     assert check.shown <= set(range(check.total))
 
 
+MANY = 60_000 if WHOLE else 15_000
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "[\n" * 60_000,
-        '["a\n' * 60_000,
-        "<a <b " * 60_000,
-        "a. " * 120_000,
-        "| a " * 100_000,
-        "1 000 " * 60_000,
-        '{"a":' * 60_000,
-        "x,y\n" * 60_000,
-        "## h\n" * 60_000,
-        '"a,b\n' * 60_000,
-        "<!--" * 60_000 + "</",
+        "[\n" * MANY,
+        '["a\n' * MANY,
+        "<a <b " * MANY,
+        "a. " * 2 * MANY,
+        "| a " * 2 * MANY,
+        "1 000 " * MANY,
+        '{"a":' * MANY,
+        "x,y\n" * MANY,
+        "## h\n" * MANY,
+        '"a,b\n' * MANY,
+        "<!--" * MANY + "</",
     ],
     ids=range(11),
 )
@@ -373,7 +378,8 @@ def test_a_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
         "\nx=1|y=2\n## h\n[1 of 9 like] <1>\n 1–99999999999"
     )
     check_part(facts(text), [DigestLine("quote", line) for line in part.split("\n")])
-    assert time.process_time() - began < 10
+    # A quarter of the text takes a sixteenth, if it is squared.
+    assert time.process_time() - began < (10 if MANY == 60_000 else 0.8)
 
 
 # What is counted, and prose.

@@ -13,6 +13,11 @@ WINDOW = 20_000
 """Tokens: a long run of `material.result` is far above its trigger."""
 
 
+@pytest.fixture(autouse=True)
+def local(one_authority: None) -> None:
+    """All models are on this machine."""
+
+
 @pytest.fixture
 def make_window(tmp_path: Path) -> Generator[Callable[..., AgentWindow]]:
     """Windows over one store; the model's window is `WINDOW` tokens unless told otherwise."""

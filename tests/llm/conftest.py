@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(one_authority: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.upper().startswith(("ANTHROPIC_", "PALIMPSEST_")) or name.upper().endswith("_PROXY"):
             monkeypatch.delenv(name)

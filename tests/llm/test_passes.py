@@ -101,6 +101,12 @@ async def test_what_summaries_cost_delays_the_break_even(tmp_path: Path) -> None
     assert paid.report.cache.break_even_turns > free.report.cache.break_even_turns
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> CompactedMessages:
+    """The same pass where no model is asked."""
+    return asyncio.run(compacted(Settings.load(home=tmp_path_factory.mktemp("plain")), session()))
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("reply", "reason"),
@@ -119,12 +125,11 @@ async def test_what_summaries_cost_delays_the_break_even(tmp_path: Path) -> None
     ids=lambda value: value if isinstance(value, str) else "",
 )
 async def test_an_answer_that_cannot_be_used_leaves_the_extractive_digest(
-    tmp_path: Path, reply: Reply, reason: str
+    tmp_path: Path, plain: CompactedMessages, reply: Reply, reason: str
 ) -> None:
     async with fake_api(reply) as api:
         done = await compacted(configured(tmp_path / "a", api), session())
         assert api.requests
-    plain = await compacted(Settings.load(home=tmp_path / "b"), session())
     assert done.report.status == plain.report.status == "compacted"
     for one, other in zip(parts(done.messages), parts(plain.messages), strict=True):
         assert one.split("\n")[1:] == other.split("\n")[1:], "all but the header, which names the session"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from palimpsest_mcp.core.palimpsest import Palimpsest
+
+
+@pytest.fixture(autouse=True)
+def local(one_authority: None) -> None:
+    """All clients are on this machine."""
 
 
 async def begin(home: Path, *sessions: str) -> None:

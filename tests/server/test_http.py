@@ -85,13 +85,13 @@ def session(result: CallToolResult) -> str:
 
 
 def items(word: str) -> list[dict[str, Any]]:
-    return [{"role": "tool", "tool_use_id": f"c{n}", "content": f"{word} row {n} 中 é\n" * 900} for n in range(8)]
+    return [{"role": "tool", "tool_use_id": f"c{n}", "content": f"{word} row {n} 中 é\n" * 300} for n in range(8)]
 
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("record_items", {"session_id": "one", "items": items("lion")}),
-    ("check_context_ratio", {"session_id": "one", "used_tokens": 90_000, "window_tokens": 100_000, "detail": True}),
-    ("compact_session", {"session_id": "one", "force": True, "target": 0.3, "window_tokens": 100_000}),
+    ("check_context_ratio", {"session_id": "one", "used_tokens": 30_000, "window_tokens": 33_000, "detail": True}),
+    ("compact_session", {"session_id": "one", "force": True, "target": 0.3, "window_tokens": 33_000}),
     ("list_offloaded", {"session_id": "one"}),
     ("list_offloaded", {"session_id": "nobody"}),
     ("search_offloaded", {"query": "lion", "session_id": "one"}),
@@ -264,7 +264,7 @@ async def test_each_caller_has_its_own_sessions_and_the_owner_those_of_the_comma
             done = await as_caller(url, token, era, "record_items", {"session_id": "mine", "items": items(name)})
             assert session(done)
         for name, token in tokens.items():
-            arguments = {"session_id": "mine", "force": True, "target": 0.3, "window_tokens": 100_000}
+            arguments = {"session_id": "mine", "force": True, "target": 0.3, "window_tokens": 33_000}
             assert session(await as_caller(url, token, era, "compact_session", arguments))
             back = {"session_id": "mine", "batch_id": "offload_0001"}
             text = text_of(await as_caller(url, token, era, "restore_batch", back))
@@ -494,10 +494,10 @@ async def test_two_workers_answer_for_one_store(tmp_path: Path, era: str) -> Non
             name, word = f"s{number}", f"animal{number}x"
             for part in range(3):
                 async with Client(url, mode=era) as client:
-                    more = [{**item, "tool_use_id": f"c{part}-{n}"} for n, item in enumerate(items(word))]
+                    more = [{**item, "tool_use_id": f"c{part}-{n}"} for n, item in enumerate(items(word)[:4])]
                     assert session(await client.call_tool("record_items", {"session_id": name, "items": more}))
             async with Client(url, mode=era) as client:
-                arguments = {"session_id": name, "force": True, "target": 0.3, "window_tokens": 100_000}
+                arguments = {"session_id": name, "force": True, "target": 0.3, "window_tokens": 50_000}
                 assert session(await client.call_tool("compact_session", arguments))
                 text = text_of(
                     await client.call_tool("restore_batch", {"session_id": name, "batch_id": "offload_0001"})

@@ -11,6 +11,8 @@ from palimpsest_mcp.hosts.detect import parse_value
 from palimpsest_mcp.memory.summary.harvest import UNNAMED, harvest
 from palimpsest_mcp.models.summaries import AnchoredSummary, ChangedFile, ErrorMet, Step, Todo, Verb
 
+from ...conftest import LONG
+
 
 class Talk:
     """A message list, put together call by call."""
@@ -244,10 +246,11 @@ def test_no_items_give_an_empty_summary() -> None:
     "piece", ["export\n", "a.", "--- a", "*** Add File:  ", "https://x/pull", "git -a b ", "  | ", "(("]
 )
 def test_hostile_texts_take_no_time(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
-    talk = Talk(text).run(f"gh pr create {text[:50_000]}", text, error=True).says(text)
+    size, most = (200_000, 5.0) if LONG else (50_000, 1.0)  # a busy machine takes a third of that
+    text = piece * (size // len(piece))
+    talk = Talk(text).run(f"gh pr create {text[: size // 4]}", text, error=True).says(text)
     talk.call("Edit", file_path="/a", old_string="", new_string=text).call("apply_patch", patch=text, file_path="/b")
-    talk.run(f"git commit {text[:50_000]}", text).call("Write", file_path="/c", content=text)
-    started = time.perf_counter()
+    talk.run(f"git commit {text[: size // 4]}", text).call("Write", file_path="/c", content=text)
+    started = time.process_time()
     talk.harvest()
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < most

@@ -18,7 +18,9 @@ from surviving import leaks, survives
 
 from palimpsest_mcp.text.redaction.redactor import RuleRedactor
 
-DRAWS = (*SEEN_DRAWS, UNSEEN_DRAW)  # the last one ran only when the rules were done
+from ...conftest import LONG
+
+DRAWS = (*(SEEN_DRAWS if LONG else SEEN_DRAWS[:1]), UNSEEN_DRAW)  # the last one ran only when the rules were done
 
 
 def test_the_sets_are_large_and_varied() -> None:

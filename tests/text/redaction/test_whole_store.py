@@ -25,7 +25,7 @@ def session_of(planted: list[Positive]) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Go through the logs."}]
     for n, one in enumerate(planted):
         text = (one.text, json.dumps({"out": one.text}), json.dumps(json.dumps({"log": one.text})))[n % 3]
-        filler = "\n".join(f"step {n}-{line} took {line}.{n} ms on node-{n:03d}-{line:02d}" for line in range(30))
+        filler = "\n".join(f"step {n}-{line} took {line}.{n} ms on node-{n:03d}-{line:02d}" for line in range(12))
         call = {"type": "tool_use", "id": f"toolu_{n:04d}", "name": "Bash", "input": {"command": f"./run {n}"}}
         messages.append({"role": "assistant", "content": [call]})
         result = {"type": "tool_result", "tool_use_id": f"toolu_{n:04d}", "content": f"{filler}\n\n{text}\n\n{filler}"}
