@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest_mcp.context.budgets import level2_groups
+from palimpsest_mcp.context.budgets import halved, level2_groups
 from palimpsest_mcp.models.items import Item
 from palimpsest_mcp.models.plans import ContextItem, Policy
 
@@ -38,6 +38,20 @@ def test_the_oldest_digests_become_one_when_they_crowd_the_window() -> None:
 def test_a_prefix_is_not_rewritten_in_vain() -> None:
     assert level2_groups(digests(4), Policy(), window_tokens=1_000_000, excess=10_000) == ()
     assert len(level2_groups(digests(8), Policy(), window_tokens=1_000_000, excess=400)) == 2
+
+
+def test_digests_go_up_where_what_they_free_is_worth_it_though_the_target_stays_out_of_reach() -> None:
+    assert level2_groups(digests(4), Policy(), window_tokens=1_000_000, excess=10_000, worth=481) == ()
+    assert len(level2_groups(digests(4), Policy(), window_tokens=1_000_000, excess=10_000, worth=480)) == 1
+
+
+def test_a_group_of_four_becomes_two_of_two_and_those_none() -> None:
+    (group,) = level2_groups(digests(4), Policy(), window_tokens=100, excess=10)
+    first, second = halved(group, digests(4), Policy())
+    assert (*first.batch_ids, *second.batch_ids) == group.batch_ids
+    assert first.level == second.level == 2 and first.tokens + second.tokens == group.tokens
+    assert halved(first, digests(4), Policy()) == []
+    assert halved(group, digests(4, pinned="i2.1"), Policy()) == []
 
 
 def test_batches_with_a_pinned_item_stay() -> None:

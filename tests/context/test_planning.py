@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from palimpsest_mcp.context.plan import Outcome, goal_tokens, plan, replan
+from palimpsest_mcp.context.plan import Outcome, enough_tokens, goal_tokens, plan, replan
 from palimpsest_mcp.context.presets import ANCHORED, PHASED, RESEARCH
 from palimpsest_mcp.context.strategies import STRATEGIES
 from palimpsest_mcp.errors import InvalidArgument
@@ -125,6 +125,38 @@ def test_digests_that_do_not_crowd_the_window_are_told_again_only_by_a_strategy_
     assert same.status == "nothing_to_do" and "regenerative" in same.reason
     remade = plan(items, RESEARCH, window_tokens=100_000, target=0.04, force=True, strategy=STRATEGIES["regenerative"])
     assert remade.status == "planned"
+
+
+def test_where_a_pass_would_leave_the_trigger_reached_older_digests_are_told_again() -> None:
+    items = [*digests(8), *(result(row, 2_500) for row in range(8, 14))]
+    said: dict[str, Any] = {"used_tokens": 80_000, "window_tokens": 100_000, "messages_since_pass": 50}
+    assert plan(items, RESEARCH, **said).status == "nothing_to_do", "6,000 tokens are too few for a new prefix"
+    enough = enough_tokens(items, RESEARCH, used=80_000, window=100_000, ratio=None)
+    found = plan(items, RESEARCH, **said, enough=enough)
+    assert found.status == "planned" and found.predicted_tokens == 80_000 - 3 * 2_500 + found.slots[0].budget_tokens
+    alone = plan(items[:11], RESEARCH, **said, enough=enough)
+    assert (alone.status, alone.slots) == ("planned", ()) and "told again in 2 of a higher level" in alone.reason
+
+
+def test_enough_is_below_the_trigger_and_after_a_pass_what_is_worth_a_new_prefix() -> None:
+    def enough(used: int, items: Sequence[ContextItem]) -> int | None:
+        return enough_tokens(items, RESEARCH, used=used, window=100_000, ratio=None)
+
+    assert [enough(used, results(3)) for used in (69_999, 70_000, 95_000)] == [None, 69_999, 69_999]
+    assert [enough(used, digests(3)) for used in (69_999, 70_000, 79_999, 95_000)] == [None, 60_000, 69_999, 69_999]
+
+
+def test_digests_that_miss_the_target_grow_only_where_the_trigger_is_not_reached_again() -> None:
+    items = [*results(20, 2_000), *(result(row, 100) for row in range(20, 23))]
+    kwargs: dict[str, Any] = {"used_tokens": 90_000, "window_tokens": 100_000, "share_by": _by_tokens}
+    roomy, pressed = plan(items, RESEARCH, **kwargs), plan(items, RESEARCH, **kwargs, enough=55_000)
+    assert roomy.predicted_tokens > 55_000 >= pressed.predicted_tokens
+    assert left(roomy) == left(pressed)
+
+
+def _by_tokens(slots: Sequence[Slot], total: int | None) -> list[int]:
+    part = 0.4 if total is None else total / sum(slot.tokens for slot in slots)
+    return [int(part * slot.tokens) for slot in slots]
 
 
 def test_when_everything_is_protected_the_answer_says_by_what() -> None:

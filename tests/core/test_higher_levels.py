@@ -86,6 +86,14 @@ async def test_where_all_digests_can_go_up_a_level_a_pass_of_its_own_tells_them_
     assert before is not None and after is not None and before - after > 0.1 * window
 
 
+async def test_where_one_digest_would_have_to_show_too_much_each_half_becomes_one(tmp_path: Path) -> None:
+    async with crowded(tmp_path, lambda batches: len(batches) <= 2) as (p, first, window):
+        again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
+        higher = [batch for batch in await p.list_offloaded("s") if batch.level == 2]
+        assert len(higher) >= 2 and again.messages != first.messages
+        assert await p.expand_messages(again.messages, session_id="s") == tickets()
+
+
 async def test_where_only_one_group_can_the_little_it_frees_is_worth_no_rewritten_prefix(tmp_path: Path) -> None:
     async with crowded(tmp_path, lambda batches: "offload_0001" in batches, 240) as (p, first, window):
         again = await p.compact_messages(first.messages, session_id="s", window_tokens=window)
@@ -110,7 +118,7 @@ async def test_a_later_pass_whose_digests_free_less_than_its_plan_promised_is_wo
 ) -> None:
     """A list that was sent twice came back with other bytes the second time."""
     async with crowded(tmp_path, lambda _: False) as (p, first, window):
-        window, longer = window * 8 // 7, tickets(62)
+        window, longer = window * 8 // 7, tickets(61)
         sent = await p.compact_messages(longer, session_id="s", window_tokens=window)
         assert sent.report.status == "nothing_to_do" and not sent.report.batches
         assert f"waits until {-(-window // 10):,} can leave at once" in sent.report.reason

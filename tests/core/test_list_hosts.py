@@ -11,6 +11,7 @@ import pytest
 
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
+from palimpsest_mcp.text.tokens.count import open_counter
 
 pytestmark = pytest.mark.anyio
 Rows = list[dict[str, Any]]
@@ -91,6 +92,50 @@ async def test_above_it_older_results_come_back_as_digests_by_call_and_stay_the_
     batches = await p.list_offloaded(first["session"])
     kept = [(await p.restore("s-1", one.batch_id, item)).content for one in batches for item in one.item_ids]
     assert output(0) in kept
+
+
+def sized() -> tuple[int, int]:
+    """Tokens of a list of eleven steps, and a window that it fills to 0.6."""
+    counter = open_counter("claude-sonnet-4-5")
+    tokens = sum(counter.count(output(n)) + counter.per_result_overhead for n in range(11))
+    return tokens, int(tokens / 0.6)
+
+
+def counted(name: str, rows: Rows, at: int, tokens: int) -> Rows:
+    """The list whose row says so many tokens of the request that it answers, most of them from the cache."""
+    if name == "pi":
+        said = {"usage": {"input": 7, "cacheRead": tokens - 10, "cacheWrite": 3, "output": 50}}
+    else:
+        said = {"info": {"role": "assistant", "tokens": {"input": 7, "output": 50, "cache": {"read": tokens - 7}}}}
+    return [{**row, **said} if n == at else row for n, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("host", ["pi", "opencode"], indirect=True)
+@pytest.mark.parametrize(("beside", "shrinks"), [(0, False), (4_500, True), (10**6, True)])
+async def test_what_a_request_carries_beside_its_list_counts_from_the_first_answer_on(
+    host: tuple[Palimpsest, str], beside: int, shrinks: bool
+) -> None:
+    p, name = host
+    list_tokens, window = sized()
+    first, then = LISTS[name](11), LISTS[name](12)
+    said = {"window": window, "model": "claude-sonnet-4-5"}
+    assert (await ask(p, "context", messages=first, **said))["results"] == {}
+    answered = counted(name, then, len(first), list_tokens + int(beside / 30_000 * window))
+    answer = await ask(p, "context", messages=answered, **said)
+    assert bool(answer["results"]) is shrinks
+    again = await ask(p, "context", messages=answered, **said)
+    assert again["results"] == answer["results"], "the same list gives the same bytes"
+
+
+@pytest.mark.parametrize("host", ["pi", "opencode"], indirect=True)
+async def test_an_answer_to_another_list_says_nothing_of_what_is_beside_this_one(host: tuple[Palimpsest, str]) -> None:
+    p, name = host
+    _, window = sized()
+    first, then = LISTS[name](11), LISTS[name](13)
+    others = counted(name, [then[0], *then[1 + len(first) // 11 :]], len(first), 10**6)
+    said = {"window": window, "model": "claude-sonnet-4-5"}
+    for rows in (first, others):
+        assert (await ask(p, "context", messages=rows, **said))["results"] == {}
 
 
 async def test_thinking_behind_the_first_change_is_named_only_where_its_model_binds_it(

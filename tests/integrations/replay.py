@@ -30,7 +30,7 @@ def sessions() -> list[tuple[str, Messages]]:
     """Long real sessions where they are, as many as `TEST_REPLAY` says (one), else one that comes with the package."""
     data = Path(os.environ.get("TEST_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "data" / "converted"
     if not data.is_dir():
-        return [("coding_session", json.loads((DEMO / "coding_session.json").read_text("utf-8"))["messages"])]
+        return [("coding_session", json.loads((DEMO / "coding_session.json").read_text("utf-8")))]
     found: list[tuple[str, Messages]] = []
     for source, which in REAL[: int(os.environ.get("TEST_REPLAY", "1"))]:
         with gzip.open(data / f"{source}.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -53,11 +53,14 @@ def python_for(wanted: str) -> str:
 
 
 def _works(name: str) -> str:
-    found = os.environ.get(name.upper().replace(".", "_")) or shutil.which(name) or ""
-    if not found:
-        return ""
-    done = subprocess.run([found, "-c", "import venv"], capture_output=True)
-    return found if done.returncode == 0 else ""
+    """Where this interpreter is: named by a variable such as `PYTHON3_12`, on the path, or kept by pyenv, whose own
+    program on the path runs only the versions that are switched on."""
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    named = [os.environ.get(name.upper().replace(".", "_")), shutil.which(name)]
+    for found in filter(None, [*named, *map(str, kept.glob(f"{name.removeprefix('python')}.*/bin/{name}"))]):
+        if subprocess.run([found, "-c", "import venv"], capture_output=True).returncode == 0:
+            return found
+    return ""
 
 
 def environment(uv: str, wheel: Path, name: str, requirements: list[str], python: str) -> Path:

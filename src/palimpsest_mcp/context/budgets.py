@@ -371,41 +371,58 @@ def level2_groups(
     result_overhead: int = 0,
     stuck: Collection[str] = (),
     all_of_them: bool = False,
+    worth: int | None = None,
 ) -> tuple[Group, ...]:
     """Which digests of earlier passes may go up one level: the lowest level first, in each the oldest; none unless the
     rule allows it. No more of them need to than the excess takes.
 
     Never while the target is met: a digest keeps its bytes. Above the target they may, when digests take more than
-    `level2_share` of the window, or when this meets the target; a prefix is not rewritten in vain.
+    `level2_share` of the window, or when this meets the target, or frees what is `worth` it where no pass meets that; a
+    prefix is not rewritten in vain.
 
     Args:
         excess: tokens above the target after everything else was tried; 0 or less when it is met.
         stuck: batches of which one digest was tried before and was not smaller (D14).
         all_of_them: the strategy remakes digests (`regenerative`): whoever chose it wants them rewritten, whatever the
             rule.
+        worth: tokens that have to go up together; None where only the target counts.
     """
     if excess <= 0 and not all_of_them:
         return ()
     groups: list[Group] = []
-    gained = 0
     for level, by_batch in sorted(_by_level(items, policy).items()):
         names = [name for name in by_batch if name not in stuck]
         for start in range(0, len(names) - 1, BATCHES_A_GROUP):
-            chosen = names[start : start + BATCHES_A_GROUP]
-            members = [one for name in chosen for one in by_batch[name]]
-            tokens = sum(one.tokens - (result_overhead if one.item.role == "tool" else 0) for one in members)
-            budget = min(math.ceil(SHARE * tokens), policy.max_digest_tokens)
-            groups.append(
-                Group(
-                    level=level + 1,
-                    batch_ids=tuple(chosen),
-                    item_ids=tuple(one.item.id for one in members),
-                    tokens=tokens,
-                    budget_tokens=budget,
-                )
-            )
-            gained += tokens - budget
-    return tuple(groups) if all_of_them or gained >= excess or crowded(items, policy, window_tokens) else ()
+            chosen = {name: by_batch[name] for name in names[start : start + BATCHES_A_GROUP]}
+            groups.append(_group(level + 1, chosen, policy, result_overhead))
+    gained = sum(group.tokens - group.budget_tokens for group in groups)
+    least = excess if worth is None else min(excess, worth)
+    return tuple(groups) if all_of_them or gained >= least or crowded(items, policy, window_tokens) else ()
+
+
+def halved(group: Group, items: Sequence[ContextItem], policy: Policy, *, result_overhead: int = 0) -> list[Group]:
+    """Two groups of a group's digests, where one for all of them would have to show too much; none where a half would
+    be a single digest."""
+    half = len(group.batch_ids) // 2
+    by_batch = _by_level(items, policy).get(group.level - 1, {})
+    if half < 2 or not by_batch.keys() >= {*group.batch_ids}:
+        return []
+    return [
+        _group(group.level, {name: by_batch[name] for name in names}, policy, result_overhead)
+        for names in (group.batch_ids[:half], group.batch_ids[half:])
+    ]
+
+
+def _group(level: int, by_batch: Mapping[str, list[ContextItem]], policy: Policy, result_overhead: int) -> Group:
+    members = [one for each in by_batch.values() for one in each]
+    tokens = sum(one.tokens - (result_overhead if one.item.role == "tool" else 0) for one in members)
+    return Group(
+        level=level,
+        batch_ids=tuple(by_batch),
+        item_ids=tuple(one.item.id for one in members),
+        tokens=tokens,
+        budget_tokens=min(math.ceil(SHARE * tokens), policy.max_digest_tokens),
+    )
 
 
 def crowded(items: Sequence[ContextItem], policy: Policy, window_tokens: int | None) -> bool:

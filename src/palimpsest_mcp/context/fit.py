@@ -62,6 +62,13 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     digests_only: bool = False
     """No digest gives way to a pointer."""
     strategy: Strategy = STRATEGIES[DEFAULT]
+    enough: int | None = None
+    """Tokens to get down to at least, where the goal is missed: nothing is added to digests above that, and none of the
+    newest results comes back. None where a pass that misses its goal is all the same."""
+
+    def suffices(self, predicted: int) -> bool:
+        """Whether so many tokens are few enough to leave some of them to digests and to the newest results."""
+        return self.enough is None or predicted <= self.enough
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -180,7 +187,8 @@ def _with_the_newest(
     for newest in (wanted, (wanted + missed.keep_last) // 2):
         found = _at(items, softer, wish, newest, sizing, known)
         found = _shared_out(items, softer, wish, found, sizing, known)
-        if newest > missed.keep_last and found.predicted - missed.predicted <= most:
+        few = wish.suffices(found.predicted) and found.predicted - missed.predicted <= most
+        if newest > missed.keep_last and few:
             notes = [note for note in missed.notes if not note.startswith(_SHRANK)]
             said = f"K is {newest}: with fewer of the newest results the target is missed too, and hardly by less"
             return msgspec.structs.replace(found, notes=(said, *notes))
@@ -288,9 +296,10 @@ def _spread(
         return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes, given_way=given_way)
     if predicted > wish.goal:
         asked = wish.goal / max(1, wish.used)  # of the whole list: no result needs to give more than its part
-        least = max(least, min(max(GROWTH * policy.budget_share, asked), _worthwhile(slots, predicted)))
-        slots = spread(every, share, excess=excess, least_share=least, most_tokens=most, takes_all=takes_all)
-        predicted = _predicted(wish, slots)
+        more = max(least, min(max(GROWTH * policy.budget_share, asked), _worthwhile(slots, predicted)))
+        longer = spread(every, share, excess=excess, least_share=more, most_tokens=most, takes_all=takes_all)
+        if wish.suffices(_predicted(wish, longer)):
+            slots, predicted, least = longer, _predicted(wish, longer), more
     if predicted > wish.goal:
         notes += (f"digests keep at least {least:.0%} of what they stand for; the strategy opaque leaves pointers",)
     return msgspec.structs.replace(best, slots=tuple(slots), predicted=predicted, notes=notes)

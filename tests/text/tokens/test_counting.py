@@ -193,6 +193,12 @@ def test_encoded_data_inside_an_unknown_block_is_not_counted_as_text() -> None:
             {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "/a"}'}},
             ["read", '{"path": "/a"}'],
         ),
+        (
+            {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": '{"path": "/a"}'},
+            ["read", '{"path": "/a"}'],
+        ),
+        ({"type": "custom_tool_call", "call_id": "call_1", "name": "patch", "input": "+ 1"}, ["patch", "+ 1"]),
+        ({"id": "call_1", "type": "custom", "custom": {"name": "patch", "input": "+ 1"}}, ["patch", "+ 1"]),
         ({"type": "thinking", "thinking": "hmm, so", "signature": "Zm9v" * 500}, ["hmm, so"]),
         ({"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "out"}]}, ["out"]),
         ({"type": "document", "source": {"type": "text", "data": "plain words"}}, ["plain words"]),

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...context.budgets import Group, level2_groups, split
+from ...context.budgets import Group, halved, level2_groups, split
 from ...context.forget import repeated
-from ...context.plan import Outcome, least_gain
+from ...context.plan import Outcome, least_gain, worth_raising
 from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
@@ -393,22 +393,22 @@ class Batches:
 
     async def _raise_level(self, first: Plan) -> int:
         """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees."""
-        ours = in_our_tokens(self._measurement, self._request)
         groups = level2_groups(
             self._measurement.view.items,
             self._request.rules,
-            window_tokens=ours["window_tokens"],
+            window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
             excess=self._now(first) - first.target_tokens,
             result_overhead=self._counter.per_result_overhead,
             stuck=self._measurement.fold.unshrinkable.get(self.digester, ()),
             all_of_them=self._request.how.remakes,
+            worth=worth_raising(self._now(first), self._planner.enough, self._least()),
         )
         above = self._now(first) - first.target_tokens
-        gained = 0
-        for done, group in enumerate(groups):
-            if above <= 0 and not self._request.how.remakes:
-                break
-            await self._request.tell(done, len(groups), "higher level")
+        gained = done = 0
+        waiting = list(groups)
+        while waiting and (above > 0 or self._request.how.remakes):
+            group, done = waiting.pop(0), done + 1
+            await self._request.tell(done - 1, done + len(waiting), "higher level")
             made = await raised(
                 self._deps,
                 group,
@@ -420,12 +420,21 @@ class Batches:
                 least=self._request.rules.min_shown,
             )
             if made is None:
-                self.stuck += group.batch_ids
+                overhead = self._counter.per_result_overhead
+                halves = halved(group, self._measurement.view.items, self._request.rules, result_overhead=overhead)
+                waiting[:0] = halves
+                self.stuck += () if halves else group.batch_ids
                 continue
             self.state.add(made, (self._items[name] for name in group.item_ids))
             gained += group.tokens - made.record.digest_token_count
             above -= group.tokens - made.record.digest_token_count
         return gained
+
+    def _least(self) -> int:
+        """Tokens that a pass has to free where it misses its target and others came before it."""
+        ours = in_our_tokens(self._measurement, self._request)
+        used, window = ours["used_tokens"], ours["window_tokens"]
+        return least_gain(used / window, window, self._request.rules) if window else 0
 
     def _wait_for_more(self, first: Plan, raised_by: int) -> None:
         """Take all of it back where it misses the target and freed less than is worth a new prefix: the plan promised
@@ -437,8 +446,7 @@ class Batches:
         met = first.before_tokens - gained <= first.target_tokens
         if met or not any(entry.state == "replaced" for entry in self._measurement.view.items):
             return
-        ours = in_our_tokens(self._measurement, self._request)
-        least = least_gain(ours["used_tokens"] / ours["window_tokens"], ours["window_tokens"], self._request.rules)
+        least = self._least()
         if gained >= least:
             return
         self.state.take_out([made.record.batch_id for made, _ in self.made])

@@ -12,7 +12,7 @@ import msgspec
 from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
 from ...context.meter import ratio_of
-from ...context.plan import Outcome, Said, plan, replan
+from ...context.plan import Outcome, Said, enough_tokens, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
@@ -99,6 +99,9 @@ class Planner:
         self.records: list[OffloadRecord] = []
         """Of this session, once it is known that something leaves."""
         self._digests_only = False
+        self.enough = self._enough()
+        """Tokens that the pass should come down to where it misses its target, in our own; None where that is all the
+        same: it was forced, or given a target of its own."""
         self.highest = 0
         """Highest batch number in ledger and archive, of this session and its parents."""
 
@@ -108,6 +111,14 @@ class Planner:
         if found.status == "planned" and not (self.request.options.target is None and self.request.options.dry_run):
             await self._look_around()
         return found
+
+    def _enough(self) -> int | None:
+        ours, options = in_our_tokens(self.measurement, self.request), self.request.options
+        used, window = ours["used_tokens"], ours["window_tokens"]
+        if options.force or options.target is not None or not used or not window:
+            return None
+        ratio = ratio_of(self.measurement.view_used, self.measurement.window_tokens)
+        return enough_tokens(self.measurement.view.items, self.request.rules, used=used, window=window, ratio=ratio)
 
     def _unless_thinking_stands(self, found: Plan) -> Plan:
         """Nothing to do where a caller would rather have no pass than thinking that a model refuses."""
@@ -163,6 +174,7 @@ class Planner:
             "result_overhead": self.measurement.counter.per_result_overhead,
             "share_by": partial(_share, GROWTH * self.request.rules.budget_share),
             "digests_only": self._digests_only,
+            "enough": self.enough,
         }
 
     async def _look_around(self) -> None:

@@ -54,8 +54,10 @@ def _block(block: Any) -> Counted:
             return [fields["thinking"]], 0
         case "tool_use" | "server_tool_use":
             return [str(fields.get("name", "")), _compact(fields.get("input"))], 0
-        case "function" if isinstance(fields.get("function"), dict):
-            return _function(cast("dict[str, Any]", fields["function"])), 0
+        case "function" | "custom" as kind if isinstance(fields.get(kind), dict):
+            return _function(cast("dict[str, Any]", fields[kind])), 0
+        case "function_call" | "custom_tool_call":
+            return _function(fields), 0
         case "tool_result":
             return content_texts(cast("Content | None", fields.get("content")))
         case str(kind) if kind in _BINARY_TYPES:
@@ -65,7 +67,7 @@ def _block(block: Any) -> Counted:
 
 
 def _function(function: Mapping[str, Any]) -> list[str]:
-    arguments = function.get("arguments")
+    arguments = function.get("arguments", function.get("input"))
     return [str(function.get("name", "")), arguments if isinstance(arguments, str) else _compact(arguments)]
 
 
