@@ -23,7 +23,7 @@ def made(*, durable: bool = False, **settings: str) -> Cluster:
     found = programs()
     if found is None:
         pytest.skip("postgresql or pgbouncer is not installed (Debian: apt-get install postgresql pgbouncer)")
-    cluster = Cluster(*found, durable=durable, data=None, **settings)
+    cluster = Cluster(*found, durable=durable, data=None, keep=None, **settings)
     try:
         cluster.start()
         cluster.start_pooler()
