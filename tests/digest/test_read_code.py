@@ -271,3 +271,16 @@ def test_a_definition_whose_arguments_go_over_several_lines_is_shown_with_all_of
         "\t): Promise<{ exitCode: number | null }> { …",
     ], lines
     assert sum("step_" in line for line in lines) < 30, "one that goes on for ever is not taken whole"
+
+
+def test_in_a_part_of_a_file_a_comment_yields_to_the_statement_below_it() -> None:
+    lines = [
+        "\t\t// RPC mode: it speaks JSON with who started it",
+        '\t\tif (mode === "rpc") {',
+        "\t\t\tawait runRpcMode(agent, sessionManager);",
+        "\t\t} else {",
+        "\t\t\tawait runPrintMode(agent, settings);",
+        "\t\t}",
+    ]
+    worth = [one.worth for one in code.read(lines).records]
+    assert worth[0] < worth[1] and worth[0] < worth[2]

@@ -70,8 +70,12 @@ class Ask(NamedTuple):
 
 
 _UNASKED = Ask()
+_NONE = "-"
+"""Stands for a value that a row does not have."""
 _COLUMNS = 8
 """Values of a row that stand beside its name, at most."""
+_AMOUNTS = 2
+"""The same before an object's lesser fields are told: a day and an amount."""
 _INNER = 3
 """Fields of an object within the object that are told."""
 _CHOSEN_BY = re.compile(
@@ -237,7 +241,7 @@ def _object(
     hidden = [[n for n in own if n not in shown] for own in rows]
     reserved = _LISTS * width * any(hidden)
     said: list[str] = []
-    listed: dict[int, tuple[str, list[int], str]] = {}
+    listed: dict[int, _List] = {}
     named: list[str] = []
     words: dict[str, list[str]] = {}
     own = next((one for one in reading.objects if one.noun == Table(()).noun), None)
@@ -290,15 +294,19 @@ def _object(
         if not rest or room <= 0:
             continue
         key = _key_of(reading, rest[0], one.noun)
-        told = _with_values(reading, rest, ask, room - len(key))
+        chosen = _chosen(reading, rest, ask, room - len(key), most=1, differing=False)
+        told = _valued(reading, rest, chosen)
         names = told or [_called_of(reading, n) for n in rest]
-        listed[len(said)] = f"{count} {one.noun}", rest, key
+        listed[len(said)] = _List(f"{count} {one.noun}", rest, key, len(chosen))
         said.append(_joined(f"{count} {one.noun}", names, room - len(key) + _OVER * bool(told), key))
         left -= len(said[-1])
         named.append(one.noun)
+    left -= _widen(reading, said, listed, left, ask, _AMOUNTS)  # amounts before a user's id
     # What says a value takes hardly more room than the name of a field that is not told.
     short = {name: _pair(name, value) for name, value in pairs}
-    for name in sorted((name for name in fields if name not in named), key=nothing.__contains__):
+    # What was paid comes before whose it is.
+    untold = [name for name in fields if name not in named]
+    for name in sorted(untold, key=lambda name: (name in nothing, _NUMBER.search(inner.get(name, "")) is None)):
         told_by = short.get(name) or inner.get(name, "")
         if told_by and (len(told_by) + 2 <= left or len(told_by) <= _TINY):
             said.append(told_by)
@@ -310,16 +318,35 @@ def _object(
         few = sum(len(name) + 2 for name in others) if len(others) <= _NAMED else 0
         said.append(_joined(more, others, max(few, left - len(more))))
         left -= len(said[-1])
-    for place, (count, rest, key) in listed.items():  # more of their values where there is room for them
+    _widen(reading, said, listed, left, ask, _COLUMNS)
+    return "; ".join(said)
+
+
+class _List(NamedTuple):
+    """A list of rows as it is told."""
+
+    count: str
+    rows: Sequence[int]
+    key: str
+    """What its rows are called by."""
+    columns: int
+    """Of which values are told."""
+
+
+def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: int, ask: Ask, most: int) -> int:
+    """Tell more of the values of lists, up to so many a row, and what is left out of them; the room that this takes."""
+    before = left
+    for place, one in listed.items():
         room = left + len(said[place])
-        chosen = _chosen(reading, rest, ask, room - len(count) - len(key), most=_COLUMNS, differing=False)
-        if chosen:
-            said[place] = _joined(count, _valued(reading, rest, chosen), room + _OVER, key)
+        chosen = _chosen(reading, one.rows, ask, room - len(one.count) - len(one.key), most=most, differing=False)
+        if len(chosen) > one.columns:
+            said[place] = _joined(one.count, _valued(reading, one.rows, chosen), room + _OVER, one.key)
+            listed[place] = one._replace(columns=len(chosen))
             left = room - len(said[place])
-            if len(more := _columns_left_out(reading, rest, chosen, ask)) <= left:
+            if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left:
                 said[place] += more
                 left -= len(more)
-    return "; ".join(said)
+    return before - left
 
 
 def _is_called(name: str, value: str, ask: Ask) -> bool:
@@ -374,7 +401,8 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
             continue
         if all(_is_called(name, one, ask) for one in values):
             continue
-        if not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in values):
+        told_of = [one for one in values if one or not _choice(name)]  # a card has no balance, a certificate has one
+        if not told_of or not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in told_of):
             continue
         worth = sum(ask.worth(row, column) for row in rows) / len(rows)
         surname = key != name == key.replace("first", "last")
@@ -410,9 +438,17 @@ def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> lis
     called = [_called_of(reading, n) for n in rows]
     names = [reading.tables[reading.records[rows[0]].table].columns[n] for n in chosen]
     names[1:] = [_beside(name, before) for before, name in pairwise(names)]
-    first = ", ".join(f"{name} {cells[0][n]}" for name, n in zip(names, chosen, strict=True))
-    others = (", ".join(row[n] for n in chosen) for row in cells[1:])
-    return [f"{name} ({values})" for name, values in zip(called, (first, *others), strict=True)]
+    found: list[str] = []
+    named = False
+    for name, row in zip(called, cells, strict=True):
+        if not any(row[n] for n in chosen):
+            found.append(name)
+            continue
+        values = [row[n] or _NONE for n in chosen]
+        pairs = values if named else [f"{column} {value}" for column, value in zip(names, values, strict=True)]
+        found.append(f"{name} ({', '.join(pairs)})")
+        named = True
+    return found
 
 
 def _columns_left_out(reading: Reading, rows: Sequence[int], told: Collection[int], ask: Ask) -> str:

@@ -91,7 +91,8 @@ def read(lines: Sequence[str]) -> Reading:
     code = 2 * sum(s > 0 for s in counted) >= len(counted)
     holders: list[tuple[int, int]] = []
     places: set[int] = set()
-    head, signature, fresh = -1, 0, True
+    fresh = not next((body for _, body in bodies if body.strip()), "")[:1].isspace()  # a part begins in the middle
+    head, signature = -1, 0
     for i, ((number, body), line) in enumerate(zip(bodies, told, strict=True)):
         text = body.strip()
         if not text:
@@ -108,7 +109,7 @@ def read(lines: Sequence[str]) -> Reading:
             while holders and holders[-1][0] >= depth:
                 holders.pop()
         under = holders[-1][1] if holders else head
-        kind, worth = _worth(text, line, len(holders), fresh) if code else _plainly(body)
+        kind, worth = _worth(text, line, len(holders), fresh=fresh, inside=depth > 0) if code else _plainly(body)
         split = signature > 0
         if split and kind == "line":
             worth = 0.8  # the rest of a signature that goes over several lines
@@ -130,8 +131,12 @@ def _plainly(body: str) -> tuple[Kind, float]:
     return ("heading", 2.0) if re.match(r"#{1,6} \S", body) else ("line", 1.0)
 
 
-def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]:
-    """What one line of code is worth to a reader who goes on editing: the outline, then what is odd, then the rest."""
+def _worth(text: str, line: Line, depth: int, *, fresh: bool, inside: bool) -> tuple[Kind, float]:
+    """What one line of code is worth to a reader who goes on editing: the outline, then what is odd, then the rest.
+
+    Args:
+        inside: it is indented, if what holds it is shown or not: a part of a file may begin anywhere.
+    """
     if _MARKED.search(text) and (line.sort == 0 or "//" in text or "#" in text):
         return "line", 2.0
     if line.quoted or COMMENT.match(text):
@@ -139,7 +144,7 @@ def _worth(text: str, line: Line, depth: int, fresh: bool) -> tuple[Kind, float]
             return "noise", 0.0
         if fresh and (line.quoted or text[0] in "\"'*@/"):
             return "line", 0.9
-        return "line", 0.7 if not (depth or line.quoted) and text.count(" ") > _FEW_WORDS else _REMARK
+        return "line", 0.7 if not (depth or inside or line.quoted) and text.count(" ") > _FEW_WORDS else _REMARK
     if line.sort == 3:
         return "definition", 2.0 if depth < 2 else 1.0
     if BRACKETS.match(text) or _TAG.match(text) or _LONE.fullmatch(text) or _OPEN.search(text):

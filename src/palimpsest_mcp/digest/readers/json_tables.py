@@ -216,7 +216,7 @@ class _Told:
         # How it went stands with the first, what is masked behind what says something, and in no record with it.
         went = {piece for name, piece in zip(labels[1:], pieces[1:], strict=True) if STATE.search(name)}
         pieces[1:] = sorted(pieces[1:], key=lambda piece: piece not in went)
-        pieces.sort(key=_is_masked)
+        pieces.sort(key=lambda piece: 2 if _is_masked(piece) else piece[:1] == "$")  # `$schema` tells of any such file
         if sum(map(len, (*line, *pieces))) > _FIELDS - len(head) or any("|" in piece for piece in pieces):
             line = list(named)
         failed = (
