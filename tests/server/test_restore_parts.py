@@ -117,6 +117,15 @@ async def test_lines_of_a_batch_of_several_items_need_one_named(client: Client) 
     assert "part-0-1.bin" in one and "part-0-2.bin" not in one
 
 
+async def test_where_nothing_has_left_a_session_the_list_says_so_and_what_to_ask(client: Client) -> None:
+    recorded = (await client.call_tool("record_items", {"session_id": "new", "items": items()})).structured_content
+    assert recorded is not None
+    listed = await ask(client, "list_offloaded", session_id=recorded["session"])
+    assert "Nothing has left this session yet" in listed and f'"session_id": "{recorded["session"]}"' in listed
+    await ask(client, "compact_session", session_id=recorded["session"], target=0.4, force=True, window_tokens=60_000)
+    assert "Nothing has left" not in await ask(client, "list_offloaded", session_id=recorded["session"])
+
+
 async def test_without_a_session_the_sessions_are_listed_newest_first(client: Client) -> None:
     assert "check_context_ratio" in await ask(client, "list_offloaded")
     first, second = await offloaded(client), await offloaded(client)

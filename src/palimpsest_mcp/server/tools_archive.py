@@ -112,6 +112,10 @@ def page_answer(
     saved: Saved | None = None,
 ) -> ListAnswer:
     """One page; what most rows share is said once."""
+    told = usage.meaning if usage is not None and usage.waiting else ""
+    if not total:
+        see = tool_call("check_context_ratio", {"session_id": handle})
+        told = f"Nothing has left this session yet. How full it is: {see}"
     usual_why = _most_common(batch.reason for batch in batches)
     usual_state = _most_common(_state(batch) for batch in batches)
     rows = [
@@ -130,7 +134,7 @@ def page_answer(
         total=total,
         usual={"why": usual_why, "state": usual_state} if rows else {},
         batches=rows,
-        meaning=usage.meaning if usage is not None and usage.waiting else "",
+        meaning=told,
         so_far=so_far(saved) if saved is not None and saved.batches else "",
         restore=next((f"restore_batch {handle} {one.batch_id}" for one in batches if one.restorable), ""),
         next_cursor=next_cursor,
