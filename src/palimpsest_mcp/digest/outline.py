@@ -325,7 +325,7 @@ def _object(
 class _List(NamedTuple):
     """A list of rows as it is told."""
 
-    count: str
+    counted: str
     rows: Sequence[int]
     key: str
     """What its rows are called by."""
@@ -338,9 +338,9 @@ def _widen(reading: Reading, said: list[str], listed: dict[int, _List], left: in
     before = left
     for place, one in listed.items():
         room = left + len(said[place])
-        chosen = _chosen(reading, one.rows, ask, room - len(one.count) - len(one.key), most=most, differing=False)
+        chosen = _chosen(reading, one.rows, ask, room - len(one.counted) - len(one.key), most=most, differing=False)
         if len(chosen) > one.columns:
-            said[place] = _joined(one.count, _valued(reading, one.rows, chosen), room + _OVER, one.key)
+            said[place] = _joined(one.counted, _valued(reading, one.rows, chosen), room + _OVER, one.key)
             listed[place] = one._replace(columns=len(chosen))
             left = room - len(said[place])
             if len(more := _columns_left_out(reading, one.rows, chosen, ask)) <= left:
