@@ -521,6 +521,25 @@ def test_titles_of_a_search_go_before_one_hit_with_all_that_it_says(bench: Bench
     assert all(f" {title}|{url}" in shown for title, url in said.items()), shown
 
 
+def test_a_long_table_keeps_its_columns_though_fewer_would_show_more_of_its_odd_rows(bench: Bench) -> None:
+    """Of 891 passengers a number and a ticket stood there, and nothing of who lived."""
+
+    def row(n: int) -> str:
+        last, first, maiden = (WORDS[n * k % len(WORDS)].title() for k in (1, 3, 5))
+        age, cabin = "" if n % 5 == 0 else n * 13 % 70, "" if n % 4 else f"{'ABCDEF'[n % 6]}{n % 99}"
+        name = f'"{last}, Mrs. {first} {chr(65 + n % 26)} ({maiden})"'
+        ticket = f"{('PC 1', 'A/5 2', '', '3')[n % 4]}{n * 7919 % 90000}"
+        sex = "female" if n % 3 == 0 else "male"
+        fare = f"{n * 31 % 97}.{n * 17 % 9000}"
+        return (
+            f"{n},{n * 7 % 2},{n % 3 + 1},{name},{sex},{age},{n % 2},{n % 7 % 3},{ticket},{fare},{cabin},{'SQC'[n % 3]}"
+        )
+
+    head = "PassengerId,Survived,Pclass,Name,Sex,Age,SibSp,Parch,Ticket,Fare,Cabin,Embarked"
+    shown = bench.digest("\n".join([head, *map(row, range(1, 700))]), share=0.13).parts[0].text
+    assert "rows] PassengerId|Survived|Pclass|Name|Sex" in shown, shown[:200]
+
+
 def test_what_leads_to_a_list_stands_only_above_something_of_it(bench: Bench) -> None:
     """ "It should be:" with nothing behind it says the opposite of a rule."""
     rules = "\n".join(f"- kept in vault {n} behind key {n * 31}" for n in range(9))

@@ -415,8 +415,9 @@ class Item:
         return sum(unit.block == block and not unit.span for unit in units)
 
     def leading_shown(self) -> int:
-        """How many of these are shown."""
-        return len(self.taken.intersection(self.leading_rows()))
+        """How many of these are shown, of tables of a few rows."""
+        shown = self.taken.intersection(self.leading_rows())
+        return sum(self.blocks[self.units[number].block].total <= _FEW_ROWS for number in shown)
 
     def obsolete(self, piece: Unit) -> bool:
         """Whether a unit is a piece of what is shown anyway."""
