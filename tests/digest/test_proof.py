@@ -379,7 +379,7 @@ def test_a_hostile_text_takes_no_longer_than_any_other(text: str) -> None:
     )
     check_part(facts(text), [DigestLine("quote", line) for line in part.split("\n")])
     # A quarter of the text takes a sixteenth, if it is squared.
-    assert time.process_time() - began < (10 if MANY == 60_000 else 0.8)
+    assert time.process_time() - began < (10 if MANY == 60_000 else 2.5)
 
 
 # What is counted, and prose.
