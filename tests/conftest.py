@@ -11,9 +11,7 @@ import certifi
 import pytest
 from hypothesis import settings
 
-from palimpsest_mcp.digest.study import Studies, Study
 from palimpsest_mcp.hosts.claude_code.settings import MOST_OUTPUT, PERCENT, SWITCHES, WINDOW
-from palimpsest_mcp.ports.text import Registry
 
 # A test that names no number of its own takes the profile's; `make torture` asks for the long one.
 settings.register_profile("short", max_examples=40, deadline=None)
@@ -42,24 +40,6 @@ def nobodys_claude_code() -> Generator[None]:
         patch.setenv("CLAUDE_CONFIG_DIR", os.devnull)
         for name in (*SWITCHES, WINDOW, PERCENT, MOST_OUTPUT):
             patch.delenv(name, raising=False)
-        yield
-
-
-_READ: dict[str, dict[str, Study]] = {}
-"""Version of the registry -> text -> what was read of it."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def texts_are_read_once() -> Generator[None]:
-    """Most tests compact one of a few sessions, and reading them takes a third of their time: a text that one test has
-    read is known to the next, as in a server that has been running for long. Where reading itself is tested, the
-    folder's conftest turns this off."""
-
-    def keep(studies: Studies, registry: Registry) -> None:
-        studies._registry, studies._known = registry, _READ.setdefault(registry.version, {})  # pyright: ignore[reportPrivateUsage]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Studies, "__init__", keep)
         yield
 
 

@@ -124,11 +124,6 @@ def check(found: dict[str, str]) -> None:
     assert found == expected
 
 
-@pytest.fixture(autouse=True, scope="module")
-def texts_are_read_once() -> None:
-    """What is written follows from the session alone: nothing was read before."""
-
-
 @pytest.fixture(autouse=True)
 def one_writer_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Segments are named by the process id, which the checksums cover; a handoff names the working folder."""

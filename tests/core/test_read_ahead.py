@@ -21,11 +21,6 @@ pytestmark = pytest.mark.anyio
 KEY = "AKIAQ5TZ7XN2RVWB4KCM"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def texts_are_read_once() -> None:
-    """Here it is about what has been read before."""
-
-
 def text(number: int) -> str:
     """What a tool printed: logs, a table, a file with a key in it, a key that the next result goes on with."""
     log = "\n".join(f"2026-11-20 08:15:{n:02} INFO worker {n + number} took {n * 37} ms" for n in range(60))

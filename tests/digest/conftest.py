@@ -57,11 +57,6 @@ class Bench:
         return self.digester.compute(self.request(*texts, share=share, **fields))  # pyright: ignore[reportArgumentType]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def texts_are_read_once() -> None:
-    """Here each test reads for itself."""
-
-
 @pytest.fixture
 def bench() -> Bench:
     return Bench()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from palimpsest_mcp.digest.blocks import encoded
 from palimpsest_mcp.digest.outline import Ask, outline, unshown
 from palimpsest_mcp.digest.rank import Need
+from palimpsest_mcp.digest.records import Reading, Record, Table
 from palimpsest_mcp.digest.source import Source
 
 from .conftest import Bench
@@ -53,6 +54,15 @@ def test_what_some_rows_do_not_have_is_told_of_those_that_have_it() -> None:
     methods = {name: {**one, "id": name} for name, one in methods.items()}
     said = outlined(json.dumps({"name": "Ivan", "member": "gold", "payment_methods": methods}), 110)
     assert "certificate_8998287 (amount 500), credit_card_3563913, gift_card_8516878 (128)" in said, said
+
+
+def test_a_row_that_is_shorter_than_its_table_has_nothing_in_the_other_columns() -> None:
+    """Amounts may be missing in some rows: a short one must not be looked at beyond its end."""
+    rows = [("HAT1", "SEA", "100"), ("HAT2", "JFK"), ("HAT3",)]
+    records = [Record("|".join(row), "row", table=0, cells=row, at=n) for n, row in enumerate(rows)]
+    reading = Reading(records, [Table(("flight", "to", "price"))])
+    _, blocks = encoded(reading, range(len(records)), [])
+    assert outline(reading, blocks, 100) == "3 rows: HAT1 (price 100), HAT2, HAT3; columns left out: to"
 
 
 def test_what_was_paid_comes_before_whose_a_record_is() -> None:

@@ -23,11 +23,6 @@ LOG = "\n".join(f"2026-11-20 08:15:{n:02} INFO worker {n} took {n * 37} ms" for 
 RESULT = {"role": "tool", "tool_name": "Bash", "tool_use_id": "toolu_1", "content": LOG}
 
 
-@pytest.fixture(autouse=True, scope="module")
-def texts_are_read_once() -> None:
-    """Here it is about when a text is read."""
-
-
 @pytest.fixture
 def was_read(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     event = threading.Event()

@@ -391,12 +391,12 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
         differing: no column whose one value is said of all rows.
     """
     table = reading.tables[reading.records[rows[0]].table]
-    cells = [reading.records[n].cells for n in rows]
+    cells = _cells_of(reading, rows)
     called = [_called_of(reading, n) for n in rows]
     key = table.columns[table.key] if table.columns else ""
     ranks: dict[int, tuple[float, ...]] = {}
     for column, name in enumerate(table.columns):
-        values = [row[column] if column < len(row) else "" for row in cells]
+        values = [row[column] for row in cells]
         if column == table.key or not name or name[:1] == "(" or _UNFIT.search(name):
             continue
         if all(_is_called(name, one, ask) for one in values):
@@ -434,7 +434,7 @@ def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> lis
     empty where no column is chosen."""
     if not chosen:
         return []
-    cells = [reading.records[n].cells for n in rows]
+    cells = _cells_of(reading, rows)
     called = [_called_of(reading, n) for n in rows]
     names = [reading.tables[reading.records[rows[0]].table].columns[n] for n in chosen]
     names[1:] = [_beside(name, before) for before, name in pairwise(names)]
@@ -454,14 +454,14 @@ def _valued(reading: Reading, rows: Sequence[int], chosen: Sequence[int]) -> lis
 def _columns_left_out(reading: Reading, rows: Sequence[int], told: Collection[int], ask: Ask) -> str:
     """The columns of which nothing is told, an object of which nothing is by its name: else a reader takes what he sees
     for all that there is, seats in one class for the only ones."""
-    table = reading.tables[reading.records[rows[0]].table]
+    table, cells = reading.tables[reading.records[rows[0]].table], _cells_of(reading, rows)
     seen = {table.columns[n] for n in {*told, table.key}}
     parents = {_parent(name) for name in seen}
     names = [
         name if _parent(name) in parents else _parent(name)
         for column, name in enumerate(table.columns)
         if not (name in seen or not name or name[0] == "(")
-        and not all(_is_called(name, reading.records[n].cells[column], ask) for n in rows)
+        and not all(_is_called(name, row[column], ask) for row in cells)
     ]
     others = list(dict.fromkeys(names))
     if not others:
@@ -496,6 +496,13 @@ def _key_of(reading: Reading, row: int, noun: str) -> str:
     return "" if said else f"{name} "
 
 
+def _cells_of(reading: Reading, rows: Sequence[int]) -> list[tuple[str, ...]]:
+    """The cells of rows of one table; those that a short row does not have are blank."""
+    width = len(reading.tables[reading.records[rows[0]].table].columns)
+    cells = (reading.records[n].cells for n in rows)
+    return [(*row, *[""] * (width - len(row))) for row in cells]
+
+
 def _called_of(reading: Reading, row: int) -> str:
     record = reading.records[row]
     return record.cells[reading.tables[record.table].key]
@@ -510,15 +517,13 @@ def _shared(reading: Reading, block: Block, width: int, ask: Ask) -> dict[int, s
     """What all rows of a table have, by which a reader knows one search from another, by column; in half of the width.
     Of an object in which they differ nothing: three seats in business alone would hide those in economy."""
     table = reading.tables[block.table]
-    cells = [record.cells for record in reading.records if record.table == block.table]
+    cells = _cells_of(reading, [n for n, record in enumerate(reading.records) if record.table == block.table])
     told: dict[int, str] = {}
-    differing = {
-        _parent(name) for n, name in enumerate(table.columns) if len({row[n] for row in cells if n < len(row)}) > 1
-    }
+    differing = {_parent(name) for n, name in enumerate(table.columns) if len({row[n] for row in cells}) > 1}
     for column, name in enumerate(table.columns):
-        value = cells[0][column] if column < len(cells[0]) and column != table.key else ""
+        value = cells[0][column] if column != table.key else ""
         pair = _pair(name, value) if name and not _is_called(name, value, ask) else ""
-        same = pair and all(column < len(row) and row[column] == value for row in cells)
+        same = pair and all(row[column] == value for row in cells)
         apart = "." in name and _parent(name) in differing
         if same and not apart and sum(len(one) + 2 for one in told.values()) + len(pair) <= width * _SHARED:
             told[column] = pair
