@@ -56,7 +56,8 @@ class Shop:
             result=result,
             **more,
         )
-        return await shrink_at_birth(self.p.deps, self.sessions, info, answer)
+        # A slow machine is to make the same digest: how long a hook may take is not asked here.
+        return await shrink_at_birth(self.p.deps, self.sessions, info, answer, time_limit_s=600)
 
 
 def bash(stdout: str, **more: Any) -> dict[str, Any]:
@@ -291,6 +292,16 @@ async def test_blocks_stay_blocks_and_what_may_be_edited_or_is_no_text_comes_bac
     off = Settings.load(home=tmp_path / "off", at_birth=False)
     async with Palimpsest.open(settings=off) as p:
         assert await p.shrink_result("run", LONG, call_id="a") == LONG
+
+
+async def test_a_digest_that_takes_too_long_leaves_the_result_as_it_is_and_writes_nothing(shop: Shop) -> None:
+    result = result_of("Bash", {"stdout": LONG, "stderr": ""}, str(shop.transcript))
+    assert result is not None
+    answer = ToolAnswer(tool_name="Bash", tool_input={"command": "./run"}, tool_use_id="toolu_1", result=result)
+    info = await shop.info()
+    assert await shrink_at_birth(shop.p.deps, shop.sessions, info, answer, time_limit_s=0) is None
+    assert not await shop.p.list_offloaded(SID)
+    assert await shrink_at_birth(shop.p.deps, shop.sessions, info, answer, time_limit_s=600) is not None
 
 
 async def test_a_digest_at_birth_has_at_most_2000_tokens(shop: Shop) -> None:

@@ -78,11 +78,13 @@ async def shrink_at_birth(
     answer: ToolAnswer,
     *,
     above_tokens: int | None = None,
+    time_limit_s: float = TIME_S,
 ) -> ShrunkResult | None:
     """Archive a result and make what stands for it; None leaves it as it is, and then nothing was written.
 
     Args:
         above_tokens: the threshold of this call; None takes the setting.
+        time_limit_s: for the digest; after it the result stays as it is.
 
     Raises:
         WriteFailed, LockTimeout: the result is to stay as it is.
@@ -94,7 +96,7 @@ async def shrink_at_birth(
     content = await asyncio.to_thread(answer.result.whole)
     if content is None or len(content_text(content)) > MOST_CHARACTERS:
         return None
-    return await _Birth(deps, sessions, info, answer, content, above_tokens or deps.at_birth_tokens).run()
+    return await _Birth(deps, sessions, info, answer, content, above_tokens or deps.at_birth_tokens).run(time_limit_s)
 
 
 class _Birth:
@@ -117,9 +119,9 @@ class _Birth:
         self._result = answer.result
         self._content = content
 
-    async def run(self) -> ShrunkResult | None:
+    async def run(self, time_limit_s: float) -> ShrunkResult | None:
         try:
-            async with asyncio.timeout(TIME_S):
+            async with asyncio.timeout(time_limit_s):
                 made = await self._made()
         except TimeoutError:
             return None  # nothing was written
