@@ -140,9 +140,22 @@ async def test_in_core_the_next_step_never_names_a_tool_that_is_not_listed(tmp_p
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert len(listed) == 9 and "show_context" not in listed
         handle = await offloaded(client)
-        refused = text_of(
-            await client.call_tool(
-                "restore_batch", {"session_id": handle, "batch_id": "last_pass", "reinstate": True, "item_id": "c0"}
-            )
+        back = text_of(
+            await client.call_tool("restore_batch", {"session_id": handle, "batch_id": "last_pass", "reinstate": True})
         )
-        assert "put back" in refused  # what is not listed of a listed tool is taken all the same
+        assert "put back" in back  # what is not listed of a listed tool is taken all the same
+
+
+async def test_a_part_of_a_batch_is_not_put_back_as_the_whole(client: Client) -> None:
+    handle = await offloaded(client)
+    for part in ({"item_id": "c0"}, {"lines": "1-3"}, {"grep": "row"}):
+        arguments = {"session_id": handle, "batch_id": "offload_0001", "reinstate": True, **part}
+        refused = await client.call_tool("restore_batch", arguments)
+        assert refused.is_error and next(iter(part)) in text_of(refused)
+    assert "reinstated" not in await ask(client, "list_offloaded", session_id=handle)
+
+
+async def test_a_call_without_a_batch_is_told_which_the_session_has(client: Client) -> None:
+    handle = await offloaded(client)
+    refused = text_of(await client.call_tool("restore_batch", {"session_id": handle}))
+    assert f'list_offloaded {{\\"session_id\\": \\"{handle}\\"}}' in refused

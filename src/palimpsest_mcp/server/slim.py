@@ -70,13 +70,26 @@ def _again(tool: str, arguments: Mapping[str, Any]) -> str:
     return f'{tool} again with "session_id": "{arguments["session_id"]}" and the other arguments as they were'
 
 
-def wrong_arguments(tool: str, error: ValidationError) -> ToolError:
-    """Names the arguments, what they should be, and the number that came; a text may hold anything."""
-    faults = (
+def wrong_arguments(tool: str, error: ValidationError, arguments: Mapping[str, Any]) -> ToolError:
+    """Names the arguments, what they should be, and the number that came; a text may hold anything.
+
+    A correct call is shown of the caller's own session, and where only the batch is missing, how one learns which there
+    are.
+    """
+    faults = error.errors(include_url=False, include_context=False)
+    said = (
         f"{'.'.join(str(step) for step in fault['loc']) or 'arguments'}: {fault['msg']}{_came(fault)}"
-        for fault in error.errors(include_url=False, include_context=False)
+        for fault in faults
     )
-    return failure("invalid_argument", "; ".join(faults) + ".", f"A correct call: {tool} {TOOLS[tool].example}")
+    wrong = {fault["loc"][0] for fault in faults if fault["loc"]}
+    session = arguments.get("session_id")
+    own = {"session_id": session} if "session_id" not in wrong and isinstance(session, str) and session else {}
+    if wrong == {"batch_id"} and own:
+        next = f"Which batches it has: {tool_call('list_offloaded', own)}"
+    else:
+        shown = json.loads(TOOLS[tool].example)
+        next = f"A correct call: {tool_call(tool, shown | own if 'session_id' in shown else shown)}"
+    return failure("invalid_argument", "; ".join(said) + ".", next)
 
 
 def _came(fault: Any) -> str:
@@ -220,7 +233,7 @@ class SlimServer(MCPServer[State]):
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
-                raise wrong_arguments(name, cause) from None
+                raise wrong_arguments(name, cause, arguments) from None
             raise (cause if isinstance(cause, ToolError) else error) from None
 
     def _takeable(self, failed: ToolError) -> ToolError:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 
 from ..core.offloaded import no_batch
 from ..errors import InvalidArgument, PalimpsestError
-from ..models.advice import in_form, step, tool_call
+from ..models.advice import Advice, in_form, step, tool_call
 from ..models.items import content_text, is_raw_bytes
 from ..models.records import SpecificCounts
 from ..models.reports import LAST_PASS, BatchView, Hit, Restored, Saved, SessionRow, Undone, Usage
@@ -410,6 +410,14 @@ async def restore_batch(
     """The original of a batch or one item, exact, in pages."""
     facade = await ctx.request_context.lifespan_context.facade()
     if reinstate:
+        if part := [name for name, value in (("item_id", item_id), ("lines", lines), ("grep", grep)) if value]:
+            raise InvalidArgument(
+                f"reinstate puts a whole batch back into the context, and {' and '.join(part)} names a part of it.",
+                next=Advice(
+                    "The whole batch: {} with reinstate; only that part, to read it: the same call without reinstate.",
+                    step("restore_batch", session_id=session_id, batch_id=batch_id),
+                ),
+            )
         return [TextContent(type="text", text=await _put_back(facade, session_id, batch_id))]
     if lines and grep:
         raise InvalidArgument("lines and grep are two ways to pick.", next="Give one of them.")
