@@ -29,3 +29,19 @@ def test_a_key_wrapped_into_the_next_line_goes_whole(redactor: RuleRedactor, gap
 )
 def test_a_line_that_begins_something_else_stays(redactor: RuleRedactor, following: str) -> None:
     assert redactor.redact(f"token {TOKEN}\n{following}").text.endswith(f"]\n{following}")
+
+
+def test_what_is_left_below_full_lines_of_a_key_goes_too(redactor: RuleRedactor) -> None:
+    key = "gh" + "p_" + Forge(41).of(36)
+    text = f"token {key[:17]}\n      {key[17:34]}\n      {key[34:]}\ndone"
+    assert redactor.redact(text).text.split("\n", 1)[0].startswith("token [redacted:")
+    assert not survives(key, redactor.redact(text).text) and redactor.redact(text).text.endswith("]\ndone")
+
+
+@pytest.mark.parametrize("following", ["DEBUG=true", "done", "next: value", "exit 0", "3f2b8c1e7a4d4c11 fix parser"])
+def test_below_a_line_of_eighty_columns_that_ends_in_a_key_the_next_thing_stays(
+    redactor: RuleRedactor, following: str
+) -> None:
+    line = "a token of this service: ".rjust(80 - len(TOKEN), "#")
+    assert len(line + TOKEN) == 80
+    assert redactor.redact(f"{line}{TOKEN}\n{following}").text.endswith(f"]\n{following}")

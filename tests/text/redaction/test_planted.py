@@ -105,3 +105,21 @@ def test_most_long_secrets_are_seen_when_they_are_wrapped(redactor: RuleRedactor
         at = p.text.index(p.secret) + len(p.secret) // 2
         missed += survives(p.secret, redactor.redact(f"{p.text[:at]}\n{p.text[at:]}").text)
     assert missed <= 0.2 * len(LONG)
+
+
+@pytest.mark.parametrize("width", [64, 76, 80])
+@pytest.mark.parametrize("indent", ["", "    "])
+def test_nearly_all_long_secrets_are_seen_in_lines_that_a_terminal_wrapped(
+    redactor: RuleRedactor, width: int, indent: str
+) -> None:
+    """One that the wrapping does not reach is not counted."""
+    split = missed = 0
+    for p in LONG:
+        lines = [line for line in p.text.split("\n") if line]
+        wrapped = "\n".join(
+            ("" if at == 0 else indent) + line[at : at + width] for line in lines for at in range(0, len(line), width)
+        )
+        if p.secret not in wrapped:
+            split += 1
+            missed += survives(p.secret, redactor.redact(wrapped).text)
+    assert split > 50 and missed <= 0.1 * split

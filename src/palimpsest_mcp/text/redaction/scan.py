@@ -69,15 +69,78 @@ def views(raw: bytes) -> list[View]:
     Half surrogates become U+FFFD, terminal colours and written-out line breaks white space, quotes and separators of
     JSON and HTML themselves. Backslashes before quotes stay: they tell a string's depth. Wherever there are percent
     escapes, a further reading has them decoded; and wherever a token is split or spelled out (by signs of no width,
-    colours, line continuations, joined strings, escapes of letters), another one has it in one piece.
+    colours, line continuations, joined strings, escapes of letters), or its line was wrapped, another one has it in one
+    piece.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
+    whole = [_unwrapped(text, joints) for joints in _wraps(text)]
     if not _WRITTEN.search(text):  # as most short texts
-        return [View(text, None)]
-    whole = [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
+        return [View(text, None), *whole]
+    whole += [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
     text = _plain(text)
     encoded = _parts(text, _ENCODED, _NEAR) if b"%" in text else []
     return [View(text, None), *(_decoded(text, left, right) for left, right in encoded), *whole]
+
+
+# Lines that a terminal or a mail program wrapped in the middle of a token.
+
+_WRAP = compiled(rf"{_TOKEN}{{8}}\r?\n[ \t]{{0,40}}{_TOKEN}")
+_LEAST_WIDTH = 24
+_WIDTHS = frozenset((60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 132, 140, 160, 200))
+"""Columns of terminals, mails and PEM, at which one line that is full is believed to be wrapped."""
+_NEXT = late(rb"[ \t]*([A-Za-z0-9_+/=.~%:@&?-]*)([^\r\n]?)")
+"""What may be the rest of a token: behind it stands nothing that a token could not have."""
+_DRAWN = late(r"\d|[a-z][A-Z]|[A-Z].*[A-Z].*[a-z]")
+"""Digits, or capitals inside: a word has none."""
+_NAMED = late(r"[A-Za-z_][\w.-]{0,60}[=:]")
+
+
+def _wraps(text: bytes) -> list[list[tuple[int, int]]]:
+    """Where lines go on in the next one: the breaks with what indents the next line; those of one line together.
+
+    Two lines of one width of which the second is a single token were wrapped; so was a line of a usual width, or one
+    behind such a line, when what comes next is neither a word nor the name of a value.
+    """
+    found: list[list[tuple[int, int]]] = []
+    for match in _WRAP.finditer(text):
+        end = match.start() + 8
+        begin = text.rfind(b"\n", 0, end) + 1
+        next_begin = text.find(b"\n", end) + 1
+        chained = bool(found) and found[-1][-1][1] >= begin
+        indent = found[-1][-1][1] - begin if chained else 0
+        width = end - begin
+        in_a_list = text[begin : begin + 4] == text[next_begin : next_begin + 4] != b"    "
+        if width < _LEAST_WIDTH or in_a_list or not (piece := _NEXT.match(text, next_begin)):
+            continue
+        alone, next_width = not piece.group(2), piece.end(1) - next_begin
+        token = piece.group(1).decode("utf-8", "replace")
+        same = alone and (next_width == width or len(token) == width - indent)
+        usual = (width in _WIDTHS or chained) and next_width <= width
+        hash_of_its_own = not alone and is_hex(token) and not is_hex(text[end - 8 : end].decode("utf-8", "replace"))
+        named = not chained and _NAMED.match(token)
+        if not _DRAWN.search(token) or not (same or (usual and not hash_of_its_own and not named)):
+            continue
+        joint = (end, piece.start(1))
+        if chained:
+            found[-1].append(joint)
+        else:
+            found.append([joint])
+    return found
+
+
+def _unwrapped(text: bytes, joints: list[tuple[int, int]]) -> View:
+    """Wrapped lines as the one that they were."""
+    out, places = bytearray(), array("q")
+    done = text.rfind(b"\n", 0, joints[0][0]) + 1
+    for left, right in joints:
+        out += text[done:left]
+        places.extend(range(done, left))
+        done = right
+    end = text.find(b"\n", done)
+    end = len(text) if end < 0 else end
+    out += text[done:end]
+    places.extend(range(done, end + 1))
+    return View(_plain(bytes(out)), places)
 
 
 def _plain(text: bytes) -> bytes:
@@ -199,9 +262,10 @@ def end_of(text: bytes, find: Find) -> int:
     """The end of a find, behind those next lines that go on with it.
 
     A line goes on with a secret that fills the line before to its end when it begins with what no word begins with, and
-    is not the name of a next value. Hexadecimal goes on with hexadecimal only: behind a key may stand a commit's id.
+    is not the name of a next value; or when it is as wide as that one, and what stands alone below such a line is the
+    rest. Hexadecimal goes on with hexadecimal only: behind a key may stand a commit's id.
     """
-    end = find.end
+    end, start, filled = find.end, find.start, False
     first = text[max(find.start, end - 2 * _SHORTEST) : end].decode("utf-8", "replace")
     while find.rank < _LAST_RANK and (gap := _GAP.match(text, end)) and (run := _RUN.match(text, gap.end())):
         more = run.group().decode()
@@ -212,12 +276,28 @@ def end_of(text: bytes, find: Find) -> int:
             or "=" in more.rstrip("=")
         ):
             break
-        if not looks_random(more) and not (joined_in_code and any(c.isdigit() for c in more)):
+        alone = text[run.end() : run.end() + 1] in _LINE_ENDS
+        full = alone and _as_wide(text, (start, end), run.span())
+        rest = filled and alone and len(more) < end - start and not _WORD.fullmatch(more)
+        if not (looks_random(more) or full or rest) and not (joined_in_code and any(c.isdigit() for c in more)):
             break
         if is_hex(more) and not is_hex(first[-8:]):
             break
-        end = run.end()
+        start, end, filled = run.start(), run.end(), full
     return end
+
+
+_LINE_ENDS = (b"\n", b"\r", b"\\", b'"', b"'", b"`", b"")
+_WORD = late(r"[A-Za-z]?[a-z]*")
+"""Of a drawn text's end that is longer than five characters, one in two hundred looks like this."""
+
+
+def _as_wide(text: bytes, before: tuple[int, int], run: tuple[int, int]) -> bool:
+    """Whether a run is as long as the piece before it, or ends in the same column: somebody wrapped them."""
+    if run[1] - run[0] == before[1] - before[0]:
+        return True
+    column = before[1] - max(text.rfind(b"\n", 0, before[0]), text.rfind(b"\r", 0, before[0]))
+    return run[1] - max(text.rfind(b"\n", 0, run[0]), text.rfind(b"\r", 0, run[0])) == column
 
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
