@@ -60,7 +60,18 @@ def test_the_newest_request_and_what_is_still_to_do_are_asked_of_every_result() 
         item(2, "message", "Now the importer drops umlauts.", role="user"),
     ]
     words, _ = asked_of(items, "nothing of it", row=1)
-    assert words == ("importer", "drops", "umlauts", "migrate", "invoices")
+    assert words == ("exporter", "importer", "drops", "umlauts", "migrate", "invoices")
+
+
+def test_a_result_is_asked_for_what_was_the_request_when_it_was_called_for() -> None:
+    """`continue` asks for nothing, and what was found for the first request is still wanted."""
+    items = [
+        item(0, "message", "Begin with spotter-dov.", role="user"),
+        item(2, "message", "Find the setters of AgentSession.", role="user"),
+        item(6, "message", "continue", role="user"),
+    ]
+    words, _ = asked_of(items, "nothing of it", row=4)
+    assert words == ("setters", "agentsession", "continue")
 
 
 def test_a_long_argument_may_give_way_so_its_names_are_not_taken_for_seen() -> None:

@@ -259,3 +259,9 @@ def test_titles_and_questions_deny_nothing() -> None:
         ]
     )
     assert list(claims(text)) == ["The keeper never leaves the gate open after eight."]
+
+
+def test_of_many_errors_alike_and_one_of_another_kind_the_one_is_told() -> None:
+    """The many are a table of a few tokens; the one would be left out."""
+    many = "\n".join(f"a.ts({n},4): error TS2345: Argument 'undefined' is not assignable." for n in range(10, 90, 10))
+    assert told(f"{many}\na.ts(208,5): error TS2322: Type 'string' is no style.\n{many}")[0].startswith("a.ts(208,5)")

@@ -13,6 +13,18 @@ from palimpsest_mcp.digest.records import Record
 from palimpsest_mcp.models.items import Specific
 from palimpsest_mcp.text.specifics.registry import CLASSES
 
+from .conftest import Bench
+
+ISSUES = [
+    ("a0y", "Single-session transcript bootstrap sync + live tail updates"),
+    ("a0y.3", "Implement transcript tail adapter behavior and tail -F workers"),
+    ("dov", "Unified transcript visualization and debug parity for session + subagent"),
+    ("dov.1", "Extract shared transcript presentation with computer attachment"),
+    ("6lq", "Deterministic end-to-end tests via Docker + seeded transcripts"),
+    ("6lq.1", "Add transcript-dir override and deterministic seed task"),
+    ("6lq.3", "Instrument views with stable selectors"),
+    ("pr1", "Code Snippet Annotations"),
+]
 TEXT = st.lists(st.text(alphabet="abXY019_./@-:$( \té", max_size=40), max_size=12)
 
 
@@ -142,3 +154,29 @@ def test_a_sentence_answers_what_was_asked_in_any_form_of_its_words() -> None:
     need = Need("prose", ["proposal", "rejected"])
     asked = need.told(Record("He proposed to her, and she rejects him."))[1]
     assert asked > need.told(Record("He walked to the village."))[1] == 0
+
+
+def test_a_word_that_one_line_has_asks_for_more_than_one_that_all_have() -> None:
+    """Every hit of a search has its words: the one that holds a rare one is the answer."""
+    hits = ["7:themes = load()", *(f"{n}:open(f'{n}.json')" for n in range(20, 28))]
+    need = Need("search", ["themes", "json"])
+    need.look_at(hits)
+    rare, usual = (need.told(Record(hit, "hit"))[1] for hit in hits[:2])
+    assert rare > 2 * usual > 0
+
+
+def test_a_name_that_was_typed_asks_for_its_line_unless_thirty_were() -> None:
+    def asked(names: list[str]) -> float:
+        lines = [f"{name} is ready" for name in names]
+        need = Need("log", names)
+        need.look_at(lines)
+        return need.told(Record(lines[0]))[1]
+
+    assert asked(["job_1"]) > 3 * asked([f"job_{n}" for n in range(1, 60)])
+
+
+def test_who_goes_on_with_one_of_several_issues_finds_it_in_the_digest(bench: Bench) -> None:
+    rows = [f"{n}. [P1] [task] app-{name}: {title}" for n, (name, title) in enumerate(ISSUES, 1)]
+    text = "\n".join(["Ready work (8 issues with no blockers):", "", *rows])
+    part = bench.digest(text, share=0.5, focus=("app-dov.1", "subtasks"), said=frozenset({"app-dov.1"})).parts[0].text
+    assert "app-dov.1: Extract" in part

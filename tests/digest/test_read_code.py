@@ -84,7 +84,7 @@ def test_python_gives_definitions_constants_and_errors_under_what_holds_them() -
         ("def jobs(", ""),
         ('"""Jobs that wait."""', "def jobs("),
         ("# TODO: page them", "def jobs("),
-        ('raise ValueError("limit is too high")', "def jobs("),
+        ('raise ValueError("limit is too high")', "if limit > MAX_TRIES:"),
         ("class Queue:", ""),
         ("def put(self, job: Any) -> None:", "class Queue:"),
     ]
@@ -95,7 +95,7 @@ def test_typescript_methods_stand_under_their_class() -> None:
         ("export interface Job {", ""),
         ("export class Queue extends Base {", ""),
         ("async put(job: Job): Promise<void> {", "export class Queue extends Base {"),
-        ('throw new Error("a job needs an id");', "async put(job: Job): Promise<void> {"),
+        ('throw new Error("a job needs an id");', "if (!job.id) {"),
         ("export const isJob = (x: unknown): x is Job => {", ""),
     ]
 
@@ -284,3 +284,35 @@ def test_in_a_part_of_a_file_a_comment_yields_to_the_statement_below_it() -> Non
     ]
     worth = [one.worth for one in code.read(lines).records]
     assert worth[0] < worth[1] and worth[0] < worth[2]
+
+
+def test_what_an_interface_offers_is_worth_more_than_a_step_of_a_function() -> None:
+    lines = [
+        "declare class Session {",
+        "  get model(): Model | null;",
+        "  setModel(model: Model): Promise<void>;",
+        "  subscribe(listener: (event: Event) => void): () => void;",
+        "}",
+        "function run(session: Session): void {",
+        "  session.prepare(now);",
+        "}",
+    ]
+    worth = {one.text: one.worth for one in code.read(lines).records}
+    assert min(worth[line.strip()] for line in lines[1:4]) > worth["session.prepare(now);"]
+
+
+def test_a_step_stands_under_the_condition_right_above_it() -> None:
+    """`onCancel` alone says that the dialog always closes itself."""
+    lines = [
+        "function show(messages: string[]): void {",
+        "  list.render();",
+        "  if (messages.length <= 1) {",
+        "    setTimeout(() => onCancel(), 100);",
+        "  }",
+        "  list.focus();",
+        "}",
+    ]
+    records = code.read(lines).records
+    above = {one.text: records[one.under].text if one.under >= 0 else "" for one in records}
+    assert above["setTimeout(() => onCancel(), 100);"] == "if (messages.length <= 1) {"
+    assert above["list.focus();"] == above["list.render();"] == lines[0]

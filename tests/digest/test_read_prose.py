@@ -169,3 +169,12 @@ def test_what_npm_says_above_each_package_is_the_heading_of_what_its_script_says
         "Checked 238 files in 132ms. Fixed 4 files.": "> pi-monorepo@0.0.3 check",
         "Checked 36 files in 41ms. No fixes applied.": "> @harbour/cranes@0.14.2 check",
     }
+
+
+def test_of_a_manual_the_commands_come_first_whether_their_block_says_so_or_not() -> None:
+    said, bare = (
+        {r.text: r.worth for r in read(f"# A\n\nFirst.\n\n{fence}\npython make.py --all\n```\n\nLast.\n")}
+        for fence in ("```bash", "```")
+    )
+    assert said["python make.py --all"] == bare["python make.py --all"]
+    assert bare["python make.py --all"] > bare["First."]

@@ -23,8 +23,8 @@ _RULE = "=-_*~─━! "
 """Around a heading or a total."""
 _OFTEN = 5
 """A line whose shape occurs more often belongs to a log or a table: it is not how the whole went."""
-_REPEATED = 40
-"""What its score loses then."""
+_REPEATED, _ONE_OF_MANY = 40, 9
+"""What its score loses then; and the first or last of many errors, beside which one of another kind tells more."""
 _WHOLE = 120
 """Characters from which an outcome may be cut; one that denies or excepts is a claim then, and those stay whole."""
 _ENDS = 4
@@ -344,10 +344,10 @@ def _outcomes(lines: Sequence[_Line], *, is_error: bool, verb: str, source: bool
             rated.append(
                 (score + (place if score >= _FIRST_OF_EQUALS or line.seen.low[:4] == "exit" else -place), number)
             )
-    rated = [
-        (score - _REPEATED if _ENDS <= number < last and shapes[_shape(lines[number].seen)] > _OFTEN else score, number)
-        for score, number in rated
-    ]
+    for place, (score, number) in enumerate(rated):
+        if shapes[_shape(lines[number].seen)] > _OFTEN:
+            lost = _REPEATED if _ENDS <= number < last else _ONE_OF_MANY * (score < _FIRST_OF_EQUALS)
+            rated[place] = score - lost, number
     rated.sort(key=lambda one: (-one[0], one[1]))
     best: dict[str, int] = {}
     for _, number in rated:
@@ -418,7 +418,7 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
     answer = record.kind == "field" or text[:1] in ("{", "[", '"')
     if answer and not is_file and (field := _field(low)):
         return field + 5 * edge
-    if not _RAISED.match(text) and _is_code(text):
+    if not _RAISED.match(text) and record.kind != "error" and _is_code(text):
         return 84 if text[:1] == "<" and _EXIT.search(low) else 0
     if not (answer or is_file or total) and (field := _field(low)):
         return field + 5 * edge

@@ -68,7 +68,6 @@ _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
 _LISTS = frozenset({"page", "prose"})
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
-
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
 """How a point begins, in a list of any kind."""
 _FEW_ROWS = 24
@@ -137,7 +136,6 @@ class Item:
     """Records that begin a unit and point back to the one before it, which is too long to stand beside them."""
     object_of: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """Record of some fields of an object that is told by several -> all of these."""
-    """Lines of prose whose sentence goes on in the next."""
     inner: frozenset[int] = frozenset()
     """Lines inside definitions: they are no place for the names in them, which say as much in a list."""
     parents: frozenset[int] = frozenset()
@@ -249,7 +247,8 @@ class Item:
             if unit.block < 0 and text in said and number not in forced:
                 continue  # the same line again says nothing
             said.add(text)
-            if any(_SAYS.search(self.records[n].text) for n in unit.records):
+            # A hit says at least where it is: `863:}` is the end of what begins above it.
+            if any(self.records[n].kind == "hit" or _SAYS.search(self.records[n].text) for n in unit.records):
                 says.append(number)
         orphans = frozenset(
             n
@@ -261,6 +260,7 @@ class Item:
 
     def _value(self, coded: Coded) -> None:
         """Say of each unit what it tells, and the specifics that it shows."""
+        self.need.look_at(record.text for record in self.records)
         for number in coded.says:
             unit = self.units[number]
             size = len(unit.text) // len(unit.records)

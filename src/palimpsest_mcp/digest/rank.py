@@ -48,6 +48,13 @@ FOCUS: Final = 0.25
 """More for a record by each word of the focus in it: somebody asked for it."""
 FOCUS_MOST: Final = 3
 """Words of the focus that count in one record: a line that repeats the whole request is not the answer to it."""
+RARE: Final = 2.0
+"""Times that more for a word that stands in one line of its text, half of it in two: who asks for what a search found
+means the line that has it, not the word that all of them have."""
+NAMED: Final = 4.0
+"""Times that for a name which was typed as it stands: it means this one thing."""
+FEW_ASKED: Final = 6
+"""Words of the focus in a text up to which each counts so: of thirty that stand there none is what was asked for."""
 WANTED: Final = 20.0
 """More for a record with words whose every line is to be kept: before anything else."""
 ASKED: Final = 2.0
@@ -167,6 +174,8 @@ class Need:
         self._exact = self._names.union(focus)
         self._focus = frozenset(word for one in focus if one not in self._names for word in words_of(one))
         self._stems = frozenset(map(stem, self._focus))
+        self._lines: dict[str, int] = {}
+        """Word or name of the focus -> lines of the text that have it."""
         self.asked: tuple[tuple[str, ...], ...] = (form,), tuple(focus), tuple(wanted)
         """What `told` depends on."""
         self._in_view = in_view
@@ -230,19 +239,39 @@ class Need:
         if size > WHOLE and self._form in _SENTENCES and record.kind in ("line", "claim"):
             length = math.sqrt(min(size, SENTENCE) / WHOLE)
         own = KIND[record.kind] * record.worth * length
-        asked = self._asked_in(record.text) if self._focus else 0
-        if any(name in record.text for name in self._names):  # cheaper than to take every line apart
-            asked += len(self._names.intersection(typed_in(record.text)))
+        asked = sorted((self._weight(word) for word in self._asked_in(record.text)), reverse=True)
         wanted = any(holds(record.text, words) for words in self._wanted)
-        return own, FOCUS * min(FOCUS_MOST, asked) + WANTED * wanted
+        return own, FOCUS * sum(asked[:FOCUS_MOST]) + WANTED * wanted
 
-    def _asked_in(self, text: str) -> int:
-        """Words of the focus in a line; of a sentence in any of their forms: who asks for the `proposal` means that he
-        `proposed`."""
-        words = words_of(text)
-        if self._form not in _SENTENCES:
-            return len(self._focus.intersection(words))
-        return len(self._stems.intersection(map(stem, words)))
+    def look_at(self, lines: Iterable[str]) -> None:
+        """Take in how many lines of the text have each word of the focus."""
+        self._lines = {}
+        for line in lines:
+            for word in self._asked_in(line):
+                self._lines[word] = self._lines.get(word, 0) + 1
+
+    def _weight(self, word: str) -> float:
+        """Of one line with a word of the focus. Words of a page are many, and which of them stands in one sentence only
+        is chance."""
+        if self._form in _SENTENCES and word not in self._names:
+            return 1
+        more = min(1.0, FEW_ASKED / max(1, len(self._lines))) / self._lines.get(word, 1)
+        return 1 + RARE * more * (NAMED if word in self._names else 1)
+
+    def _asked_in(self, text: str) -> set[str]:
+        """Words and names of the focus in a line; of a sentence words in any of their forms: who asks for the
+        `proposal` means that he `proposed`."""
+        found: set[str] = set()
+        if self._focus:
+            words = words_of(text)
+            found.update(
+                self._stems.intersection(map(stem, words))
+                if self._form in _SENTENCES
+                else self._focus.intersection(words)
+            )
+        if any(name in text for name in self._names):  # cheaper than to take every line apart
+            found.update(self._names.intersection(typed_in(text)))
+        return found
 
     def asks_for(self, name: str) -> bool:
         """Whether the focus has a word of what a column or a field is called, in any of its forms."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -14,7 +15,7 @@ from ...context.budgets import least_budget
 from ...digest.proof import shown_in
 from ...digest.rank import holds, names_typed, typed_in, words_of
 from ...memory.summary.calls import calls_of, strings
-from ...memory.summary.talk import MAX_ASKED, intent_of, last_asked, one_line
+from ...memory.summary.talk import MAX_ASKED, ends_of, intent_of, last_asked, one_line, spoken
 from ...memory.summary.todos import todos_of
 from ...models.events import SessionInfo
 from ...models.items import Action, Item, Specific, content_text
@@ -29,24 +30,18 @@ from ..dependencies import ContentCounter, Dependencies
 from .prose import ProseAbove
 
 # What the digests of a pass are asked for: its instructions, the newest request, open todos, and what was typed after
-
-MOST = 64
+MOST = 80
 """Words that one result is asked for."""
-_TYPED = 32
-"""Of them at most, what was typed after it: the latest first."""
-_CALLED_FOR = 12
-"""Of them at most, what its own call looked for."""
+_TYPED, _CALLED_FOR, _REQUESTED = 32, 12, 16
+"""Of them at most: what was typed after it, the latest first; what its call looked for; what was asked for then."""
 _MOST_ARGUMENT = 1_600
 """Characters of an argument beyond which it may give way to its first line, so that it is not sure to stay in view."""
 _MOST_TEXT = 20_000
 """Characters of one message, or argument, that are looked at."""
-
-
 _MOST_INSTRUCTIONS = 2_000
 """Characters of the instructions of a pass that are looked at."""
 
 # "Keep every deadlock line": words whose every line is to be kept, found in instructions.
-
 
 _DATA: dict[str, Any] = word_lists("focus")
 _QUOTED = re.compile(r"[\"“”„«»`「]([^\"“”„«»`「」\n]{2,80})[\"“”„«»`」]|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)")
@@ -121,7 +116,7 @@ class Asked(NamedTuple):
     """What the digest of some results is asked for."""
 
     words: tuple[tuple[str, ...], ...]
-    """Per result, most of all first: names as they were typed, words of the task."""
+    """Per result: names as they were typed, the latest first; words of its call, of the request then, of the task."""
     said: frozenset[str]
     """Names of theirs that messages show, and go on showing."""
     wanted: tuple[str, ...] = ()
@@ -141,6 +136,8 @@ class Focus:
         """Of the instructions, then of everything else that is asked for."""
         self._typed: dict[str, int] = {}
         """Name -> the last row in which somebody typed or said it."""
+        self._requests: list[tuple[int, str]] = []
+        self._masked = cache(self._mask)
         self._stays: set[str] = set()
         """Names in messages and calls that no pass takes."""
         self._held: dict[str, list[str]] = {}
@@ -161,21 +158,24 @@ class Focus:
         self.asked_for = msgspec.structs.replace(self.asked_for, request=one_line(request, MAX_ASKED), todos=todos)
         more = (word for text in (request, *todos) for word in words_of(text))
         self.words = tuple(dict.fromkeys((*self.words, *more)))
+        self._requests = [(item.position[0], text) for item, text in spoken(present, "user")]
 
     def _mask(self, text: str) -> str:
         return self._redactor.redact(text).text if text else ""
 
     def of(self, items: Sequence[Item], masked: Sequence[Redacted]) -> Asked:
         """What the digest of these results is asked for."""
-        words: list[tuple[str, ...]] = []
-        said: set[str] = set()
+        words, said = list[tuple[str, ...]](), set[str]()
         for item, text in zip(items, masked, strict=True):
             row = item.position[0]
             if (names := self._held.get(text.text)) is None:
                 names = self._held[text.text] = [name for name in typed_in(text.text) if name in self._typed]
             said.update(self._stays.intersection(names))
             typed = sorted((name for name in names if self._typed[name] > row), key=lambda name: -self._typed[name])
-            words.append(tuple(dict.fromkeys((*typed[:_TYPED], *self.words, *_called_for(item))))[:MOST])
+            before = next((text for at, text in reversed(self._requests) if at < row), "")
+            then = words_of(self._masked(ends_of(before)))[:_REQUESTED]
+            asked = (*typed[:_TYPED], *_called_for(item), *then, *self.words)
+            words.append(tuple(dict.fromkeys(asked))[:MOST])
         return Asked(tuple(words), frozenset(said), self.wanted)
 
 

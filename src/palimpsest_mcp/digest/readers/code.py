@@ -27,12 +27,22 @@ _RAISED = re.compile(
     r"raise [A-Z]|\{:error, ?[:\"]|process\.exit\(|sys\.exit\()"
 )
 _MARKED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|BUG|WARNING|DEPRECATED|@deprecated)\b")
+_SIGNATURE = re.compile(
+    r"(?:(?:get|set|static|abstract|public|protected|private|async|readonly) ){0,3}[\w$]{1,60}\??"
+    r"\((?:[^()]|\([^()]{0,200}\)){0,300}\)(?:: ?|\s?->\s?)[^;{]{1,200};$"
+)
+"""`setModel(model: Model): Promise<void>;`: what an interface offers, without a body."""
 _TAG = re.compile(r"</?[\w.:-]{1,60}(?: ?/?>)?$|<%\s{0,4}(?:end|else|true ->)\s{0,4}%>$")
 """A line that is nothing but a tag without attributes, or its end."""
 _LONE = re.compile(r"(?:[\w$]+\.)*[\w$]+[(,;]?")
 """One name of a list or of a chain: it says nothing without its neighbours, and may still be listed as a name."""
 _OPEN = re.compile(r"^[\w$.@\[\]: ]+[^=!<>]=$")
 """`new_expanded =`: what it is stands on the next line."""
+_CONDITION = re.compile(
+    r"(?:\}\s?)?(?:(?:if|elif|else if|elsif|elseif|unless|when)\b.*(?:\{|:|\bdo|\bthen|\))|else\b.{0,3})$|case\b.*:$"
+)
+_BRANCH = 3
+"""Lines below a condition that stand under it: what a longer block does is not told by the one line above it."""
 _REMARK = 0.15
 """Worth of a comment inside a definition: less than that of the statement which it is about."""
 _FEW_WORDS = 2
@@ -93,6 +103,8 @@ def read(lines: Sequence[str]) -> Reading:
     places: set[int] = set()
     fresh = not next((body for _, body in bodies if body.strip()), "")[:1].isspace()  # a part begins in the middle
     head, signature = -1, 0
+    branch = (0, -1, -1)
+    """Indentation, place and record of the nearest condition."""
     for i, ((number, body), line) in enumerate(zip(bodies, told, strict=True)):
         text = body.strip()
         if not text:
@@ -109,6 +121,8 @@ def read(lines: Sequence[str]) -> Reading:
             while holders and holders[-1][0] >= depth:
                 holders.pop()
         under = holders[-1][1] if holders else head
+        if depth > branch[0] and i - branch[1] <= _BRANCH and branch[2] > under:
+            under = branch[2]
         kind, worth = _worth(text, line, len(holders), fresh=fresh, inside=depth > 0) if code else _plainly(body)
         split = signature > 0
         if split and kind == "line":
@@ -120,6 +134,10 @@ def read(lines: Sequence[str]) -> Reading:
             signature = text.count("(") - text.count(")")
         elif split:
             signature += text.count("(") - text.count(")")
+        if code and line.sort > 0 and kind == "line" and _CONDITION.match(text):
+            branch = depth, i, len(records)
+        elif depth <= branch[0] and not BRACKETS.match(text):
+            branch = (0, -1, -1)
         fresh = kind == "definition" or text == "/**" or (fresh and (split or text in _OPENS))
         indent = "" if viewer else body[: len(body) - len(body.lstrip())]
         records.append(Record(lines[i].strip(), kind, worth, under, at=i, indent=indent))
@@ -153,6 +171,8 @@ def _worth(text: str, line: Line, depth: int, *, fresh: bool, inside: bool) -> t
         return "line", 0.2
     if CONSTANT.match(text) and not _ATTRIBUTE.match(text):
         return "line", 1.6 if depth == 0 or (depth == 1 and not _LOCAL.match(text)) else 0.4
+    if _SIGNATURE.match(text):
+        return "line", 1.5
     if _RAISED.match(text):
         return "line", 1.3 if '"' in text or "'" in text or "`" in text else 0.5
     if text[0] == "@" and line.sort > 0:

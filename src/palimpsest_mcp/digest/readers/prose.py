@@ -38,6 +38,13 @@ _ABBREVIATED = re.compile(
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _TO_RUN = re.compile(r"^\s*(?:```|~~~)\s{0,4}(?:ba|z|fi)?sh|^\s*(?:```|~~~)\s{0,4}(?:shell|console|powershell|cmd)\b")
 """The head of a block of commands: a reader types them."""
+_COMMAND = re.compile(
+    r"(?:\$ |> |sudo )?(?:python3?|pip3?|uvx?|np[mx]|pnpm|yarn|bunx?|node|deno|git|make|cargo|go|docker|kubectl|mix"
+    r"|gh|curl|bash|sh|\./[\w./-]+) \S|\$ \S"
+)
+"""The first line of a block that does not say what it is."""
+_COMMANDS, _TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
+"""Lines of commands that a reader of a manual came for, what each is worth, and one of those after them."""
 _CLOSING = ("```", "~~~")
 """With nothing below it: the end of a block that another reader has read."""
 _ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
@@ -193,7 +200,7 @@ def read(lines: Sequence[str]) -> Reading:
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
     unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
     fenced, apart, rule, told = False, True, -1, False
-    run = False
+    run, commands = False, 0
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
     promoted = sponsors(lines)
     for i, line in enumerate(lines):
@@ -205,12 +212,16 @@ def read(lines: Sequence[str]) -> Reading:
         item = bool(_ITEM.match(line))
         mark = _FENCE.match(line) and i != unclosed
         fenced ^= bool(mark) and not (closes and i == 0)
-        run = _TO_RUN.match(line) is not None if mark else run
+        if mark:
+            bare = fenced and text in _CLOSING and _COMMAND.match("".join(lines[i + 1 : i + 2]).strip())
+            run = bool(bare or _TO_RUN.match(line))
         armour = is_armour(text, lines[i - 1].strip() if i else "")
         if armour or mark or not fenced and (i == rule or i in promoted or is_noise(text)):
             out.append(Record(text, "noise", 0.0, here.open[-1][1], at=i))
         elif fenced:
-            worth = 1.6 if run and text[0] != "#" else 0.8
+            typed = run and text[0] != "#"
+            commands += typed
+            worth = (_TO_TYPE if commands <= _COMMANDS else _MORE_TO_TYPE) if typed else 0.8
             out.append(Record(text, worth=worth, under=here.open[-1][1], at=i, indent=line[:indent]))
             here.fresh = False
         elif level := _heading(lines, i):
