@@ -166,8 +166,8 @@ def _no_word(_need: object) -> bool:
     return False
 
 
-def _no_passage(_blocks: object, _worth: object) -> tuple[float, int]:
-    return 0.0, 0
+def _no_passage(_blocks: object, _worth: object = None) -> tuple[int, dict[int, int]]:
+    return 0, {}
 
 
 async def table(conversations: Sequence[Conversation]) -> list[tuple[str, float, float]]:
@@ -179,7 +179,7 @@ async def table(conversations: Sequence[Conversation]) -> list[tuple[str, float,
         ("ours, in memory", *await shares(conversations, _in_memory)),
     ]
     off: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("without the best passage", {"_best_passage": _no_passage}),
+        ("without the best passage", {"_best_passage": _no_passage, "_densest": _no_passage}),
         ("without the root of a word's rarity in a passage", {"_is_plain_word": _no_word}),
         ("without irregular forms", {"_forms": _no_forms}),
         ("without stop words", {"STOP": frozenset()}),

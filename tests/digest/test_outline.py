@@ -62,7 +62,7 @@ def test_a_row_that_is_shorter_than_its_table_has_nothing_in_the_other_columns()
     records = [Record("|".join(row), "row", table=0, cells=row, at=n) for n, row in enumerate(rows)]
     reading = Reading(records, [Table(("flight", "to", "price"))])
     _, blocks = encoded(reading, range(len(records)), [])
-    assert outline(reading, blocks, 100) == "3 rows: HAT1 (price 100), HAT2, HAT3; columns left out: to"
+    assert outline(reading, blocks, 100) == "3 rows: flight HAT1 (price 100), HAT2, HAT3; columns left out: to"
 
 
 def test_what_was_paid_comes_before_whose_a_record_is() -> None:
@@ -359,7 +359,7 @@ def test_what_all_rows_have_is_said_once() -> None:
     source = Source(json.dumps(found))
     _, blocks = encoded(source.reading, range(3), [])
     said = outline(source.reading, blocks, 200, Ask(named=Need("json", ["original", "leaves"]).asks_for))
-    assert said == "3 rows, all origin=DEN: HAT11 (leaves 11:00), HAT12 (12:00), HAT13 (13:00)"
+    assert said == "3 rows, all origin=DEN: flight HAT11 (leaves 11:00), HAT12 (12:00), HAT13 (13:00)"
 
 
 def test_what_the_call_gives_is_not_said_again() -> None:
@@ -404,7 +404,7 @@ def test_what_follows_several_is_told_once_with_its_values_and_named_again() -> 
     first = [{"flight": f"HAT{n}", "prices": {"economy": 2 * n, "business": 3 * n}} for n in (110, 164)]
     said = outlined(json.dumps([[one, other] for one in first for other in second]), 260)
     assert said == (
-        "4 rows: HAT110 (prices.economy 220, business 330), HAT164 (328, 492); 4 that follow: "
+        "4 rows: flight HAT110 (prices.economy 220, business 330), HAT164 (328, 492); 4 that follow: "
         "after HAT110: HAT132 (prices.economy 132, business 528), HAT172 (172, 688); after HAT164: HAT132, HAT172"
     )
 

@@ -141,11 +141,12 @@ def _rows(reading: Reading, block: Block, width: int, rows: str, ask: Ask) -> tu
     members = [n for n, one in enumerate(reading.records) if one.table == block.table]
     same = _shared(reading, block, width, ask)
     shared = f", all {', '.join(same.values())}" if same else ""
-    room = width - len(rows) - len(shared)
     distinct = list(_distinct(reading, members).values())
+    key = _key_of(reading, distinct[0], block.noun)
+    room = width - len(rows) - len(shared) - len(key)
     chosen = _chosen(reading, distinct, ask, room, most=_COLUMNS, differing=True)
     if chosen:
-        told = _joined(rows + shared, _valued(reading, distinct, chosen), width + _OVER)
+        told = _joined(rows + shared, _valued(reading, distinct, chosen), width + _OVER - len(key), key)
         return told, _columns_left_out(reading, distinct, {*chosen, *same}, ask)
     if block.head and 2 * len(block.head) <= width and not _BRACKETS.search(block.head):
         rows = f"{rows} {block.head}"

@@ -42,6 +42,7 @@ _ANSI = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])"
 _INVISIBLE = late("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]+")
 _BLANK = late("[\\s\x00-\x1f\x7f-\x9f]+")
 _CONTROLS = dict.fromkeys((*range(32), 127), " ")
+_FOREIGN = late("([^\x00-\x7f]+)")
 _SURROGATE = late("[\ud800-\udfff]")
 
 
@@ -121,7 +122,8 @@ def fold(text: str) -> str:
     """Lower case without accents, one character for one, so that places stay what they are."""
     if text.isascii():
         return text.lower()
-    return "".join(map(_folded, text))
+    # Most of a text is ASCII, which needs no look at each character.
+    return "".join([part.lower() if part.isascii() else "".join(map(_folded, part)) for part in _FOREIGN.split(text)])
 
 
 @functools.lru_cache(maxsize=1 << 12)
