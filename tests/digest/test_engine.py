@@ -767,6 +767,13 @@ def test_an_error_is_not_left_out_for_half_a_word_behind_its_cut(bench: Bench) -
         assert "Error: Jina API returned status 451" in digest.parts[0].text, digest.parts[0].text
 
 
+def test_what_denies_does_so_in_capitals_and_beside_any_script() -> None:
+    for text in ("It is NOT ready", "We don't ship", "Rather than wait", "N'y va pas", "nothing ROOT CAUSE here"):
+        assert turns(text) and turns(text.upper()) and turns(f"{text} é"), text
+    for text in ("A note on knots", "Nominal", "the root causes", "an_other", "Nonsense"):
+        assert not turns(text) and not turns(f"{text} é"), text
+
+
 def test_half_a_word_denies_nothing() -> None:
     for shift in range(9):
         text = f"{'word ' * 200}{'w' * shift} what happens now and then {'word ' * 200}"

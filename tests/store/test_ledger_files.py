@@ -205,9 +205,12 @@ async def test_an_event_of_a_kind_to_come_is_damage_here_but_its_revision_counts
     (folder(tmp_path) / "later.jsonl").write_bytes(b'%s,"_c":"%08x"}\n' % (later, crc32(later)))
     page = await DiskStore(tmp_path).ledger.read(S1)
     assert len(page.events) == len(page.damage) == 1
-    with pytest.raises(RevConflict) as refused:
-        await DiskStore(tmp_path).ledger.decide(S1, [pinned(2)], after_rev=1)
-    assert refused.value.rev == 2
+    reader = DiskStore(tmp_path)
+    await reader.ledger.read(S1)
+    for one in (DiskStore(tmp_path), reader):
+        with pytest.raises(RevConflict) as refused:
+            await one.ledger.decide(S1, [pinned(2)], after_rev=1)
+        assert refused.value.rev == 2
 
 
 async def test_an_event_of_a_newer_format_is_not_guessed_at(tmp_path: Path) -> None:
@@ -224,10 +227,15 @@ class CountingDisk(RealDisk):
         super().__init__()
         self.opened = 0
         self.flushed = 0
+        self.flushed_of_others: list[str] = []
 
     def open(self, path: str) -> int:
         self.opened += 1
         return super().open(path)
+
+    def flush_others(self, path: str) -> None:
+        self.flushed_of_others.append(path)
+        super().flush_others(path)
 
     def flush(self, fd: int) -> None:
         self.flushed += 1
@@ -244,6 +252,33 @@ async def test_a_read_that_finds_nothing_new_opens_nothing(tmp_path: Path) -> No
     for _ in range(10):
         page = await store.ledger.read(S1, page.cursor)
     assert disk.opened == before and len(page.events) == 0
+
+
+async def test_what_was_read_whole_is_not_read_again_for_the_first_write(tmp_path: Path) -> None:
+    await DiskStore(tmp_path).ledger.observe(S1, [applied(number) for number in range(50)])
+    opened: list[int] = []
+    for reads in (False, True):
+        disk = CountingDisk()
+        store = DiskStore(tmp_path, disk=disk)
+        if reads:
+            await store.ledger.read(S1)
+        before = disk.opened
+        await store.ledger.observe(S1, [applied(50 + reads)])
+        opened.append(disk.opened - before)
+    # One segment fewer, though the second time there is one more.
+    assert opened[1] < opened[0], opened
+    assert numbers((await DiskStore(tmp_path).ledger.read(S1)).events) == list(range(52))
+
+
+async def test_a_decision_after_a_read_flushes_the_one_that_it_follows(tmp_path: Path) -> None:
+    await DiskStore(tmp_path).ledger.decide(S1, [pinned(1)], after_rev=0)
+    segment = only_segment(tmp_path)
+    disk = CountingDisk()
+    store = DiskStore(tmp_path, disk=disk)
+    await store.ledger.read(S1)
+    assert str(segment) not in disk.flushed_of_others
+    assert await store.ledger.decide(S1, [pinned(2)], after_rev=1) == 2
+    assert str(segment) in disk.flushed_of_others
 
 
 async def test_an_observation_that_can_be_lost_is_not_flushed(tmp_path: Path) -> None:

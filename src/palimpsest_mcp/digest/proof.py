@@ -69,14 +69,17 @@ _OFTEN = 64
 """Places of one line that are looked at; what stands more often says nothing of its heading."""
 
 # Words that turn what a sentence says: cut off, they would leave the opposite (D16).
-_TURNS = re.compile(
+_DENIES = (
     r"\b(?:never|not|no|none|nor|neither|cannot|\w+n['’]t|without|except\w*|unless|excluding|instead|rather than"
     r"|only if|reject\w*|revert\w*|abandon\w*|obsolete|no longer|root cause|conclusion|however"
     r"|nicht|keine?[mnrs]?|niemals|nie|ohne|außer|statt|sondern|ne|pas|jamais|sauf|aucune?|sans|nunca|excepto|salvo|sin"
-    r"|ningún|não|nunca|exceto|sem|non|mai|tranne|senza|niet|geen|behalve|inte|utom|не|нет|кроме|никогда|без)\b"
-    r"|ない|ません|なし|ただし|除く|以外|不|没|沒|未|无|無|非|除了|않|없|아니|제외|\bn['’]",
-    re.IGNORECASE,
+    r"|ningún|não|nunca|exceto|sem|non|mai|tranne|senza|niet|geen|behalve|inte|utom|не|нет|кроме|никогда|без)\b|\bn['’]"
 )
+_TURNS = re.compile(
+    _DENIES + "|ない|ません|なし|ただし|除く|以外|不|没|沒|未|无|無|非|除了|않|없|아니|제외", re.IGNORECASE
+)
+_ASCII_TURNS = re.compile(_DENIES)
+"""The same for ASCII in lower case: most texts are that, and it takes a fourth of the time."""
 
 
 @dataclass(slots=True)
@@ -603,7 +606,8 @@ def _above(facts: Facts, separator: str, head: str, notes: Sequence[str], rows: 
 
 def turns(text: str) -> bool:
     """Whether a sentence denies or excepts: a piece of it could say the opposite (D16)."""
-    return _TURNS.search(text) is not None
+    found = _ASCII_TURNS.search(text.lower()) if text.isascii() else _TURNS.search(text)
+    return found is not None
 
 
 def _may_be_cut(piece: str, text: str) -> bool:

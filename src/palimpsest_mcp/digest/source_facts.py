@@ -53,7 +53,8 @@ _BEGINS = re.compile(
 _PART = re.compile("[ \u00a0\u202f\u2009'\u2019]")
 _BEFORE = re.compile(r"(?:^|\n|\t|  |[^\W\d_]{2} )[-+]?$")
 _SPACED = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:[ \u00a0\u202f\u2009'\u2019]\d{3})+(?![\w])(?:[.,]\d+)?")
-_NUMBER = re.compile(r"\w*\d\w*(?:[.,]\d\w*)*")
+_NUMBER = re.compile(r"(?<!\w)[^\W\d]*\d\w*(?:[.,]\d\w*)*")
+"""Begins only where a word does: a word without a digit is gone over once, not once a letter."""
 _DIGIT = re.compile(r"\d")
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")

@@ -280,6 +280,13 @@ class _Order(msgspec.Struct):
 _ORDERS: Reader[_Order] = Reader(_Order)
 
 
+def _order_of(line: Line) -> _Order:
+    try:
+        return _ORDERS.decode(line.raw) if line.whole else _Order()
+    except ValueError:
+        return _Order()
+
+
 class SessionLog:
     """Reads take no lock; writes of one process take turns."""
 
@@ -340,6 +347,7 @@ class SessionLog:
             news = self._segments.news(places, skip_unreadable=True)
         events: list[Event] = []
         texts: dict[str, str] = {}
+        clock, rev, newest = 0, 0, ""
         news.lines.reverse()
         while news.lines:  # bytes go as events come: a long session would stand in memory twice
             segment, line = news.lines.pop()
@@ -351,10 +359,23 @@ class SessionLog:
                     raise ValueError("a newer program wrote it")
                 _share(event, texts)
                 events.append(event)
+                order = _Order(event.clock, getattr(event, "rev", 0))
             except ValueError as error:
+                order = _order_of(line)
                 what = f"not an event: {error}"
                 news.damage.append(Damage(where=self._segments.where(segment, line.offset), what=what))
-        self._count(max((event.clock for event in events), default=0))
+            clock = max(clock, order.clock)
+            if order.rev > rev:
+                rev, newest = order.rev, segment
+        self._count(clock)
+        if not places and self.writing.acquire(blocking=False):
+            try:
+                if not self._read_once and not self._places:  # else the first write would read all of it again
+                    self._places, self._read_once = dict(news.places), True
+                    if rev > self._rev:
+                        self._rev, self._newest = rev, newest
+            finally:
+                self.writing.release()
         return events, news.places, news.damage
 
     def whole(self, known: Places) -> list[Event]:
@@ -537,10 +558,7 @@ class SessionLog:
         self._read_once = True
 
     def _take_order(self, segment: str, line: Line) -> None:
-        try:
-            order = _ORDERS.decode(line.raw) if line.whole else _Order()
-        except ValueError:
-            return
+        order = _order_of(line)
         self._count(order.clock)
         if order.rev > self._rev:
             self._rev, self._newest = order.rev, segment
