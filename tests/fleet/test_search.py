@@ -15,7 +15,7 @@ from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store.bm25 import Text, read
 from palimpsest_mcp.store.disk_store import DiskStore
-from palimpsest_mcp.testing.contract_values import entry, record
+from palimpsest_mcp.testing.contract_values import applied, entry, record
 
 from .cluster import OWNER, Cluster
 from .test_passes import messages
@@ -200,6 +200,34 @@ async def test_lists_and_searches_ask_the_database_as_often_when_there_is_more(
     assert asked[-1] == asked[3], (asked[3], asked[-1])
     assert asked[-1].pop("search of one") <= 6, "two of them since its archive has what its ledger has not"
     assert asked[-1] == {"batches": 3, "more batches": 3, "sessions": 1, "restore": 3, "the same again": 2}
+
+
+async def test_a_page_of_sessions_that_nobody_here_has_met_is_read_in_three_trips_and_the_long_ones_by_themselves(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+        async with Palimpsest.open(tmp_path, store=store) as p:
+            for number in range(9):
+                await p.compact_messages(messages(), session_id=f"s{number}", **PASS)
+            one_by_one = [await p.check_context_ratio(f"s{number}") for number in range(9)]
+            for steps, most in ((0, 6), (0, 3), (201, 4)):  # the first time each statement is described, too
+                for _ in range(steps):
+                    await store.ledger.observe(SessionKey("s3"), [applied(1)], durable=False)
+                other = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+                async with Palimpsest.open(tmp_path / "other", store=other) as new:
+                    await other.check()
+                    wire.trips = 0
+                    rows = (await new.session_rows_page()).items
+                    assert wire.trips == most
+                assert sorted(rows, key=lambda one: one.session_id) == sorted(
+                    await p.session_rows(), key=lambda one: one.session_id
+                )
+                assert {one.batches > 0 for one in rows} == {True}
+            assert all(one.used.value for one in one_by_one)
 
 
 async def test_a_row_of_a_session_is_what_the_session_is_now_whoever_wrote_to_it(

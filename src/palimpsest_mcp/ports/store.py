@@ -289,6 +289,14 @@ class Ledger(Protocol):
         """`look` from the beginning, or from the newest checkpoint that fits: then the page has what came behind it."""
         ...
 
+    async def open_small(
+        self, session_ids: Collection[str], principal: str = ""
+    ) -> Mapping[str, tuple[SessionInfo | None, Checkpoint | None, LedgerPage]]:
+        """`open` of those that exist and are small, asked together. Where that takes as long as one after the other, a
+        store gives none.
+        """
+        ...
+
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         """The newest checkpoint that fits what is there; None where there is none, or anything about it is wrong. A
         store may do without.
