@@ -210,9 +210,13 @@ class PgLedger:
         keys = [SessionKey(one, principal) for one in session_ids]
         hashes = [name_hash(key) for key in keys]
         rows = await self._link.ask("sessions_opened($1, $2, $3, $4)", principal, hashes, _SMALL_STEPS) if keys else []
-        by_number = itertools.groupby(rows, lambda row: row["number"])
-        several = [(keys[number - 1], self._split(hashes[number - 1], [*some])) for number, some in by_number]
-        return {key.session_id: await self._open(key, *parts) for key, parts in several}
+        several: dict[int, list[Row]] = {}
+        for row in rows:
+            several.setdefault(row["number"] - 1, []).append(row)
+        return {
+            keys[at].session_id: await self._open(keys[at], *self._split(hashes[at], some))
+            for at, some in several.items()
+        }
 
     async def _open(
         self, key: SessionKey, session: Row, checkpoint: Row | None, steps: Sequence[Row]

@@ -53,6 +53,8 @@ _FUNCTIONS = (
     "sessions_searched(text, text, bytea[])",
     "batches_archived(text, text, bytea)",
     "sessions_opened(text, text, bytea[], int)",
+    "search_entries(text, text, text[], bigint[], text[], text[], text[], int[], text[], int[], int, uuid[],"
+    " uuid[], int, int, int, int, int, int, int, boolean)",
 )
 _RIGHTS = "select, insert, update, delete"
 
