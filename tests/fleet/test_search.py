@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from palimpsest_mcp.models.events import SessionKey
 from palimpsest_mcp.ports.store import Entry
 from palimpsest_mcp.store.bm25 import Text, read
 from palimpsest_mcp.store.disk_store import DiskStore
-from palimpsest_mcp.testing.contract_values import applied, entry, record
+from palimpsest_mcp.testing.contract_values import applied, entry, info_of, record
 
 from .cluster import OWNER, Cluster
 from .test_passes import messages
@@ -84,6 +85,53 @@ async def test_a_piece_of_a_word_and_one_wrong_letter_are_found_in_every_session
     assert "".join(sorted(one.item_id for one in hits)) == found
     assert all(one.session_id == f"session {one.item_id}" for one in hits)
     await store.aclose()
+
+
+async def test_among_many_entries_one_wrong_letter_is_found_too_and_of_what_many_have_the_newest(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    import asyncpg
+
+    store, old, new = opened(cluster, tmp_path, tenant), SessionKey("old"), SessionKey("new")
+    await store.ledger.create(old, info_of(old, created="2025-01-02T10:00:00+00:00"))
+    await store.ledger.create(new, info_of(new, created=datetime.now(UTC).isoformat()))
+    everything = [*everywhere(), entry("filler " * 5, "f", session="old"), entry("filler", "f", session="new")]
+    await store.search.add(everything)
+    owner: Any = await asyncpg.connect(cluster.url(OWNER))
+    await owner.execute(
+        "insert into palimpsest.entry select tenant, owner, session_key, decode(md5(n::text), 'hex'), batch_id, stands,"
+        " enc, body, words from palimpsest.entry, generate_series(1, 10000) n where tenant = $1 and session_key ="
+        " (select session_key from palimpsest.session where tenant = $1 and name = 'new')",
+        tenant,
+    )
+    await owner.close()
+    for word in ("conection", "connecction", "comnection", "conenction", "conections", "timeouterror"):
+        assert [one.item_id for one in await store.search.find(word)] == ["a"], word
+    assert [one.item_id for one in await store.search.find("ошибкаСервера")] == ["c"]
+    assert await store.search.find("entirely") == ()
+    assert {one.session_id for one in await store.search.find("filler", limit=50)} == {"new"}
+    (only,) = await store.search.find("filler", session_ids=["old"])
+    assert only.session_id == "old"
+    await store.aclose()
+
+
+async def test_a_search_over_all_sessions_is_one_statement_and_two_where_it_has_to_guess_what_was_meant(
+    cluster: Cluster, tmp_path: Path, tenant: str
+) -> None:
+    from palimpsest_mcp.store.postgres.store import PgStore
+
+    wire = Wire(cluster.port)
+    async with wire.listening() as port:
+        store = PgStore(cluster.url(port=port), home=tmp_path, tenant=tenant, connections=1)
+        async with Palimpsest.open(tmp_path, store=store) as p:
+            await p.compact_messages(messages(), session_id="s", **PASS)
+            for word, trips in (("warm", 9), ("refused", 1), ("refussed", 2)):
+                wire.trips = 0
+                hits = await p.search_offloaded(word)
+                assert wire.trips <= trips and [one.handle for one in hits] == [(await p.session("s")).handle] * len(
+                    hits
+                )
+                assert hits or word == "warm"
 
 
 async def test_a_piece_finds_only_what_its_principal_and_the_named_sessions_and_project_have(
