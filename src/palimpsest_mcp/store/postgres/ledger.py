@@ -43,7 +43,7 @@ LEASE_S = 30.0
 """A pass whose holder gave no sign of life for so long is over."""
 _LARGE = 1 << 16
 """Bytes from which on reading them is work for a thread."""
-_SMALL_STEPS = 200
+_SMALL_STEPS, _SMALL_BYTES = 200, 1 << 20
 """Sessions of no more are read together: nobody waits long for a page of them, and it takes little memory."""
 _TRIES = 4
 
@@ -209,7 +209,8 @@ class PgLedger:
     ) -> Mapping[str, tuple[SessionInfo | None, Checkpoint | None, LedgerPage]]:
         keys = [SessionKey(one, principal) for one in session_ids]
         hashes = [name_hash(key) for key in keys]
-        rows = await self._link.ask("sessions_opened($1, $2, $3, $4)", principal, hashes, _SMALL_STEPS) if keys else []
+        small = _SMALL_STEPS, _SMALL_BYTES
+        rows = await self._link.ask("sessions_opened($1, $2, $3, $4, $5)", principal, hashes, *small) if keys else []
         several: dict[int, list[Row]] = {}
         for row in rows:
             several.setdefault(row["number"] - 1, []).append(row)

@@ -158,6 +158,26 @@ def near_expressions(term: Term) -> Near:
     )
 
 
+class Way(NamedTuple):
+    """One way to find what resembles a need."""
+
+    number: int
+    finds: str
+    ranking: str
+    kind: int
+
+
+_HALF, _GAP, INSIDE = range(3)
+"""Kinds: the first is for few entries, the second for many, the last where the other two find nothing."""
+
+
+def ways_to(number: int, need: Need) -> list[Way]:
+    """By letters that are wrong, and inside of words."""
+    inside, halves, gaps, ranking = near_expressions(need.term)
+    ways = [(_HALF, one) for one in halves] + [(_GAP, one) for one in gaps] + [(INSIDE, inside)]
+    return [Way(number, one, ranking, kind) for kind, one in ways]
+
+
 def _with_gaps(word: str) -> list[str]:
     base = word[:-1] if word.endswith("s") and len(word) > _SHORTEST_MISSPELT else word
     *pieces, end = _pieces(f" {base} ")

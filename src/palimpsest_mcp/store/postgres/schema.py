@@ -52,7 +52,7 @@ _FUNCTIONS = (
     "session_marks(text, text, bytea[])",
     "sessions_searched(text, text, bytea[])",
     "batches_archived(text, text, bytea)",
-    "sessions_opened(text, text, bytea[], int)",
+    "sessions_opened(text, text, bytea[], int, int)",
     "search_entries(text, text, text[], bigint[], text[], text[], text[], int[], text[], int[], int, uuid[],"
     " uuid[], int, int, int, int, int, int, int, boolean)",
 )

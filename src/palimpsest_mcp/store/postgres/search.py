@@ -17,7 +17,7 @@ from ...ports.store import Entry, Match
 from ..bm25 import Need, Query, Text, best, may_begin, ranked, read
 from .bodies import packed, unpacked
 from .keys import Keys, name_bytes, name_hash, name_text
-from .lexemes import expression, lexeme, may_be_near, near, near_expressions, vector
+from .lexemes import INSIDE, Way, expression, lexeme, may_be_near, near, vector, ways_to
 from .link import Conn, Link, Row, owner_of
 
 _LIKELY = 50
@@ -151,7 +151,7 @@ class PgSearch:
     async def _found(self, within: _Within, asked: Query, likely: int, *, unless_behind: bool) -> _Found | None:
         """One statement, and up to two more where words that resemble what nothing has are to be put in its place."""
         may = [asked.every and n < len(asked.terms) and may_be_near(need.term) for n, need in enumerate(asked.needs)]
-        ways = [way for n, need in enumerate(asked.needs) if may[n] for way in _ways(n, need)]
+        ways = [way for n, need in enumerate(asked.needs) if may[n] for way in ways_to(n, need)]
         ways.sort(key=lambda way: way.kind)
         needs = asked.needs
         while True:
@@ -168,7 +168,7 @@ class PgSearch:
                 for n, need in enumerate(found.needs)
             ]
             was_inside = any(row["begun"][0] for row in alike)
-            ways = [] if was_inside else [way for way in ways if way.kind == _INSIDE and not stand.get(way.number)]
+            ways = [] if was_inside else [way for way in ways if way.kind == INSIDE and not stand.get(way.number)]
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         key = SessionKey(session_id, principal)
@@ -268,7 +268,7 @@ class _Within(NamedTuple):
     common: Common
 
     async def search(
-        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[_Way], *, unless_behind: bool
+        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[Way], *, unless_behind: bool
     ) -> tuple[_Found, list[Row]] | None:
         """The likeliest entries, and how many have each need.
 
@@ -329,26 +329,6 @@ class _Found(NamedTuple):
 def _beginning(need: Need) -> str:
     """What finds words that begin with it; empty where none stands for it."""
     return expression(need._replace(prefix=True)) if may_begin(need.term) and not need.prefix else ""
-
-
-class _Way(NamedTuple):
-    """One way to find what resembles a need."""
-
-    number: int
-    finds: str
-    ranking: str
-    kind: int
-
-
-_HALF, _GAP, _INSIDE = range(3)
-"""Kinds: the first is for few entries, the second for many, the last where the other two find nothing."""
-
-
-def _ways(number: int, need: Need) -> list[_Way]:
-    """By letters that are wrong, and inside of words."""
-    inside, halves, gaps, ranking = near_expressions(need.term)
-    ways = [(_HALF, one) for one in halves] + [(_GAP, one) for one in gaps] + [(_INSIDE, inside)]
-    return [_Way(number, one, ranking, kind) for kind, one in ways]
 
 
 def _near(needs: Sequence[Need], rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:

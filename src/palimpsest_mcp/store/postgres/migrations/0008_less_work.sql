@@ -2,8 +2,8 @@
 -- to be found yet, and what the sessions' handles are. A page of sessions is opened in one statement, and whose rows a statement may
 -- see is worked out once, not for each row. Servers of version 7 go on with the functions they know.
 
--- What `session_opened` says of each of these sessions that has no more than so many steps, with its number among them.
-create function sessions_opened(whose text, own text, hashes bytea[], most int)
+-- What `session_opened` says of each of these sessions that has no more than so many steps and bytes, with its number among them.
+create function sessions_opened(whose text, own text, hashes bytea[], most int, most_bytes int)
 returns table (number int, info bytea, is_written boolean, session_key uuid, buried int, purged bytea, epoch int, seq bigint, w text,
   n bigint, clock bigint, rev bigint, stamped boolean, enc smallint, body bytea, sha256 bytea)
 language plpgsql as $$
@@ -11,7 +11,8 @@ declare one record;
 begin
   perform set_config('palimpsest.tenant', whose, true), set_config('palimpsest.owner', own, true);
   for one in select h.at::int as at, h.hash from unnest(hashes) with ordinality as h (hash, at)
-      join name e on e.tenant = whose and e.name_hash = h.hash join session s on s.session_key = e.session_key and s.steps <= most loop
+      join name e on e.tenant = whose and e.name_hash = h.hash join session s on s.session_key = e.session_key and s.steps <= most
+      where (select coalesce(sum(octet_length(t.body)), 0) from step t where t.tenant = whose and t.session_key = s.session_key) <= most_bytes loop
     return query select one.at, o.* from session_opened(whose, own, one.hash) o;
   end loop;
 end $$;
@@ -176,7 +177,7 @@ begin
 end $$;
 
 do $$ declare t text; f text; begin
-  foreach f in array array['sessions_opened(text, text, bytea[], int)', 'likeliest_entries(text, text, text, text, text, uuid[], uuid[], boolean, int, int)', 'search_entries(text, text, text[], bigint[], text[], text[], text[], int[], text[], int[], int, uuid[], uuid[], int, int, int, int, int, int, int, boolean)'] loop
+  foreach f in array array['sessions_opened(text, text, bytea[], int, int)', 'likeliest_entries(text, text, text, text, text, uuid[], uuid[], boolean, int, int)', 'search_entries(text, text, text[], bigint[], text[], text[], text[], int[], text[], int[], int, uuid[], uuid[], int, int, int, int, int, int, int, boolean)'] loop
     execute format('alter function %s set search_path = %I, pg_temp', f, current_schema());
     execute format('alter function %s set plan_cache_mode = force_generic_plan', f);
     execute format('revoke all on function %s from public', f);
