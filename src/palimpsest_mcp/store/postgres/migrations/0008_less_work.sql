@@ -87,7 +87,7 @@ end $$;
 
 -- As `search_words`, with the session's handle.
 --   near_kinds: of each way to find what resembles a need: 0 is for less than `all_counted` entries, 1 for more, 2 where these
---     find nothing.   unless_behind: there is no row at all where the archive has something that search has not.
+--     find nothing; of 1 there are three where of 0 there are two, so each gives less.   unless_behind: there is no row at all where the archive has something that search has not.
 create function search_entries(whose text, own text, queries text[], known bigint[], needs text[], begins text[], nears text[],
   near_of int[], resembling text[], near_kinds int[], terms int, few uuid[], keys uuid[], all_counted int, counted int, most int, likely int, alike int, telling int, small int,
   unless_behind boolean)
@@ -153,7 +153,8 @@ begin
   for n in 1 .. cardinality(nears) loop
     if many[near_of[n] + 1] = 0 and not (near_kinds[n] = 2 and is_misspelt) and near_kinds[n] <> (many[1] < all_counted)::int then
       return query select near_of[n], null::bigint[], array[near_kinds[n] = 2], f.name, f.handle, f.stands, f.enc, f.body
-        from likeliest_entries(whose, own, scope, substr(nears[n], length(scope) + 4), resembling[n], few, keys, is_small, most, alike) f;
+        from likeliest_entries(whose, own, scope, substr(nears[n], length(scope) + 4), resembling[n], few, keys, is_small, most,
+          case near_kinds[n] when 1 then alike * 2 / 3 else alike end) f;
       is_near := is_near or found; is_misspelt := is_misspelt or (found and near_kinds[n] < 2);
     end if;
   end loop;
