@@ -183,6 +183,10 @@ do $$ declare t text; f text; begin
     execute format('alter function %s set plan_cache_mode = force_generic_plan', f);
     execute format('revoke all on function %s from public', f);
   end loop;
+  -- All of them take milliseconds, whatever a planner makes of so many partitions: to compile one takes hundreds.
+  for f in select p.oid::regprocedure from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.proconfig is not null loop
+    execute format('alter function %s set jit = off', f);
+  end loop;
   -- What stands in a query of its own is asked once a statement. A role's owner is no hexadecimal number where it is everybody.
   foreach t in array array['name', 'session', 'step', 'record', 'summary', 'aside', 'entry', 'lease', 'handoff', 'handoff_removed', 'unsearched', 'checkpoint'] loop
     execute format($p$alter policy own on %I using (
