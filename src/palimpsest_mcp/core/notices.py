@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -187,6 +188,8 @@ def preview(deps: Dependencies, one: ContextItem) -> str:
 
 KEPT_ROWS = 1_000
 """Of sessions; one takes some 2 KB."""
+TOGETHER = 20
+"""Sessions that are opened at a time: a page of them."""
 
 
 class SessionRows:
@@ -201,12 +204,22 @@ class SessionRows:
         """A row for each of these sessions, in their order; one that cannot be read has the reason in its row."""
         infos = tuple(infos)
         marks = await self._deps.store.ledger.marks([info.session_id for info in infos], self._deps.principal)
-        return tuple([await self._of(info, marks.get(info.session_id, "")) for info in infos])
+        rows: list[SessionRow] = []
+        for start in range(0, len(infos), TOGETHER):
+            part = infos[start : start + TOGETHER]
+            asked = [info for info in part if self._known(info, marks.get(info.session_id, "")) is None]
+            folds: Mapping[str, Fold] = {}
+            with suppress(PalimpsestError):  # then each says what is the matter with it
+                folds = await self._sessions.opened_together(asked)
+            rows += [await self._of(one, marks.get(one.session_id, ""), folds.get(one.session_id)) for one in part]
+        return tuple(rows)
 
-    async def _of(self, info: SessionInfo, mark: str) -> SessionRow:
+    def _known(self, info: SessionInfo, mark: str) -> SessionRow | None:
         known, row = self._kept.get(info.session_id, ("", None))
-        if row is None or not mark or known != mark:
-            row = await _row(self._deps, self._sessions, info)
+        return row if mark and known == mark else None
+
+    async def _of(self, info: SessionInfo, mark: str, fold: Fold | None) -> SessionRow:
+        row = self._known(info, mark) or await _row(self._deps, self._sessions, info, fold)
         if mark and not row.note:
             self._kept[info.session_id] = mark, row
             self._kept.move_to_end(info.session_id)
@@ -215,7 +228,7 @@ class SessionRows:
         return row
 
 
-async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> SessionRow:
+async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo, fold: Fold | None) -> SessionRow:
     row = SessionRow(
         session_id=info.session_id,
         handle=info.handle,
@@ -227,7 +240,7 @@ async def _row(deps: Dependencies, sessions: Sessions, info: SessionInfo) -> Ses
         created=info.created,
     )
     try:
-        fold = await sessions.opened(info)  # once: of a database each look is a trip
+        fold = fold if fold is not None else await sessions.opened(info)  # once: of a database each look is a trip
         measurement = await measured(deps, sessions, info, stored_policy(deps, fold), PassOptions(), fold=fold)
         saved = saved_by(deps, measurement.fold)
     except PalimpsestError as error:

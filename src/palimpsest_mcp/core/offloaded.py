@@ -394,18 +394,18 @@ class Offloaded:
             raise InvalidArgument(f"limit is 1 to {MAX_HITS}, not {limit}.", next="Give one of these numbers.")
         info = info or await self._sessions.only()
         scope = await self._sessions.reach(info) if info else None
-        for owner in await self._behind(scope):
-            await self.index(owner)
-        matches = await self._deps.store.search.find(
-            query,
-            principal=self._deps.principal,
-            session_ids=None if scope is None else [owner.session_id for owner in scope],
-            project=project,
-            limit=limit,
-        )
+        principal, search, matches = self._deps.principal, self._deps.store.search, None
         if scope is None:
-            scope = await self._infos({match.session_id for match in matches})
-        handles = {owner.session_id: owner.handle for owner in scope}
+            matches = await search.find_everywhere(query, principal=principal, project=project, limit=limit)
+        if matches is None:
+            for owner in await self._behind(scope):
+                await self.index(owner)
+            ids = None if scope is None else [owner.session_id for owner in scope]
+            matches = await search.find(query, principal=principal, session_ids=ids, project=project, limit=limit)
+        handles = {match.session_id: match.handle for match in matches if match.handle}
+        if scope is None:
+            scope = await self._infos({match.session_id for match in matches} - handles.keys())
+        handles |= {owner.session_id: owner.handle for owner in scope}
         return tuple(
             Hit(
                 session_id=match.session_id,

@@ -239,6 +239,18 @@ class Sessions:
         _, begun, page = await self._news(key)
         return await self._taken_in(info, begun, page)
 
+    async def opened_together(self, infos: Sequence[SessionInfo]) -> dict[str, Fold]:
+        """`opened` of those that nothing is known of yet and that the store gives together, by id."""
+        new = [one.session_id for one in infos if self._begun(self.key(one)).fold is None]
+        found = await self._deps.store.ledger.open_small(new, self._deps.principal)
+        return {
+            one.session_id: await self._taken_in(
+                one, *(await self._from_start(self.key(one), *found[one.session_id]))[1:]
+            )
+            for one in infos
+            if one.session_id in found
+        }
+
     async def observe(self, info: SessionInfo, events: Sequence[Observation], *, durable: bool = True) -> Fold:
         """Append observations, and open the session with them.
 
@@ -263,10 +275,15 @@ class Sessions:
         if begun.fold is not None:
             info, page = await ledger.look(key, begun.cursor)
             return info, begun, page
-        info, checkpoint, page = await ledger.open(key)
+        return await self._from_start(key, *await ledger.open(key))
+
+    async def _from_start(
+        self, key: SessionKey, info: SessionInfo | None, checkpoint: Checkpoint | None, page: LedgerPage
+    ) -> tuple[SessionInfo | None, _Begun, LedgerPage]:
+        """What the store gave of a session that nothing is known of here."""
         fold = None if checkpoint is None else opened_fold(checkpoint)
         if checkpoint is None or fold is None:
-            return info, begun, page if checkpoint is None else await ledger.read(key)
+            return info, _NOTHING, page if checkpoint is None else await self._deps.store.ledger.read(key)
         return info, _Begun(fold, checkpoint.cursor, 0), page
 
     async def _taken_in(self, info: SessionInfo, begun: _Begun, page: LedgerPage) -> Fold:

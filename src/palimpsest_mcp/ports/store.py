@@ -289,6 +289,14 @@ class Ledger(Protocol):
         """`look` from the beginning, or from the newest checkpoint that fits: then the page has what came behind it."""
         ...
 
+    async def open_small(
+        self, session_ids: Collection[str], principal: str = ""
+    ) -> Mapping[str, tuple[SessionInfo | None, Checkpoint | None, LedgerPage]]:
+        """`open` of those that exist and are small, asked together. Where that takes as long as one after the other, a
+        store gives none.
+        """
+        ...
+
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         """The newest checkpoint that fits what is there; None where there is none, or anything about it is wrong. A
         store may do without.
@@ -481,6 +489,8 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
     """1-based line of the original, of the rarest word in the best passage; None where masking moved the lines."""
     offset: int | None = None
     """Character of the original to read on from; None where masking moved the characters."""
+    handle: str = ""
+    """Of the session, where the store knows it without another look."""
 
 
 class Search(Protocol):
@@ -508,6 +518,12 @@ class Search(Protocol):
 
         `session_ids` None: all sessions of the principal (and of the project, when given).
         """
+        ...
+
+    async def find_everywhere(
+        self, query: str, *, principal: str = "", project: str | None = None, limit: int = 10
+    ) -> tuple[Match, ...] | None:
+        """`find` in all sessions, where none is behind; None where one is, or only `behind` can say."""
         ...
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:

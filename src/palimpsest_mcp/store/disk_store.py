@@ -76,6 +76,11 @@ class DiskLedger:
         found = await self.checkpoint(key)
         return await self.info(key), found, await self.read(key, None if found is None else found.cursor)
 
+    async def open_small(
+        self, session_ids: Collection[str], principal: str = ""
+    ) -> Mapping[str, tuple[SessionInfo | None, Checkpoint | None, LedgerPage]]:
+        return {}
+
     async def checkpoint(self, key: SessionKey) -> Checkpoint | None:
         return await hop(self._files.checkpoint, key)
 

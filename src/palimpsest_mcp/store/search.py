@@ -597,6 +597,11 @@ class IndexSearch:
         self._known[principal, session_id] = found
         return found[0]
 
+    async def find_everywhere(
+        self, query: str, *, principal: str = "", project: str | None = None, limit: int = 10
+    ) -> tuple[Match, ...] | None:
+        return None
+
     async def behind(self, principal: str, session_ids: Collection[str] | None = None) -> frozenset[str] | None:
         """The index is a file of its own, which may be older than the archive, or gone."""
         return None

@@ -218,6 +218,11 @@ class LedgerContract(OneStore):
             if checkpoint is None:
                 return  # a store may do without
             assert (info, len(page.events)) == (info_of(S1), 2)
+            if few := await store.ledger.open_small(["s1", "s2", "s3"]):  # a store may give none
+                same, other, rest = few["s1"]
+                assert same == info and other is not None and other.sums == checkpoint.sums and rest == page
+                assert set(few["s2"][2].events) == set((await store.ledger.read(SessionKey("s2"))).events)
+                assert few.keys() == {"s1", "s2"}
             whole = Fold((await store.ledger.read(S1)).events)
             fold = OpenedFold(msgspec.json.decode(checkpoint.sums, type=FoldSums), checkpoint)
             fold.add(page.events)

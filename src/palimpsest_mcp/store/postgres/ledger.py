@@ -43,6 +43,8 @@ LEASE_S = 30.0
 """A pass whose holder gave no sign of life for so long is over."""
 _LARGE = 1 << 16
 """Bytes from which on reading them is work for a thread."""
+_SMALL_STEPS, _SMALL_BYTES = 200, 1 << 20
+"""Sessions of no more are read together: nobody waits long for a page of them, and it takes little memory."""
 _TRIES = 4
 
 
@@ -200,6 +202,26 @@ class PgLedger:
         session, checkpoint, steps = await self._opened(key)
         if session is None:
             return None, None, LedgerPage(events=(), cursor=Cursor(name_hash(key), 0, 0))
+        return await self._open(key, session, checkpoint, steps)
+
+    async def open_small(
+        self, session_ids: Collection[str], principal: str = ""
+    ) -> Mapping[str, tuple[SessionInfo | None, Checkpoint | None, LedgerPage]]:
+        keys = [SessionKey(one, principal) for one in session_ids]
+        hashes = [name_hash(key) for key in keys]
+        small = _SMALL_STEPS, _SMALL_BYTES
+        rows = await self._link.ask("sessions_opened($1, $2, $3, $4, $5)", principal, hashes, *small) if keys else []
+        several: dict[int, list[Row]] = {}
+        for row in rows:
+            several.setdefault(row["number"] - 1, []).append(row)
+        return {
+            keys[at].session_id: await self._open(keys[at], *self._split(hashes[at], some))
+            for at, some in several.items()
+        }
+
+    async def _open(
+        self, key: SessionKey, session: Row, checkpoint: Row | None, steps: Sequence[Row]
+    ) -> tuple[SessionInfo | None, Checkpoint | None, LedgerPage]:
         found = await self._from(key, session, checkpoint, steps)
         news = steps if found is None else [row for row in steps if row["seq"] > found.cursor.seq]
         before = Cursor(name_hash(key), 0, 0) if found is None else found.cursor
@@ -215,6 +237,9 @@ class PgLedger:
         if not rows:
             self._keys.forget(key)  # its month may have been dropped
             return None, None, []
+        return self._split(hashed, rows)
+
+    def _split(self, hashed: bytes, rows: list[Row]) -> tuple[Row, Row | None, list[Row]]:
         self._keys.keep(hashed, rows[0])
         has_checkpoint = len(rows) > 1 and rows[1]["w"] is None
         return rows[0], rows[1] if has_checkpoint else None, rows[2 if has_checkpoint else 1 :]

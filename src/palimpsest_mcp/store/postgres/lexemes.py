@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ...ports.store import Entry
 from ...text.stem import stem
@@ -31,6 +32,10 @@ _LONGEST_IN_PIECES = 64
 """Longer words have no pieces: they are nothing that somebody types."""
 _FREQUENT = "etaoinshrdlcumwfgypbvkjxqz"
 """Letters of English, the most frequent first; what is none of them counts as the most frequent, whatever it is."""
+_MOST_WRONG = 4
+"""Pieces of a word that one wrong letter is in."""
+_MOST_GAPS = 3
+"""Ways to leave them out."""
 _MOST_ASKED = 3
 """Pieces of what is looked for inside of words."""
 _MOST_NEAR = 16
@@ -121,19 +126,65 @@ def may_be_near(term: Term) -> bool:
     return not term.cjk and not term.several and len(word) >= _SHORTEST_INSIDE and not _has_digits(word)
 
 
-def near_expressions(term: Term) -> tuple[str, tuple[str, ...], str]:
-    """What finds entries that may have words with a term inside, ways to find those that differ by a letter, and what
-    says how likely each is.
+class Near(NamedTuple):
+    """What finds entries that may have words which stand for a term."""
 
-    One letter too many, too few or wrong, or two that changed places, leave a word's beginning or its end as it was.
+    inside: str
+    """With it inside."""
+    halves: tuple[str, ...]
+    """Ways to find what differs by a letter, with other endings too: of few entries, since half a word is in many."""
+    gaps: tuple[str, ...]
+    """The same of many entries: all of the word but a gap, wherever that is; at its end `s` may stand or not."""
+    ranking: str
+    """What says how likely each is."""
+
+
+def near_expressions(term: Term) -> Near:
+    """Ways to find what resembles a term.
+
+    One letter too many, too few or wrong, or two that changed places, leave a word's beginning or its end as it was,
+    and are in four of its pieces at most, which stand side by side.
     """
     word = fold(term.words[0])
     halves: list[Sequence[str]] = []
+    gaps: list[str] = []
     if len(word) >= _SHORTEST_MISSPELT:
         rest = (len(word) - 2) // 2
         halves = [_pieces(f" {word[:rest]}"), _pieces(f"{word[-rest:]} ")]
+        gaps = _with_gaps(word)
     inside = _joined(" & ", _rarest(_pieces(word)))
-    return inside, tuple(_joined(" & ", half) for half in halves), _joined(" | ", _pieces(f" {word} "))
+    return Near(
+        inside, tuple(_joined(" & ", half) for half in halves), tuple(gaps), _joined(" | ", _pieces(f" {word} "))
+    )
+
+
+class Way(NamedTuple):
+    """One way to find what resembles a need."""
+
+    number: int
+    finds: str
+    ranking: str
+    kind: int
+
+
+_HALF, _GAP, INSIDE = range(3)
+"""Kinds: the first is for few entries, the second for many, the last where the other two find nothing."""
+
+
+def ways_to(number: int, need: Need) -> list[Way]:
+    """By letters that are wrong, and inside of words."""
+    inside, halves, gaps, ranking = near_expressions(need.term)
+    ways = [(_HALF, one) for one in halves] + [(_GAP, one) for one in gaps] + [(INSIDE, inside)]
+    return [Way(number, one, ranking, kind) for kind, one in ways]
+
+
+def _with_gaps(word: str) -> list[str]:
+    base = word[:-1] if word.endswith("s") and len(word) > _SHORTEST_MISSPELT else word
+    *pieces, end = _pieces(f" {base} ")
+    said = [*map(lexeme, pieces), f"({lexeme(end)} | {lexeme(f't{base[-2:]}s')})"]
+    step = -(-(len(said) - _MOST_WRONG + 1) // _MOST_GAPS)
+    starts = range(0, len(said) - _MOST_WRONG + 1, step)
+    return [" & ".join(dict.fromkeys(said[:start] + said[start + step + _MOST_WRONG - 1 :])) for start in starts]
 
 
 def _rarest(pieces: Sequence[str]) -> list[str]:

@@ -52,6 +52,9 @@ _FUNCTIONS = (
     "session_marks(text, text, bytea[])",
     "sessions_searched(text, text, bytea[])",
     "batches_archived(text, text, bytea)",
+    "sessions_opened(text, text, bytea[], int, int)",
+    "search_entries(text, text, text[], bigint[], text[], text[], text[], int[], text[], int[], int, uuid[],"
+    " uuid[], int, int, int, int, int, int, int, boolean)",
 )
 _RIGHTS = "select, insert, update, delete"
 
@@ -85,7 +88,7 @@ def steps() -> tuple[Step, ...]:
     )
 
 
-VERSION = 7
+VERSION = 8
 """Of the tables that this program reads and writes."""
 
 

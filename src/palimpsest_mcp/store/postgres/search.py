@@ -17,7 +17,7 @@ from ...ports.store import Entry, Match
 from ..bm25 import Need, Query, Text, best, may_begin, ranked, read
 from .bodies import packed, unpacked
 from .keys import Keys, name_bytes, name_hash, name_text
-from .lexemes import expression, lexeme, may_be_near, near, near_expressions, vector
+from .lexemes import INSIDE, Way, expression, lexeme, may_be_near, near, vector, ways_to
 from .link import Conn, Link, Row, owner_of
 
 _LIKELY = 50
@@ -110,11 +110,27 @@ class PgSearch:
         project: str | None = None,
         limit: int = 10,
     ) -> tuple[Match, ...]:
+        return await self._find(query, principal, session_ids, project, limit) or ()
+
+    async def find_everywhere(
+        self, query: str, *, principal: str = "", project: str | None = None, limit: int = 10
+    ) -> tuple[Match, ...] | None:
+        return await self._find(query, principal, None, project, limit, unless_behind=True)
+
+    async def _find(
+        self,
+        query: str,
+        principal: str,
+        session_ids: Sequence[str] | None,
+        project: str | None,
+        limit: int,
+        *,
+        unless_behind: bool = False,
+    ) -> tuple[Match, ...] | None:
         asked = read(query)
         if not asked.terms or limit <= 0 or session_ids == []:
             return ()
         likely = min(max(limit, _LIKELY), 10_000)
-
         chosen = None if session_ids is None else await self._keys_of(principal, session_ids)
         if chosen == []:
             return ()
@@ -127,28 +143,32 @@ class PgSearch:
         if project is not None:
             scope.append(lexeme(_project(project)))
         within = _Within(self._link, principal, " & ".join(scope), few, chosen, self._common)
-        found = await self._found(within, asked, likely)
-        if not found.rows:
-            return ()
+        found = await self._found(within, asked, likely, unless_behind=unless_behind)
+        if found is None or not found.rows:
+            return None if found is None else ()
         return await asyncio.to_thread(_ranked, asked, found, principal, limit)
 
-    async def _found(self, within: _Within, asked: Query, likely: int) -> _Found:
+    async def _found(self, within: _Within, asked: Query, likely: int, *, unless_behind: bool) -> _Found | None:
         """One statement, and up to two more where words that resemble what nothing has are to be put in its place."""
         may = [asked.every and n < len(asked.terms) and may_be_near(need.term) for n, need in enumerate(asked.needs)]
-        ways = [way for n, need in enumerate(asked.needs) if may[n] for way in _ways(n, need)]
-        ways.sort(key=lambda way: way.is_inside)
+        ways = [way for n, need in enumerate(asked.needs) if may[n] for way in ways_to(n, need)]
+        ways.sort(key=lambda way: way.kind)
         needs = asked.needs
         while True:
-            found, alike = await within.search(asked, needs, likely, ways)
+            answer = await within.search(asked, needs, likely, ways, unless_behind=unless_behind)
+            if answer is None:
+                return None
+            found, alike = answer
             if not alike:
                 return found
+            unless_behind = False
             stand = await asyncio.to_thread(_near, asked.needs, alike)
             needs = [
                 need._replace(prefix=False, near=stand[n]) if stand.get(n) else need
                 for n, need in enumerate(found.needs)
             ]
             was_inside = any(row["begun"][0] for row in alike)
-            ways = [] if was_inside else [way for way in ways if way.is_inside and not stand.get(way.number)]
+            ways = [] if was_inside else [way for way in ways if way.kind == INSIDE and not stand.get(way.number)]
 
     async def indexed(self, principal: str, session_id: str) -> frozenset[str]:
         key = SessionKey(session_id, principal)
@@ -248,8 +268,8 @@ class _Within(NamedTuple):
     common: Common
 
     async def search(
-        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[_Way]
-    ) -> tuple[_Found, list[Row]]:
+        self, asked: Query, needs: Sequence[Need], likely: int, ways: Sequence[Way], *, unless_behind: bool
+    ) -> tuple[_Found, list[Row]] | None:
         """The likeliest entries, and how many have each need.
 
         Args:
@@ -257,11 +277,13 @@ class _Within(NamedTuple):
 
         Returns:
             What was found; where nothing has some needs but what resembles them, only that, with the need's number.
+            None where something is behind, and `unless_behind` says so.
         """
         queries = [self.scope, *(f"{self.scope} & ({expression(need)})" for need in needs)]
         known = self.common.known(queries) if self.chosen is None else {}
         rows = await self.link.ask(
-            "search_words($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+            "search_entries($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
+            " $21)",
             self.principal,
             queries,
             [known.get(one) for one in queries],
@@ -270,10 +292,13 @@ class _Within(NamedTuple):
             [f"{self.scope} & ({way.finds})" for way in ways],
             [way.number + 1 for way in ways],
             [way.ranking for way in ways],
-            [way.is_inside for way in ways],
+            [way.kind for way in ways],
             len(asked.terms) if asked.every else 0,
             *(self.few, self.chosen, _COUNTED, MANY, max(_LOOKED_AT, likely), likely, _RESEMBLING, _RAREST, _SMALL),
+            unless_behind,
         )
+        if not rows:
+            return None
         first = next(row for row in rows if row["counts"] is not None)
         rows = [row for row in rows if row is not first]
         total, *having = first["counts"]
@@ -306,21 +331,6 @@ def _beginning(need: Need) -> str:
     return expression(need._replace(prefix=True)) if may_begin(need.term) and not need.prefix else ""
 
 
-class _Way(NamedTuple):
-    """One way to find what resembles a need."""
-
-    number: int
-    finds: str
-    ranking: str
-    is_inside: bool
-
-
-def _ways(number: int, need: Need) -> list[_Way]:
-    """By letters that are wrong, and inside of words."""
-    inside, misspelt, ranking = near_expressions(need.term)
-    return [_Way(number, way, ranking, False) for way in misspelt] + [_Way(number, inside, ranking, True)]
-
-
 def _near(needs: Sequence[Need], rows: Sequence[Row]) -> dict[int, tuple[str, ...]]:
     """By number of the need the words that stand for it, from what resembles it."""
     said: dict[int, list[Text]] = {}
@@ -341,19 +351,21 @@ def _ranked(
     principal: str,
     limit: int,
 ) -> tuple[Match, ...]:
-    entries = [_entry(row, name_text(row["name"]), principal) for row in found.rows]
+    entries = [_entry(row, principal) for row in found.rows]
     answers = ranked(
         [Text(one.named, one.text) for one in entries], found.needs, having=found.having, total=found.total
     )
-    return best(zip(entries, answers, strict=True), asked, limit)
+    handles = {entry.session_id: row["handle"] for entry, row in zip(entries, found.rows, strict=True)}
+    hits = best(zip(entries, answers, strict=True), asked, limit)
+    return tuple([msgspec.structs.replace(hit, handle=name_text(handles[hit.session_id] or b"")) for hit in hits])
 
 
-def _entry(row: Row, session_id: str, principal: str) -> Entry:
+def _entry(row: Row, principal: str) -> Entry:
     said = _SAID.decode(texts(row))
     batch_id, item_id = msgspec.json.decode(said.item_id, type=tuple[str, str])
     return Entry(
         principal=principal,
-        session_id=session_id,
+        session_id=name_text(row["name"]),
         batch_id=_unescaped(batch_id),
         item_id=_unescaped(item_id),
         text=said.text,
