@@ -202,7 +202,8 @@ def test_a_server_that_is_slow_to_start_serves_the_calls_after_it(tmp_path: Path
         "for line in sys.stdin:\n"
         "    asked = json.loads(line)\n"
         f"    if asked['method'] == 'initialize': open({str(tmp_path / 'go')!r}).read()\n"
-        "    if 'id' in asked: print(json.dumps({'id': asked['id'], 'result': {'said': asked['method']}}), flush=True)\n",
+        "    answer = {'id': asked.get('id'), 'result': {'said': asked['method']}}\n"
+        "    print(json.dumps(answer), flush=True)\n",
         "utf-8",
     )
     server.chmod(0o755)
