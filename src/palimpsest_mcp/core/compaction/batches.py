@@ -114,13 +114,8 @@ async def raised(
     carried = await asyncio.to_thread(left_to, deps, group.batch_ids, before, standing, fresh, digesting.unshown)
     most = int(ROOMIER * group.tokens)
     room = min(most, group.budget_tokens + digesting.price_of(text for _, text in carried))
-    tries = [(room, least)]
-    if carried:
-        tries += [(room, 0.0), ((room + most) // 2, 0.0), (most, 0.0)]
-    last = 0
+    tries = [(room, least), (room, 0.0), (most, 0.0)] if carried else [(room, least)]
     for budget, min_shown in tries:
-        if budget == last:
-            continue  # what it shows was not too little, but not all that it must carry
         slot = Slot(item_ids=group.item_ids, tokens=group.tokens, budget_tokens=budget, ceiling_tokens=budget)
         above = Above(level=group.level, replaces=group.batch_ids, carried=carried, min_shown=min_shown)
         try:
@@ -131,7 +126,6 @@ async def raised(
         if smaller and carried <= {(one.cls, one.text) for part in made.shown for one in part}:
             return made
         digesting.hold_again(before)
-        last = budget if made.record.mode == "digest" else 0
     digesting.hold_again(before)
     return None
 
@@ -400,8 +394,8 @@ class Batches:
     async def _raise_level(self, first: Plan) -> int:
         """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees.
 
-        Where some cannot, the others are put together anew without them: the next request plans with the same
-        knowledge, and must come to the same bytes, also where this pass is taken back.
+        Where some cannot and the pass is to be taken back, the others are put together anew without them: the next
+        request plans with the same knowledge, and must come to the same bytes.
         """
         while True:
             known, held = len(self.stuck), self._digesting.held()
@@ -416,7 +410,7 @@ class Batches:
                 worth=worth_raising(self._now(first), self._planner.lasts, self._least()),
             )
             gained, names = await self._raise(groups, self._now(first) - first.target_tokens)
-            if known == len(self.stuck) or self._request.how.remakes:
+            if known == len(self.stuck) or not self._frees_too_little(first, gained):
                 return gained
             self.state.take_out(names)
             self._digesting.hold_again(held)
@@ -462,19 +456,22 @@ class Batches:
         share = rewritten_share(self._measurement.view.items, leaving)
         return least_gain(used / window, window, self._request.rules, rewritten=share)
 
-    def _wait_for_more(self, first: Plan, raised_by: int) -> None:
-        """Take all of it back where it misses the target and freed less than is worth a new prefix: the plan promised
-        more, or most of what was to go up a level stayed."""
+    def _frees_too_little(self, first: Plan, raised_by: int) -> bool:
+        """Whether it misses the target and freed less than is worth a new prefix: the plan promised more, or most of
+        what was to go up a level stayed."""
         told = self._request.options
         gained = self.state.freed_tokens(self._items) + raised_by
         if told.force or told.target is not None or self._request.how.remakes:
-            return
+            return False
         met = first.before_tokens - gained <= first.target_tokens
-        if met or not any(entry.state == "replaced" for entry in self._measurement.view.items):
+        later = any(entry.state == "replaced" for entry in self._measurement.view.items)
+        return later and not met and gained < self._least()
+
+    def _wait_for_more(self, first: Plan, raised_by: int) -> None:
+        """Take all of it back where it freed too little."""
+        if not self._frees_too_little(first, raised_by):
             return
-        least = self._least()
-        if gained >= least:
-            return
+        gained, least = self.state.freed_tokens(self._items) + raised_by, self._least()
         self.state.take_out([made.record.batch_id for made, _ in self.made])
         self.state.copies, self.state.outcomes, self.state.slots = [], [], {}
         if gained:
