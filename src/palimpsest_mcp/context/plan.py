@@ -189,6 +189,7 @@ def plan(
         digests_only=digests_only,
         strategy=strategy,
         enough=enough,
+        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
     )
     occasion = Occasion(
         used=used,
@@ -268,6 +269,7 @@ def replan(
         taken=frozenset(item_id for outcome in outcomes for item_id in outcome.item_ids),
         strategy=strategy,
         enough=enough,
+        lasts=None if enough is None else lasting_tokens(policy, window=window, goal=goal_tokens(share, window)),
     )
     return _planned(fit(items, policy, wish), wish, window, policy)
 
@@ -335,7 +337,7 @@ def _rising(
         result_overhead=wish.result_overhead,
         stuck=stuck,
         all_of_them=wish.strategy.remakes,
-        worth=worth_raising(found.predicted, wish.enough, least_gain(occasion.ratio, occasion.window, policy)),
+        worth=worth_raising(found.predicted, wish.lasts, least_gain(occasion.ratio, occasion.window, policy)),
     )
 
 
@@ -354,7 +356,8 @@ def _drips(
     if excess <= 0 or not any(entry.state == "replaced" for entry in items):
         return None
     freed = wish.used - found.predicted + sum(group.tokens - group.budget_tokens for group in rising)
-    least = least_gain(ratio, occasion.window, policy)
+    leaving = {item_id for one in (*found.slots, *rising) for item_id in one.item_ids}
+    least = least_gain(ratio, occasion.window, policy, rewritten=rewritten_share(items, leaving))
     if freed >= least:
         return None
     return (
@@ -364,10 +367,27 @@ def _drips(
     )
 
 
-def least_gain(ratio: float, window: int, policy: Policy) -> int:
-    """Tokens that a pass has to free where it misses the policy's target and others came before it."""
-    urgency = 0.25 if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
-    return math.ceil(urgency * policy.min_gain_share * window)
+LEAST_URGENT = 0.25
+"""Of what a pass has to free: a pass for less, whatever it costs, is one at every other request."""
+
+
+def least_gain(ratio: float, window: int, policy: Policy, *, rewritten: float = 1.0) -> int:
+    """Tokens that a pass has to free where it misses the policy's target and others came before it.
+
+    Args:
+        rewritten: share of the prompt that is written anew: what stands before the first change stays cached, and a
+            pass that changes only the end of it costs little.
+    """
+    urgency = LEAST_URGENT if ratio >= 1 else 0.5 if is_critical(ratio, policy) else 1.0
+    return math.ceil(max(LEAST_URGENT, urgency * rewritten) * policy.min_gain_share * window)
+
+
+def rewritten_share(items: Sequence[ContextItem], leaving: Collection[str]) -> float:
+    """Share of a context from the first item that leaves on; 1 where none does."""
+    present = [entry for entry in items if entry.state != "gone"]
+    first = next((at for at, entry in enumerate(present) if entry.item.id in leaving), 0)
+    total = sum(entry.tokens for entry in present)
+    return sum(entry.tokens for entry in present[first:]) / total if total else 1.0
 
 
 def enough_tokens(
@@ -384,10 +404,16 @@ def enough_tokens(
     return min(below, used - least_gain(ratio, window, policy)) if later else below
 
 
-def worth_raising(left: int, enough: int | None, least: int) -> int | None:
-    """Tokens that digests have to free by going up a level, where a pass leaves more than is enough: what is missing,
-    or as much as a pass has to free by itself; None where it leaves less."""
-    return None if enough is None or left <= enough else min(left - enough, least)
+def lasting_tokens(policy: Policy, *, window: int, goal: int) -> int:
+    """Halfway between target and trigger: a pass that leaves more is soon followed by the next, and each rewrites the
+    prompt."""
+    return goal + max(0, goal_tokens(policy.offload_trigger_token_ratio, window) - goal) // 2
+
+
+def worth_raising(left: int, lasts: int | None, least: int) -> int | None:
+    """Tokens that digests have to free by going up a level, where a pass leaves more than lasts: what is missing, or as
+    much as a pass has to free by itself; None where it leaves less."""
+    return None if lasts is None or left <= lasts else min(left - lasts, least)
 
 
 def _planned(

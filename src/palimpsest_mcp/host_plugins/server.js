@@ -1,14 +1,25 @@
 // One server process for a host's plugin: JSON lines on its pipe, as MCP has them. Whatever fails or is slow, the caller
-// gets undefined and goes on as if we were not there; a server that ended is started again by the next call.
+// gets undefined and goes on as if we were not there; a server that ended is started again by the next call, and one that is
+// slow to start serves the calls after it.
 
 import { spawn } from 'node:child_process'
 
 const LIMIT_MS = 25_000
 const AGAIN_MS = 10_000
 
+/** The same promise, rejected after so many milliseconds. */
+function within(limit, promise) {
+  let late
+  const timer = new Promise((_, reject) => {
+    late = setTimeout(() => reject(new Error('late')), limit)
+  })
+  return Promise.race([promise, timer]).finally(() => clearTimeout(late))
+}
+
 export class Server {
-  /** `command`: how palimpsest-mcp is started, as a list of words. */
-  constructor(host, [program, ...options]) {
+  /** `command`: how palimpsest-mcp is started, as a list of words. `limit`: milliseconds that a call waits. */
+  constructor(host, [program, ...options], limit = LIMIT_MS) {
+    this.limit = limit
     this.command = [program, 'serve', ...options, '--host', host]
     this.waiting = new Map()
     this.next = 1
@@ -32,8 +43,9 @@ export class Server {
 
   async request(method, params) {
     try {
-      await this.started()
-      return await this.send(method, params)
+      const until = Date.now() + this.limit
+      await within(this.limit, this.started())
+      return await within(until - Date.now(), this.send(method, params))
     } catch {
       return undefined
     }
@@ -74,8 +86,7 @@ export class Server {
   send(method, params) {
     const id = this.next++
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => this.settle(id, 'reject', new Error('late')), LIMIT_MS)
-      this.waiting.set(id, { resolve, reject, late })
+      this.waiting.set(id, { resolve, reject })
       this.write({ id, method, params })
     })
   }
@@ -94,11 +105,8 @@ export class Server {
   }
 
   settle(id, how, value) {
-    const one = this.waiting.get(id)
-    if (one === undefined) return
+    this.waiting.get(id)?.[how](value)
     this.waiting.delete(id)
-    clearTimeout(one.late)
-    one[how](value)
   }
 
   close() {

@@ -13,7 +13,7 @@ import msgspec
 
 from ...context.budgets import Group, halved, level2_groups, split
 from ...context.forget import repeated
-from ...context.plan import Outcome, least_gain, worth_raising
+from ...context.plan import Outcome, least_gain, rewritten_share, worth_raising
 from ...digest.proof import facts_of, shown_in
 from ...errors import DigestRefused
 from ...models.items import Specific, content_text
@@ -392,23 +392,40 @@ class Batches:
         return f"[a copy of {item} stood here · all of it: restore_batch {self._info.handle} {batch}]"
 
     async def _raise_level(self, first: Plan) -> int:
-        """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees."""
-        groups = level2_groups(
-            self._measurement.view.items,
-            self._request.rules,
-            window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
-            excess=self._now(first) - first.target_tokens,
-            result_overhead=self._counter.per_result_overhead,
-            stuck=self._measurement.fold.unshrinkable.get(self.digester, ()),
-            all_of_them=self._request.how.remakes,
-            worth=worth_raising(self._now(first), self._planner.enough, self._least()),
-        )
-        above = self._now(first) - first.target_tokens
-        gained = done = 0
-        waiting = list(groups)
-        while waiting and (above > 0 or self._request.how.remakes):
-            group, done = waiting.pop(0), done + 1
-            await self._request.tell(done - 1, done + len(waiting), "higher level")
+        """Make one digest of several of the oldest, where the rule allows it (L16); tokens that this frees.
+
+        Where some cannot and the pass is to be taken back, the others are put together anew without them: the next
+        request plans with the same knowledge, and must come to the same bytes.
+        """
+        while True:
+            known, held = len(self.stuck), self._digesting.held()
+            groups = level2_groups(
+                self._measurement.view.items,
+                self._request.rules,
+                window_tokens=in_our_tokens(self._measurement, self._request)["window_tokens"],
+                excess=self._now(first) - first.target_tokens,
+                result_overhead=self._counter.per_result_overhead,
+                stuck={*self._measurement.fold.unshrinkable.get(self.digester, ()), *self.stuck},
+                all_of_them=self._request.how.remakes,
+                worth=worth_raising(self._now(first), self._planner.lasts, self._least()),
+            )
+            gained, names = await self._raise(groups, self._now(first) - first.target_tokens)
+            if known == len(self.stuck) or not self._frees_too_little(first, gained):
+                return gained
+            self.state.take_out(names)
+            self._digesting.hold_again(held)
+
+    async def _raise(self, groups: Sequence[Group], above: int) -> tuple[int, list[str]]:
+        """Tokens that these groups free, as many of them as it takes, and the ids of what stands for them.
+
+        Args:
+            above: tokens above the target.
+        """
+        waiting, gained, overhead = list(groups), 0, self._counter.per_result_overhead
+        names: list[str] = []
+        while waiting and (above > gained or self._request.how.remakes):
+            group = waiting.pop(0)
+            await self._request.tell(len(names), len(names) + len(waiting) + 1, "higher level")
             made = await raised(
                 self._deps,
                 group,
@@ -420,35 +437,41 @@ class Batches:
                 least=self._request.rules.min_shown,
             )
             if made is None:
-                overhead = self._counter.per_result_overhead
                 halves = halved(group, self._measurement.view.items, self._request.rules, result_overhead=overhead)
                 waiting[:0] = halves
                 self.stuck += () if halves else group.batch_ids
                 continue
             self.state.add(made, (self._items[name] for name in group.item_ids))
+            names.append(made.record.batch_id)
             gained += group.tokens - made.record.digest_token_count
-            above -= group.tokens - made.record.digest_token_count
-        return gained
+        return gained, names
 
     def _least(self) -> int:
         """Tokens that a pass has to free where it misses its target and others came before it."""
         ours = in_our_tokens(self._measurement, self._request)
         used, window = ours["used_tokens"], ours["window_tokens"]
-        return least_gain(used / window, window, self._request.rules) if window else 0
+        if not window:
+            return 0
+        leaving = {one.item.id for _, items in self.made for one in items}
+        share = rewritten_share(self._measurement.view.items, leaving)
+        return least_gain(used / window, window, self._request.rules, rewritten=share)
 
-    def _wait_for_more(self, first: Plan, raised_by: int) -> None:
-        """Take all of it back where it misses the target and freed less than is worth a new prefix: the plan promised
-        more, or most of what was to go up a level stayed."""
+    def _frees_too_little(self, first: Plan, raised_by: int) -> bool:
+        """Whether it misses the target and freed less than is worth a new prefix: the plan promised more, or most of
+        what was to go up a level stayed."""
         told = self._request.options
         gained = self.state.freed_tokens(self._items) + raised_by
         if told.force or told.target is not None or self._request.how.remakes:
-            return
+            return False
         met = first.before_tokens - gained <= first.target_tokens
-        if met or not any(entry.state == "replaced" for entry in self._measurement.view.items):
+        later = any(entry.state == "replaced" for entry in self._measurement.view.items)
+        return later and not met and gained < self._least()
+
+    def _wait_for_more(self, first: Plan, raised_by: int) -> None:
+        """Take all of it back where it freed too little."""
+        if not self._frees_too_little(first, raised_by):
             return
-        least = self._least()
-        if gained >= least:
-            return
+        gained, least = self.state.freed_tokens(self._items) + raised_by, self._least()
         self.state.take_out([made.record.batch_id for made, _ in self.made])
         self.state.copies, self.state.outcomes, self.state.slots = [], [], {}
         if gained:

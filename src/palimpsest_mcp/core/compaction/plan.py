@@ -12,7 +12,7 @@ import msgspec
 from ...context.budgets import GROWTH
 from ...context.fold import Fold, batch_number
 from ...context.meter import ratio_of
-from ...context.plan import Outcome, Said, enough_tokens, plan, replan
+from ...context.plan import Outcome, Said, enough_tokens, goal_tokens, lasting_tokens, plan, replan
 from ...context.strategies import STRATEGIES, Strategy, under
 from ...context.view import standing_holders
 from ...models.events import SessionInfo
@@ -104,6 +104,14 @@ class Planner:
         same: it was forced, or given a target of its own."""
         self.highest = 0
         """Highest batch number in ledger and archive, of this session and its parents."""
+
+    @property
+    def lasts(self) -> int | None:
+        """Tokens from which the next pass is some way off; None where `enough` is."""
+        if self.enough is None:
+            return None
+        rules, window = self.request.rules, in_our_tokens(self.measurement, self.request)["window_tokens"]
+        return lasting_tokens(rules, window=window, goal=goal_tokens(rules.offload_target_token_ratio, window))
 
     async def first(self) -> Plan:
         """The plan, and with it everything known that its digests may leave specifics to."""

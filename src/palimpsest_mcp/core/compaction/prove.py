@@ -98,7 +98,7 @@ def _wanted_pointers(first: Plan, items: Sequence[ContextItem], request: PassReq
         return frozenset(one.item.id for one in items)
     calls = {one.item.id for one in items if one.item.kind == "tool_call"}
     return frozenset(
-        one.item_id for one in first.verdicts if one.reason in ("forget", "repeated") or one.item_id in calls
+        one.item_id for one in first.verdicts if one.reason in ("forget", "repeated", "brief") or one.item_id in calls
     )
 
 
