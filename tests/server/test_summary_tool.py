@@ -89,4 +89,6 @@ async def test_what_is_refused_comes_with_a_correct_example_or_what_to_write(
 
 
 async def test_a_missing_argument_is_answered_with_a_correct_call(client: Client) -> None:
-    assert TOOLS["update_summary"].example in (await refusal(client))["next"]
+    next_step = (await refusal(client))["next"]
+    shown = json.loads(next_step.partition("update_summary ")[2])
+    assert shown == json.loads(TOOLS["update_summary"].example) | {"session_id": "s"}, "of the caller's own session"
