@@ -83,7 +83,8 @@ def wrong_arguments(tool: str, error: ValidationError, arguments: Mapping[str, A
     )
     wrong = {fault["loc"][0] for fault in faults if fault["loc"]}
     session = arguments.get("session_id")
-    own = {"session_id": session} if "session_id" not in wrong and isinstance(session, str) and session else {}
+    named = isinstance(session, str) and 0 < len(session) <= LONGEST_CALL and "session_id" not in wrong
+    own = {"session_id": session} if named else {}
     if wrong == {"batch_id"} and own:
         next = f"Which batches it has: {tool_call('list_offloaded', own)}"
     else:
