@@ -979,3 +979,43 @@ def test_what_a_script_says_after_each_step_is_told_though_a_section_stands_abov
     for share in (0.25, 0.4, 0.6):
         said = bench.digest(text, share=share).parts[0].text
         assert "✅ All packages at same version" in said and "✅ Updated 7 dependency version(s)" in said, said
+
+
+def test_a_short_table_is_told_whole_before_long_lines_beside_it(bench: Bench) -> None:
+    table = "class  rate  count\n" + "".join(f"c{n}     {n}1.{n}7  {n}{n}1\n" for n in range(1, 5))
+    lines = "".join(f"The part called {word} was read from its own file at start\n" for word in "abcdefghijklmnop")
+    assert "[4 of 4 rows]" in bench.digest(f"{lines}\n{table}", share=0.5).parts[0].text
+
+
+def test_code_changes_and_commits_say_where_a_line_is_missing(bench: Bench) -> None:
+    """An argument that is missing without a mark is taken for one that never was."""
+    call = "\n".join(["\tawait start(", *(f"\t\t{word}Option," for word in WORDS), "\t);", "\tawait stop(fdPath);"])
+    log = "\n".join(f"{n * 7919:07x} {WORDS[n].title()} the {WORDS[-n]} of v1.{n}.{n * 3}" for n in range(1, 12))
+    patch = "\n".join(
+        ["--- a/x.py", "+++ b/x.py", "@@ -1,12 +1,0 @@", *(f"-    {word} = {n * 37}" for n, word in enumerate(WORDS))]
+    )
+    for text in (call, log, patch):
+        for share in (0.4, 0.6, 0.8):
+            shown = bench.digest(text, share=share).parts[0].text.split("\n")
+            source = [line.strip() for line in text.split("\n")]
+            bare = {line.removesuffix(" …").strip(): line for line in shown}
+            at = {n: bare[line] for n, line in enumerate(source) if line in bare}
+            gaps = [n for n in at if n + 1 not in at and n + 1 < len(source) and source[n + 1].strip("( );")]
+            assert all(at[n].endswith(" …") for n in gaps), shown
+
+
+def test_commits_at_the_head_of_a_log_are_told_before_older_ones(bench: Bench) -> None:
+    log = "\n".join(
+        f"{n * 791_919:07x} Work on the {' '.join(WORDS[n % 5 : n % 5 + 4 if n < 8 else n % 5 + 1])} of v1.{n}"
+        for n in range(1, 40)
+    )
+    shown = bench.digest(log, share=0.35).parts[0].text
+    assert sum(line in shown for line in log.split("\n")[:7]) >= 5, shown
+
+
+def test_a_linter_that_found_nothing_says_so_in_a_pointer(bench: Bench) -> None:
+    run = "".join(
+        f"> @harbour/part{n}@1.0.{n} check\n> biome check\n\nChecked {n * 7 + 3} files in {n}ms. No fixes applied.\n\n"
+        for n in range(1, 9)
+    )
+    assert "Checked 10 files in 1ms. No fixes applied." in bench.digest(run, pointer_only=True).parts[0].text

@@ -62,7 +62,20 @@ def test_a_row_that_is_shorter_than_its_table_has_nothing_in_the_other_columns()
     records = [Record("|".join(row), "row", table=0, cells=row, at=n) for n, row in enumerate(rows)]
     reading = Reading(records, [Table(("flight", "to", "price"))])
     _, blocks = encoded(reading, range(len(records)), [])
-    assert outline(reading, blocks, 100) == "3 rows: flight HAT1 (price 100), HAT2, HAT3; columns left out: to"
+    assert outline(reading, blocks, 100) == "3 rows: flight HAT1 (to SEA, price 100), HAT2 (JFK, -), HAT3"
+
+
+def test_a_column_that_only_says_what_its_row_is_called_gives_way_to_one_that_says_more() -> None:
+    """Two cards were both said to be cards, and which of them ends in 7447 was left out."""
+    cards = {
+        f"{kind}_{n}": {"source": kind, "last_four": last, "amount": amount}
+        for n, (kind, last, amount) in enumerate(
+            [("credit_card", "7447", None), ("credit_card", "1907", None), ("certificate", None, 250)], 4421486
+        )
+    }
+    rows = {name: {k: v for k, v in one.items() if v is not None} | {"id": name} for name, one in cards.items()}
+    said = outlined(json.dumps({"name": "Mia", "member": "gold", "payment_methods": rows}), 200)
+    assert "credit_card_4421486 (last_four 7447, amount -)" in said and "source credit_card" not in said, said
 
 
 def test_what_was_paid_comes_before_whose_a_record_is() -> None:

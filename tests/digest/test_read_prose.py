@@ -178,3 +178,12 @@ def test_of_a_manual_the_commands_come_first_whether_their_block_says_so_or_not(
     )
     assert said["python make.py --all"] == bare["python make.py --all"]
     assert bare["python make.py --all"] > bare["First."]
+
+
+def test_what_a_manual_orders_in_capitals_is_a_claim_but_not_in_a_text_that_shouts_everywhere() -> None:
+    lines = ["# Pages", "", "The page MUST be named `index.html`.", "It has a head.", "IT MUST BE SO"]
+    kinds = {one.text: one.kind for one in read("\n".join(lines))}
+    assert kinds["The page MUST be named `index.html`."] == "claim"
+    assert kinds["It has a head."] == kinds["IT MUST BE SO"] == "line"
+    shouting = read("\n".join(f"Part {n} MUST be there." for n in range(40)))
+    assert 0 < sum(one.kind == "claim" for one in shouting) < 10

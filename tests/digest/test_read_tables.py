@@ -295,3 +295,20 @@ def test_a_last_column_that_is_blank_in_most_rows_is_one() -> None:
 def test_a_list_in_source_whose_lines_end_with_a_comma_is_no_table() -> None:
     for text in ("a, b, c,\nd, e, f,\ng, h, i,", '"id","city","rate",\n"h1","Oslo","1",\n"h2","Bergen","2",'):
         assert readers.delimited.claims(text.split("\n"), 0) == 0
+
+
+def test_rows_named_by_two_columns_stand_below_the_row_that_says_the_first() -> None:
+    text = """\
+                      mean  median  count
+Pclass Survived
+1      0         43.695312   45.25     64
+       1         35.368197   35.00    122
+2      0         33.544444   30.50     90
+       1         25.901566   28.00     83
+"""
+    records = only(text).records
+    above = {one.text: records[one.under].text for one in records if one.under >= 0}
+    assert above["1         35.368197   35.00    122"].startswith("1      0 ")
+    assert above["1         25.901566   28.00     83"].startswith("2      0 ")
+    assert above["2      0         33.544444   30.50     90"] == "Pclass Survived"
+    assert above["Pclass Survived"] == "mean  median  count"

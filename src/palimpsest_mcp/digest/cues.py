@@ -165,6 +165,8 @@ _TOTAL = _any(
     r"^(?:ok|fail(?:ed)?|pass(?:ed)?)(?:$|:$| \()|^(?:ok|fail)\s+\S+\s+(?:\d[\d.]*m?s|\(cached\))",
     r"^\w+: (?:ok|fail) (?:\(|code )|^found \d{1,9} (?:warning|error|issue|problem)s?\b",
 )
+_CHECKED = re.compile(r"checked \d{1,9} (?:source )?files?\b")
+"""What a linter says of each part that it looked at: it says how it went where nothing says it better."""
 _CASE = _any(
     r"^(?:x?pass(?:ed)?|x?fail(?:ed)?|skip(?:ped)?|ok|error)[: ].{0,300}?(?:::|\(\w+\.\w)|^file \"",
     r"\.\.\. ?(?:ok|fail(?:ed)?|error|skipped)\b|::\S.{0,300} (?:passed|failed|skipped|ok)(?: |$)",
@@ -396,7 +398,7 @@ def _has_cue(line: _Line) -> bool:
         or line.went_well
         or line.record.kind in ("outcome", "error")
         or seen.low[:1] in ("[", "✅", "❌")
-        or seen.low.startswith("found ")
+        or seen.low.startswith(("found ", "checked "))
         or _LINTED.match(line.record.text) is not None
         or " -> " in seen.low
         or seen.low.startswith("plan: ")
@@ -430,6 +432,8 @@ def _score(line: _Line, *, is_source: bool, is_file: bool, edge: bool, is_error:
         if any(map(str.isdigit, text)):
             return 72 if _ONLY_WARNED.search(low) else 100
         return 96 if edge else 70
+    if _CHECKED.match(low):
+        return 69
     spoken = _spoken(line, text, low, edge=edge, is_error=is_error)
     beside = is_source or record.kind == "field" or record.under >= 0
     return 0 if beside and spoken < _PLAINLY else spoken

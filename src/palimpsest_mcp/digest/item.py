@@ -26,7 +26,7 @@ from .pieces import (
     of_row,
     passages,
 )
-from .rank import Need, tokens_of
+from .rank import WHOLE, Need, tokens_of
 from .records import STATE, Record, Table
 from .source import Source
 
@@ -66,10 +66,14 @@ PLACE = re.compile(r"\d{1,6}[→\t] ?")
 """The number of a line of a file, as a viewer shows it."""
 _ITEM = re.compile(r"[-*+•]|\d{1,3}[.)] |[|>#]")
 _LISTS = frozenset({"page", "prose"})
+_ORDERED = frozenset({"code", "diff"})
+"""Forms whose lines mean something one after another."""
 _POINT = re.compile(r"(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
 """How a point of a list begins."""
 _SIGN = re.compile(r"(\d{1,3}[.)]|[^\w\s|>#`'\"“«„(\[{<$&]{1,3})\s+\S")
 """How a point begins, in a list of any kind."""
+_SHORT_TABLE = 12
+"""Rows of a table up to which each tells as much as its kind does, however short: one compares them all."""
 _FEW_ROWS = 24
 """Rows that one chooses among, at most, with those that follow them."""
 _FEW_POINTS = 5
@@ -264,6 +268,8 @@ class Item:
         for number in coded.says:
             unit = self.units[number]
             size = len(unit.text) // len(unit.records)
+            if unit.block >= 0 and self.blocks[unit.block].table >= 0 and self.blocks[unit.block].total <= _SHORT_TABLE:
+                size = max(size, WHOLE)
             told = [self._told(n, len(self.records[n].text) if n in self.errors else size) for n in unit.records]
             unit.told, unit.asked = (sum(one) for one in zip(*told, strict=True))
             if any(self.records[n].kind != "noise" for n in unit.records):
@@ -459,13 +465,14 @@ def _bare(unit: Unit) -> str:
 
 def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence[str]) -> dict[int, int]:
     """Of each point of a list the one that follows, of a heading or what leads to a list what it begins with; of lines
-    that are alike the next of them, and of code without numbers the next line."""
+    that are alike the next of them, and of code without numbers, changes and commits the next line: an argument, a
+    removed line or a commit that is missing without a mark is taken for one that never was."""
     found: dict[int, int] = {}
     last: dict[int, int] = {}
-    coded = -1
+    ordered = -1
     counted = {n for unit in units if unit.block >= 0 for n in unit.records}
     for n, record in enumerate(records):
-        if record.kind == "noise":
+        if record.kind == "noise" and not (forms[n] == "code" and _SAYS.search(record.text)):
             continue
         if record.under >= 0 and forms[record.under] in _LISTS and n not in counted:
             found.setdefault(record.under, n)
@@ -473,12 +480,12 @@ def _followers(units: Sequence[Unit], records: Sequence[Record], forms: Sequence
             if record.under in last:
                 found[last[record.under]] = n
             last[record.under] = n
-        if forms[n] == "code" and not PLACE.match(record.text):
-            if coded >= 0:
-                found[coded] = n
-            coded = n
+        if forms[n] in _ORDERED and not PLACE.match(record.text):
+            if ordered >= 0 and forms[ordered] == forms[n]:
+                found[ordered] = n
+            ordered = n
         else:
-            coded = -1
+            ordered = -1
     alike: dict[int, int] = {}
     for unit in units:
         if unit.block >= 0 and not unit.span and records[unit.records[0]].table < 0:

@@ -402,7 +402,11 @@ def _chosen(reading: Reading, rows: Sequence[int], ask: Ask, room: int, *, most:
             continue
         if all(_is_called(name, one, ask) for one in values):
             continue
-        told_of = [one for one in values if one or not _choice(name)]  # a card has no balance, a certificate has one
+        if all(value.isidentifier() and row.startswith(value) for value, row in zip(values, called, strict=True)):
+            continue  # `certificate` of `certificate_4856383`: what it is called says it
+        told_of = [one for one in values if one]  # a card has no balance, a certificate has one
+        if 2 * len(told_of) < len(values) and not _choice(name):
+            continue
         if not told_of or not all(0 < len(one) <= _BESIDE_CHARS and not _UNFIT.search(one) for one in told_of):
             continue
         worth = sum(ask.worth(row, column) for row in rows) / len(rows)

@@ -34,6 +34,8 @@ _BETWEEN = re.compile(
 _GONE = re.compile(r"\s(?:delete mode|rename) ")
 _GONE_WORTH = 6.0
 """Of an entry that says that a file went away: without it its lines look as if they had been taken out of others."""
+_NEWEST, _NEW_WORTH = 8, 6.0
+"""Commits of a log, a line each, that tell where the work stands: it begins with the newest."""
 _STATUS = re.compile(r" (?:create|delete|mode change|rename) |[AMDTRC]\d{0,3}\t")
 _PERSON = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|From): ")
 _TELLING = re.compile(r"(?:deleted file|new file) mode |(?:rename|copy) (?:from|to) |Binary files ")
@@ -163,7 +165,7 @@ def read(lines: Sequence[str]) -> Reading:
         elif _PERSON.match(line):
             worth = 0.7
         elif _SHORT.match(line):
-            kind, worth, under, commit = "entry", 2.0, -1, -1
+            kind, worth, under, commit = "entry", _NEW_WORTH if i < _NEWEST else 2.0, -1, -1
             if i + 1 < len(lines) and not _SHORT.match(lines[i + 1]):
                 kind, commit, file = "heading", len(records), -1
         elif _BETWEEN.match(line):

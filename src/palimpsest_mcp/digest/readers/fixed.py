@@ -156,6 +156,8 @@ def read(lines: Sequence[str]) -> Reading:
     if told is None:
         return Reading([Record(line.strip(), at=n) for n, line in enumerate(lines) if line.strip()])
     layout, columns = told
+    if layout.nameless and (levels := _levels(lines, layout)):
+        return levels
     table, records = tabulate(columns, layout.rows)
     records += [Record(text, at=at) for at, text in layout.odd]
     records.sort(key=lambda record: record.at)
@@ -170,3 +172,27 @@ def read(lines: Sequence[str]) -> Reading:
         else:
             record.under = heading
     return Reading(records, [table])
+
+
+def _levels(lines: Sequence[str], layout: _Layout) -> Reading | None:
+    """Rows named by two columns without names, of which the first is said once for all rows of a group, as pandas
+    prints them: lines below their head, the later ones of a group below its first."""
+    named = {at: cells[0] for at, cells in layout.rows if any(cells[1:])}
+    places = {at: len(lines[at]) - len(lines[at].lstrip()) for at in named}
+    firsts = [at for at, place in places.items() if place == min(places.values())]
+    if not 1 < len(firsts) < len(named) or not all(_WIDE.search(named[at]) for at in firsts):
+        return None
+    records = [Record(layout.head.strip(), "heading")]
+    names = first = 0
+    for at in range(1, layout.end):
+        if not (text := lines[at].strip()) or _RULE.fullmatch(lines[at]):
+            continue
+        if at not in named:
+            records.append(Record(text, "heading", under=0, at=at))
+            names = len(records) - 1
+        elif at in firsts:
+            records.append(Record(text, "row", under=names, at=at))
+            first = len(records) - 1
+        else:
+            records.append(Record(text, "row", under=first, at=at, indent=lines[at][: lines[at].index(text)]))
+    return Reading(records)

@@ -45,6 +45,12 @@ _COMMAND = re.compile(
 """The first line of a block that does not say what it is."""
 _COMMANDS, _TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
 """Lines of commands that a reader of a manual came for, what each is worth, and one of those after them."""
+_ORDER = re.compile(
+    r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|MANDATORY|REQUIRED|NEVER|ALWAYS|CRITICAL|D(?:O|o) NOT|DON'T|FORBIDDEN)\b"
+)
+"""In capitals within a sentence: what a manual wants kept whatever else is forgotten."""
+_ORDERS, _TO_KEEP = 8, 4.0
+"""Lines with one that count, and what each is worth: a text that shouts everywhere says nothing by it."""
 _CLOSING = ("```", "~~~")
 """With nothing below it: the end of a block that another reader has read."""
 _ITEM = re.compile(r"^\s*(?:[-*+•‣◦–·▪●]|\d{1,3}[.)]|[a-zA-Z][.)]|\[[ xX]\])\s+\S")
@@ -200,7 +206,7 @@ def read(lines: Sequence[str]) -> Reading:
     closes = fences[:1] == [0] and lines[0].strip() in _CLOSING and not "".join(lines[1:2]).strip()
     unclosed = fences[-1] if (len(fences) - closes) % 2 else -1
     fenced, apart, rule, told = False, True, -1, False
-    run, commands = False, 0
+    run, commands, orders = False, 0, 0
     entitled = sum(1 for line in lines if _MARKDOWN.match(line)) > 1
     promoted = sponsors(lines)
     for i, line in enumerate(lines):
@@ -251,6 +257,9 @@ def read(lines: Sequence[str]) -> Reading:
                     )
                     told |= lead
                     record.worth = (0.6 if item else 0.3) if link else 2.0 if lead else 1.5 if first else 1.0
+                    if orders < _ORDERS and not piece.isupper() and _ORDER.search(piece):
+                        orders += 1
+                        record.kind, record.worth = "claim", _TO_KEEP
                 out.append(record)
                 first = False
             if len(out) == 1 and entitled and TITLE[0] <= len(text) <= TITLE[1] and not _ENDS.search(text):
