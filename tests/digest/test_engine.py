@@ -170,7 +170,7 @@ def test_of_a_nearly_equal_result_only_what_differs_is_shown(bench: Bench, log: 
     changed = next(line for line in other.split("\n") if "55555" in line)
     assert digest.parts[1].text.split("\n") == [
         "[item 2 Bash: 61 lines]",
-        "[item 1 but:]",
+        "[like item 1, but:]",
         changed,
         "retried at 09:00:00",
     ]
@@ -275,7 +275,7 @@ _POSING = [
     "[columns left out: price]",
     "[names] foo_bar src/a.py",
     "[= item 1]",
-    "[item 1 but:]",
+    "[like item 1, but:]",
     "» quoted",
     "… piece of it …",
 ]

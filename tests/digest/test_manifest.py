@@ -106,7 +106,7 @@ def test_the_label_of_a_summary_says_how_many_lines_are_somebody_elses_wording()
         "[columns left out: price]",
         "[names] foo_bar src/a.py",
         "[= item 1]",
-        "[item 1 but:]",
+        "[like item 1, but:]",
         "… piece …",
         "» quoted",
         " row",

@@ -450,3 +450,13 @@ def test_of_what_lies_in_one_object_all_is_told_or_none() -> None:
     assert outlined(json.dumps(found), 90).endswith("; columns left out: prices.business, seats")
     assert outlined(json.dumps(found), 90).count("seats") == 1
     assert "seats.a 7, b 1, c 9), HAT112 (112, 512, 20, 3, 14)" in outlined(json.dumps(found), 190)
+
+
+def test_what_an_example_in_a_text_for_people_says_is_no_field_of_it() -> None:
+    """`also holds: technical: aspect_ratio=9:16`: that of one example was taken for what the program does."""
+    example = json.dumps({"technical": {"aspect_ratio": "9:16", "quality": "high"}, "style": "grainy"}, indent=2)
+    source = Source(f"# Pictures\n\nMade by a program.\n\n```json\n{example}\n```\n\nIt is called with a file.\n")
+    _, blocks = encoded(source.reading, range(len(source.reading.records)), [])
+    assert source.form == "prose"
+    assert "aspect_ratio" in unshown(source.reading, blocks, {0, 1}, 200, few=True)
+    assert "aspect_ratio" not in unshown(source.reading, blocks, {0, 1}, 200, few=True, data=False)

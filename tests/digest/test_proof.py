@@ -101,7 +101,7 @@ GOOD = [
     (LOG, "[names] debug probe\ndebug: probe host edge-11 ok rtt=33ms"),
     ("[12 of 70 rows] a|b\n  indented", "» [12 of 70 rows] a|b\n» indented"),
     ("x\ny 4711", "[= item 1]"),
-    ("x\ny 4712", "[item 1 but:]\ny 4712"),
+    ("x\ny 4712", "[like item 1, but:]\ny 4712"),
 ]
 OTHERS = ("x\ny 4711",)
 
@@ -166,7 +166,8 @@ BAD = [
     ("built 6f1e2c4a and 2026-11-20", "[names] 2026-11-20", "names"),
     (LOG, "[names] debug\n[names] probe", "names"),
     ("x\ny 4712", "[= item 1]", "equal"),
-    ("x\ny 4712", "[item 1 but:]\nx", "equal"),
+    ("x\ny 4712", "[like item 1, but:]\nx", "equal"),
+    ("x", "[like item 1, but:]", "equal"),
     ("x", "[item 1 but:]", "equal"),
     ("x", "[= item 7]", "equal"),
     ("[12 of 70 rows] a|b", "[12 of 70 rows] a|b", "count"),

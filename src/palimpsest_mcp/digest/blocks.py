@@ -29,7 +29,8 @@ CUT = "…"
 _CONSTANT = 3
 """Rows from which a value that all of them share is said once."""
 _POSES = re.compile(
-    r"\s|» |…|\[(?:item |names\]|\d[\d,]* of |all |columns |=|[^\]]*restore_batch |summary by |\d+ results?\b)"
+    r"\s|» |…|\[(?:(?:like )?item |names\]|\d[\d,]* of |all |columns |=|[^\]]*restore_batch |summary by "
+    r"|\d+ results?\b)"
 )
 _GAP = re.compile(r"(?<=[\s,;|)\]}>])|(?=\s)")
 

@@ -681,6 +681,7 @@ class Attempt:
             self._wide * width,
             self._ask(number),
             rows=self._request.budget_tokens >= _ROOMY * self._source_tokens,
+            data=self._sources[number].form != "prose",
             few=self._scarce and whole < _FEW_SHARE and not self._request.sources[number].wanted,
         )
 

@@ -32,6 +32,9 @@ _FEW_ROWS = 12
 be."""
 _NAMES = 5
 """Tokens of `[names]` with its line break and the mark that there are more."""
+_NAMES_SHARE = 0.25
+"""Of the room, at most, for bare names: a line says what they are for. With 0.12 a twelfth of what is needed later goes
+out of view, with this nothing."""
 _OWN = 0.6
 """Of a result's part of the room, so much may go to the row that says what it is."""
 _WORTH = 0.0005
@@ -74,7 +77,7 @@ class Filling:
         self._in_view = seen
         self._count = count
         self.seen: set[int] = set(seen)
-        self.spent = 0
+        self.spent = self._names_spent = 0
         self._rows: Counter[tuple[str, str]] = Counter()
         """Noun and columns -> rows of the batch below them."""
         self._said: Counter[tuple[str, str]] = Counter()
@@ -87,7 +90,7 @@ class Filling:
 
     def fill(self, room: int) -> None:
         """Choose anew within about `room` tokens, what is forced first."""
-        self.seen, self.spent = set(self._in_view), 0
+        self.seen, self.spent, self._names_spent = set(self._in_view), 0, 0
         self._rows, self._said = Counter(), Counter()
         self._taken = []
         for item in self._items:
@@ -158,7 +161,7 @@ class Filling:
                     heappush(heap, (now, n, number))
                     gone.discard(key)
                 continue
-            fits = self.spent + cost <= room
+            fits = self.spent + cost <= room and not (name and self._names_spent + cost > _NAMES_SHARE * room)
             if fits != steps[step][2]:  # from here on it goes another way than before
                 del steps[step:]
                 steps.append((now, cost, fits))
@@ -166,6 +169,7 @@ class Filling:
                 self.seen.add(item.names[name])
                 item.listed.append(name)
                 self.spent += cost
+                self._names_spent += cost
             elif fits:
                 self._take(n, number, cost)
 
@@ -242,7 +246,8 @@ class Filling:
         freed = 0
         for item in self._items:
             while item.listed and freed < tokens:
-                freed += self._name_cost(item, item.listed.pop())
+                freed += (cost := self._name_cost(item, item.listed.pop()))
+                self._names_spent -= cost
         for _, k, number in rates:
             if freed >= tokens:
                 break

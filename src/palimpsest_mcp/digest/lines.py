@@ -60,7 +60,7 @@ class _Print:
         """Records that are shown here, or further down."""
         self.lines: list[Printed] = []
         if item.twin >= 0:
-            said = f"[item {item.twin + 1} but:]" if item.free else f"[= item {item.twin + 1}]"
+            said = f"[like item {item.twin + 1}, but:]" if item.free else f"[= item {item.twin + 1}]"
             self.lines.append(Printed("note", said))
         members: dict[int, list[int]] = {}
         for number in sorted(item.taken):

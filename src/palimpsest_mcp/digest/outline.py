@@ -200,6 +200,7 @@ def unshown(
     *,
     few: bool,
     rows: bool = True,
+    data: bool = True,
 ) -> str:
     """What a result holds beside all that is shown of it, at most about `width` characters: of an object its fields and
     the rows of its lists, whole tables, and where little is shown the sections of which nothing is. Empty where a
@@ -209,12 +210,13 @@ def unshown(
         shown: numbers of the records that are shown.
         few: so little is shown that what else there is must be said.
         rows: there is room to name those of a short list that stands alone.
+        data: it is no text for people, in which an object is an example: what that says was taken for what holds.
     """
     records, tables = reading.records, reading.tables
     seen = {records[n].table for n in shown}
     lists = sorted((one for one in blocks if one.table >= 0 and one.total > 1), key=lambda one: -one.total)
-    hidden = [one for n, one in enumerate(records) if n not in shown]
-    parts = len(lists) + any(one.kind == "field" for one in records) + any(one.total == 1 for one in blocks)
+    hidden = [one for n, one in enumerate(records) if n not in shown and (data or one.kind != "field")]
+    parts = len(lists) + any(one.kind == "field" for one in hidden) + any(one.total == 1 for one in blocks)
     told = _fields([records[n] for n in sorted(shown)], tables, -1)
     whole_fields = any(one not in told for one in _fields([one for one in hidden if one.kind == "field"], tables, -1))
     if parts > 1 or whole_fields or (rows and any(one.total <= _FEW_ROWS for one in lists)):

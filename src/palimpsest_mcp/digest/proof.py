@@ -58,7 +58,7 @@ _UNKNOWN = "invented: neither a line, a sentence nor the fields of an object of 
 BEFORE = "extractive/1"
 """The digester of the notation of before."""
 _ON = f" {CUT}"
-_EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|item ([0-9]{1,6}) but:)\]")
+_EQUAL = re.compile(r"\[(?:= item ([0-9]{1,6})|(?:like )?item ([0-9]{1,6}),? but:)\]")
 _PROSE_NOTE = re.compile(r"\[summary by .*, wording not verified: (\d{1,4}) lines?\]")
 _NOTE = re.compile(
     r"\[(?:[^\n]* · )?all of it: restore_batch \S+ \S+\]|\[item \d[^\n]*\](?<!but:\])|" + _PROSE_NOTE.pattern

@@ -43,8 +43,10 @@ _COMMAND = re.compile(
     r"|gh|curl|bash|sh|\./[\w./-]+) \S|\$ \S"
 )
 """The first line of a block that does not say what it is."""
+_FIRST_COMMAND, _FIRST_TO_TYPE = 5, 8.0
+"""Lines of the first command of a manual, and what each is worth: whoever read it came to type it."""
 _COMMANDS, _TO_TYPE, _MORE_TO_TYPE = 8, 3.0, 1.6
-"""Lines of commands that a reader of a manual came for, what each is worth, and one of those after them."""
+"""Lines of commands that he came for, what each is worth, and one of those after them."""
 _ORDER = re.compile(
     r"\b(?:MUST(?: NOT)?|SHALL(?: NOT)?|MANDATORY|REQUIRED|NEVER|ALWAYS|CRITICAL|D(?:O|o) NOT|DON'T|FORBIDDEN)\b"
 )
@@ -227,7 +229,8 @@ def read(lines: Sequence[str]) -> Reading:
         elif fenced:
             typed = run and text[0] != "#"
             commands += typed
-            worth = (_TO_TYPE if commands <= _COMMANDS else _MORE_TO_TYPE) if typed else 0.8
+            wanted = _FIRST_TO_TYPE if commands <= _FIRST_COMMAND else _TO_TYPE
+            worth = (wanted if commands <= _COMMANDS else _MORE_TO_TYPE) if typed else 0.8
             out.append(Record(text, worth=worth, under=here.open[-1][1], at=i, indent=line[:indent]))
             here.fresh = False
         elif level := _heading(lines, i):
