@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,7 @@ async def _replays(seam: Any, points: int) -> dict[str, Replay]:
 def _elsewhere(python: Path, module: str) -> dict[str, Replay]:
     """The same in another environment, with the sources of this tree."""
     command = [python, __file__, module, str(SOME)]
-    environment = {"PYTHONPATH": str(CHECKOUT / "src"), "TEST_SHARED": str(shared_folder())}
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "TEST_SHARED": str(shared_folder())}
     done = subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{module}: {done.stderr[-2000:]}")
