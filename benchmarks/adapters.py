@@ -53,7 +53,7 @@ def adapters(_repeats: int) -> str:
     frameworks: dict[str, dict[str, Any]] = tomllib.loads((TESTS / "environments.toml").read_text("utf-8"))
     rows, missing = [["(no framework)", *_row(replays("test_window", SOME).values())]], list[str]()
     for name, told in frameworks.items():
-        module = Path(told["file"]).stem
+        module = f"test_{name.replace('-', '_')}"
         if not (CHECKOUT / "src" / "palimpsest_mcp" / "integrations" / f"{module.removeprefix('test_')}.py").exists():
             continue  # a neighbour, not an adapter
         python = CHECKOUT / ".build" / "frameworks" / f"{name}-newest" / "bin" / "python"
