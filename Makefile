@@ -52,7 +52,7 @@ lint: $(DEV) ## format, lint, types, floors
 docs: $(DEV) ## the docs as a site in .build/site, strictly: a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Gemini CLI; the page in Chromium
+e2e: $(DEV) ## the real server over stdio: the mcp client, the Inspector, the real Claude Code, opencode, Pi, Codex, Gemini CLI; the page in Chromium
 	@tests/e2e/install_inspector $(BIN)/python $(INSPECTOR)
 	@tests/e2e/install_claude_code $(BIN)/python $(CLAUDE_CODE)
 	@tests/e2e/install_hosts $(BIN)/python $(HOSTS)

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adapters import adapters
 from artifact_trail import artifact_trail
 from busy import busy
 from empty_server import beside_an_empty_server
@@ -224,6 +225,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int], str]]] = {
     "start": ("First reply of the server", first_reply),
     "tools": ("Standing cost of the tool list", tool_list),
     "hooks": ("Hooks of Claude Code: what they add", hook_costs),
+    "adapters": ("Long sessions through every adapter, request by request", adapters),
     "gateway": ("The thin gateway: what it adds to a request", gateway),
     "peers": ("Beside other programs, on the same sessions", peers),
     "artifacts": ("The artifact trail: files and commands that can still be told", artifacts),

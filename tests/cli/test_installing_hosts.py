@@ -81,7 +81,7 @@ def test_codex_gets_a_table_and_hooks_and_its_own_lines_stay(program: Program, u
     assert sorted(told["mcp_servers"]) == ["other", "palimpsest"]
     assert told["mcp_servers"]["palimpsest"]["args"][-1] == "serve"
     hooks = json.loads((user / ".codex/hooks.json").read_bytes())["hooks"]
-    assert sorted(hooks) == ["PostCompact", "PreCompact", "SessionStart", "Stop"]
+    assert sorted(hooks) == ["PostCompact", "PostToolUse", "PreCompact", "SessionStart", "Stop"]
     assert hooks["Stop"][0]["hooks"][0]["command"] == "date"
 
 

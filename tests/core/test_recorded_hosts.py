@@ -11,6 +11,7 @@ import pytest
 from palimpsest_mcp.__main__ import main
 from palimpsest_mcp.core.file_hooks import FileQuick
 from palimpsest_mcp.core.palimpsest import Palimpsest
+from palimpsest_mcp.settings.settings import Settings
 from palimpsest_mcp.store.host_files import HostFiles
 
 from .test_watch import ID, codex_file, codex_session, codex_steps, compacted, output
@@ -49,6 +50,30 @@ async def test_a_very_large_result_of_gemini_is_replaced_and_restored_exactly(tm
 async def test_anything_else_of_gemini_goes_through(tmp_path: Path, payload: dict[str, Any]) -> None:
     async with Palimpsest.open(tmp_path, attached="gemini-cli") as p:
         assert await p.host_event("AfterTool", payload) == ""
+
+
+def post_tool_use(response: Any) -> dict[str, Any]:
+    """As the real client 0.171.0 hands it over."""
+    told = {"session_id": ID, "turn_id": "t", "cwd": "/p", "model": "gpt-5", "permission_mode": "default"}
+    return {**told, "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_response": response, "tool_use_id": "c1"}
+
+
+async def test_a_result_of_codex_above_the_users_floor_is_replaced_and_restored_exactly(tmp_path: Path) -> None:
+    settings = Settings.load(home=tmp_path, at_birth_tokens=1_000)
+    async with Palimpsest.open(settings=settings, attached="codex") as p:
+        answer = json.loads(await p.host_event("PostToolUse", post_tool_use(LARGE)))
+        assert answer["decision"] == "block"
+        assert "restore_batch" in answer["reason"]
+        assert len(answer["reason"]) < 0.3 * len(LARGE)
+        (batch,) = await p.list_offloaded(ID)
+        assert (await p.restore(ID, batch.batch_id)).content == LARGE
+
+
+@pytest.mark.parametrize("response", ["short", {"content": [{"type": "text", "text": LARGE}]}, None])
+async def test_any_other_result_of_codex_is_left_alone(tmp_path: Path, response: Any) -> None:
+    settings = Settings.load(home=tmp_path, at_birth_tokens=1_000)
+    async with Palimpsest.open(settings=settings, attached="codex") as p:
+        assert await p.host_event("PostToolUse", post_tool_use(response)) == ""
 
 
 async def test_what_a_compaction_of_codex_lost_is_handed_back_at_the_next_start(tmp_path: Path) -> None:

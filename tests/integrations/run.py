@@ -23,7 +23,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = CHECKOUT / ".build" / "frameworks"
 TABLE: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("environments.toml").read_text("utf-8"))
 UV = "uv==0.13.9"
-TESTS = ("pytest>=9.2", "anyio>=4", "hypothesis>=6.170")
+TESTS = ("pytest>=9.2", "anyio>=4", "hypothesis>=6.170", "certifi")
 
 
 def tool() -> str:

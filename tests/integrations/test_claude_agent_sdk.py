@@ -24,7 +24,7 @@ from ..e2e.claude_code.fake_messages import FakeMessages, all_faults, bash, say
 from ..fleet.cluster import Cluster
 from ..fleet.conftest import made
 from .material import STEPS, need, result, run_example
-from .replay import Messages, replay_all
+from .replay import Messages, Seam, replay_all
 
 sdk = need("claude_agent_sdk")
 pytestmark = pytest.mark.anyio
@@ -194,8 +194,11 @@ def _blocks(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "content": [{"type": "text", "text": message["content"]}]}
 
 
+SEAM = Seam(rows_from, send, read)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, rows_from, send, read)
+    await replay_all(make_window, SEAM)
 
 
 # The real client.

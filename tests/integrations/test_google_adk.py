@@ -15,7 +15,7 @@ from palimpsest_mcp.integrations.conversation import listed
 from palimpsest_mcp.integrations.window import AgentWindow
 
 from .material import MOST, STEPS, need, result, run_example
-from .replay import Messages, replay_all, tokens_of
+from .replay import Messages, Seam, replay_all, tokens_of
 
 adk = need("google.adk")
 from google.adk.agents import LlmAgent  # noqa: E402
@@ -203,8 +203,11 @@ async def send(window: AgentWindow, session_id: str, contents: Sequence[Any]) ->
     return request.contents
 
 
+SEAM = Seam(build, send, read)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, build, send, read)
+    await replay_all(make_window, SEAM)
 
 
 async def test_the_example_of_the_docs_runs(tmp_path: Any) -> None:

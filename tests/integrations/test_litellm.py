@@ -17,7 +17,7 @@ from palimpsest_mcp.integrations.window import AgentWindow
 
 from .lists import chat_of, from_chat, from_items, items_of
 from .material import STEPS, need, result
-from .replay import Messages, replay_all, tokens_of
+from .replay import Messages, Seam, replay_all, tokens_of
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it asks the network for prices otherwise
 need("litellm")
@@ -98,5 +98,8 @@ async def send(window: AgentWindow, session_id: str, messages: Sequence[Any]) ->
     return (await guardrail.async_pre_call_hook(KEY, None, data, "acompletion"))["messages"]
 
 
+SEAM = Seam(chat_of, send, from_chat, native=True)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, chat_of, send, from_chat, native=True)
+    await replay_all(make_window, SEAM)

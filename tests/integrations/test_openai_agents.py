@@ -16,7 +16,7 @@ from palimpsest_mcp.integrations.window import AgentWindow
 
 from .lists import from_items, items_of
 from .material import STEPS, need, result, run_example
-from .replay import COUNTER, replay_all
+from .replay import COUNTER, Seam, replay_all
 
 agents = need("agents")
 from agents.models.interface import Model as ModelInterface  # noqa: E402
@@ -182,8 +182,11 @@ async def send(window: AgentWindow, session_id: str, items: Sequence[Any]) -> Se
     return (await PalimpsestFilter(session_id, window=window)(data)).input
 
 
+SEAM = Seam(items_of, send, from_items, native=True)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, items_of, send, from_items, native=True)
+    await replay_all(make_window, SEAM)
 
 
 async def test_the_example_of_the_docs_runs(tmp_path: Any) -> None:

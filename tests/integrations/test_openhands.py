@@ -15,7 +15,7 @@ from palimpsest_mcp.integrations.conversation import listed
 from palimpsest_mcp.integrations.window import AgentWindow
 
 from .material import MOST, STEPS, need, result, run_example
-from .replay import Messages, replay_all, tokens_of
+from .replay import Messages, Seam, replay_all, tokens_of
 
 need("openhands.sdk")
 from openhands.sdk import LLM, MessageEvent  # noqa: E402
@@ -170,8 +170,11 @@ async def send(window: AgentWindow, session_id: str, events: Sequence[Any]) -> S
     return (await condenser(window, session_id).acondense(View(events=list(events)))).events
 
 
+SEAM = Seam(build, send, lambda events: listed(events, OPENHANDS).messages)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, build, send, lambda events: listed(events, OPENHANDS).messages)
+    await replay_all(make_window, SEAM)
 
 
 async def test_the_example_of_the_docs_runs(tmp_path: Any) -> None:

@@ -15,7 +15,7 @@ from palimpsest_mcp.integrations.conversation import listed
 from palimpsest_mcp.integrations.window import AgentWindow
 
 from .material import MOST, STEPS, need, result, run_example
-from .replay import Messages, replay_all, tokens_of
+from .replay import Messages, Seam, replay_all, tokens_of
 
 strands = need("strands")
 from strands.models import Model as StrandsModel  # noqa: E402
@@ -221,8 +221,11 @@ async def send(window: AgentWindow, session_id: str, messages: Sequence[Any]) ->
     return agent.messages
 
 
+SEAM = Seam(build, send, lambda messages: listed(messages, STRANDS).messages)
+
+
 async def test_real_sessions_replayed(make_window: Callable[..., AgentWindow]) -> None:
-    await replay_all(make_window, build, send, lambda messages: listed(messages, STRANDS).messages)
+    await replay_all(make_window, SEAM)
 
 
 async def test_the_example_of_the_docs_runs(tmp_path: Any) -> None:

@@ -15,7 +15,7 @@ from palimpsest_mcp.integrations.conversation import Block, Part
 from palimpsest_mcp.integrations.window import Agent, AgentWindow
 
 from .material import MOST, STEPS, result
-from .replay import Messages, replay_all, tokens_of
+from .replay import Messages, Seam, replay_all, tokens_of
 
 pytestmark = pytest.mark.anyio
 MakeWindow = Callable[..., AgentWindow]
@@ -230,5 +230,8 @@ async def send(window: AgentWindow, session_id: str, messages: Any) -> Any:
     return await window.ashortened(Agent(session_id), messages, Form())
 
 
+SEAM = Seam(list, send, list)
+
+
 async def test_a_real_session_replayed(make_window: MakeWindow) -> None:
-    await replay_all(make_window, lambda messages: messages, send, lambda messages: list(messages))
+    await replay_all(make_window, SEAM)

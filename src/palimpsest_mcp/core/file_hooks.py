@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from ..hosts.hook_call import HookCall, read_call
 from ..ports.host import HostNotes
 
-RESULT = "AfterTool"
+RESULTS = ("AfterTool", "PostToolUse")
+"""A call has its result: Gemini CLI's word, and Codex's."""
 READS = ("PreCompress", "PreCompact", "PostCompact", "SessionEnd", "Stop")
 _LEAST = 8_000
 """Characters below which a result is let through without opening the store: each hook is a process of its own."""
@@ -30,6 +31,6 @@ class FileQuick:
 
     def at_once(self, call: HookCall, notes: HostNotes, *, automatic: bool) -> str | None:
         """Nothing, where that is known without the store."""
-        small = call.event == RESULT and len(json.dumps(call.value("tool_response"))) < _LEAST
-        known = call.event in (RESULT, "SessionStart", *READS)
+        small = call.event in RESULTS and len(json.dumps(call.value("tool_response"))) < _LEAST
+        known = call.event in (*RESULTS, "SessionStart", *READS)
         return None if automatic and known and not small and call.session_id else ""

@@ -22,7 +22,7 @@ _BREAK = " with the line break before it"
 _GEMINI_MS = 30_000
 _EVENTS = {
     "gemini-cli": ("SessionStart", "AfterTool", "PreCompress", "SessionEnd"),
-    "codex": ("SessionStart", "PreCompact", "PostCompact", "Stop"),
+    "codex": ("SessionStart", "PostToolUse", "PreCompact", "PostCompact", "Stop"),
 }
 
 

@@ -21,7 +21,7 @@ from ..hosts.plain_results import plain_result
 from .claude_code.answers import start
 from .compaction.at_birth import ToolAnswer, may_shrink, shrink_at_birth
 from .dependencies import Dependencies
-from .file_hooks import READS, RESULT
+from .file_hooks import READS, RESULTS
 from .sessions import Sessions
 from .watch import RECORDERS, Watch
 
@@ -30,7 +30,8 @@ _TOLD = (
     "This is no error: the call succeeded. Its result is long, so a digest stands here; the whole of it is kept, and "
     "the digest says how to read it.\n"
 )
-"""Gemini CLI has one way to replace a result (`decision: deny`), and calls it blocked (0.61.0)."""
+"""Gemini CLI has one way to replace a result (`decision: deny`), and calls it blocked (0.61.0). Codex has the same
+(`decision: block`), and the model is given the bare text (0.171.0): `updatedToolOutput` it refuses."""
 
 
 class RecordedHostEvents:
@@ -43,7 +44,7 @@ class RecordedHostEvents:
         self._host = host
         self._recorder = next(one for one in RECORDERS if one.host == host)
         self._uses: Mapping[str, Callable[[HookCall], Awaitable[str]]] = {
-            RESULT: self._result,
+            **dict.fromkeys(RESULTS, self._result),
             "SessionStart": self._start,
             **dict.fromkeys(READS, self._read),
         }
@@ -77,20 +78,36 @@ class RecordedHostEvents:
 
     async def _result(self, call: HookCall) -> str:
         tool, args = call.text("tool_name"), call.mapping("tool_input") or {}
-        response = call.mapping("tool_response") or {}
-        text = _text(response.get("llmContent"))
+        text = _result_text(call)
         action = action_of(tool, args)
-        found = (
-            plain_result(text, action.target if action.verb == "read" else "") if not response.get("error") else None
-        )
+        found = plain_result(text, action.target if action.verb == "read" else "")
         if text is None or found is None or not may_shrink(self._deps, tool, found):
             return ""
-        # The hook names no call: its result is told from others by its words, and by when it came.
-        named = hashlib.sha256(f"{call.text('timestamp')}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
         info = await self._sessions.ensure(call.session_id, host=self._host, project=call.text("cwd"))
-        answer = ToolAnswer(tool_name=tool, tool_input=args, tool_use_id=f"after-{named}", result=found)
+        named = call.text("tool_use_id") or _name(call, text)
+        answer = ToolAnswer(tool_name=tool, tool_input=args, tool_use_id=named, result=found)
         born = await shrink_at_birth(self._deps, self._sessions, info, answer)
-        return "" if born is None else json.dumps({"decision": "deny", "reason": _TOLD + born.output})
+        if born is None:
+            return ""
+        if call.event == "PostToolUse":
+            return json.dumps({"decision": "block", "reason": born.output})
+        return json.dumps({"decision": "deny", "reason": _TOLD + born.output})
+
+
+def _name(call: HookCall, text: str) -> str:
+    """Of a call that the hook does not name: it is told from others by its result's words, and by when it came."""
+    told = f"{call.text('timestamp')}\0{text}".encode("utf-8", "surrogatepass")
+    return f"after-{hashlib.sha256(told).hexdigest()[:24]}"
+
+
+def _result_text(call: HookCall) -> str | None:
+    """The words of a result that is nothing but words and no error: Codex gives them as they are, Gemini CLI within an
+    object."""
+    if call.event == "PostToolUse":
+        given = call.fields.get("tool_response")
+        return given if isinstance(given, str) else None
+    response = call.mapping("tool_response") or {}
+    return None if response.get("error") else _text(response.get("llmContent"))
 
 
 def _text(content: Any) -> str | None:

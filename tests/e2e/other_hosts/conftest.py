@@ -17,6 +17,7 @@ PROGRAMS = {
     "opencode": "opencode-linux-x64/bin/opencode",
     "pi": ".bin/pi",
     "gemini-cli": ".bin/gemini",
+    "codex": "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
 }
 
 

@@ -47,6 +47,7 @@ class User:
     program: Path
     home: Path
     api: FakeMessages
+    at_birth_tokens: int = 25_000
 
     def __post_init__(self) -> None:
         self.work.mkdir(parents=True, exist_ok=True)
@@ -92,6 +93,7 @@ class User:
             "PWD": str(self.work),
             "PATH": f"{NODE}:{os.environ['PATH']}",
             "PALIMPSEST_HOME": str(self.store),
+            "PALIMPSEST_AT_BIRTH_TOKENS": str(self.at_birth_tokens),
             "ANTHROPIC_API_KEY": "dummy",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",

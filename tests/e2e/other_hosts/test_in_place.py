@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from ..claude_code.fake_messages import Reply, Request, Turn, all_faults, call, say
@@ -83,6 +84,15 @@ def test_two_sessions_do_not_know_of_each_other(user: User) -> None:
     texts = "".join(digests(user.requests()[-1]).values())
     assert "other-req" in texts
     assert " req-" not in texts
+
+
+def test_a_result_above_the_users_floor_is_a_digest_when_the_model_first_sees_it(user: User) -> None:
+    careful = replace(user, at_birth_tokens=2_000)
+    careful.api.play(*reads(careful, steps=1), say("read", None))
+    careful.run("read one log")
+    request = careful.requests()[-1]
+    assert len(request.results) == 1
+    assert digests(request) == request.results
 
 
 def test_after_removal_the_host_is_as_it_was(user: User) -> None:
