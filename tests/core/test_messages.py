@@ -301,3 +301,20 @@ async def test_a_list_is_counted_with_the_tokenizer_of_the_model_that_the_caller
     exact, claude, unknown = (used[model].value or 0 for model in used)
     assert claude == pytest.approx(1.25 * exact, rel=0.01) and unknown == pytest.approx(1.55 * exact, rel=0.01)
     assert "o200k x 1)" in used["gpt-5"].source
+
+
+async def test_what_only_the_list_tells_fills_the_window_for_whoever_asks_later(
+    p: Palimpsest, session: MakeSession
+) -> None:
+    system = "Answer in one sentence. Name the file and the line. " * 150
+    once = await p.compact_messages(session(), session_id="s", system=system, window_tokens=40_000)
+    assert (await p.usage("s")).used == once.report.before.used
+    assert once.report.before.used.value is not None
+    bare = await p.compact_messages(session(), session_id="s", window_tokens=40_000)
+    assert bare.report.before.used.value is not None
+    assert once.report.before.used.value - bare.report.before.used.value > 1500  # the prompt, estimated
+    assert (await p.usage("s")).used == bare.report.before.used  # a list that came without it holds none
+    value: Any = {"messages": session(), "meta": {"model": "gpt-4o"}, "system": system}
+    named = await p.compact_messages(value, session_id="t", window_tokens=40_000)
+    later = await p.usage("t")
+    assert (later.used, later.model) == (named.report.before.used, "gpt-4o")

@@ -146,6 +146,7 @@ class UsageFields(msgspec.Struct):
     window: UsageSeen | None = None
     model: UsageSeen | None = None
     host: UsageSeen | None = None
+    beside: UsageSeen | None = None
     notice: UsageSeen | None = None
 
 
@@ -556,6 +557,8 @@ class Fold:
             fields.model = _newest(fields.model, event)
         if event.host:
             fields.host = _newest(fields.host, event)
+        if event.beside_tokens is not None:
+            fields.beside = _newest(fields.beside, event)
         if event.notice:
             fields.notice = _newest(fields.notice, event)
 

@@ -46,6 +46,8 @@ class Imported:
     ids: dict[str, str]
     """Id in the host's list -> id in the ledger."""
     counter: ContentCounter
+    beside: int
+    """Tokens that a request carries beside the items."""
 
 
 async def import_context(
@@ -78,8 +80,11 @@ async def import_context(
         awaited=awaited,
     )
     counted = await asyncio.to_thread(_count, found.seen, counter)
+    beside = await asyncio.to_thread(counter.count, context.system_text) if context.system_text else 0
+    beside += context.beside_tokens
     events = found.observations(counted, ts=deps.now())
     events += _usage(fold, context)
+    events += _list_alone(fold, "" if model else context.model, beside)
     # The rows hold the host's words around the items; a store that keeps masked text only cannot keep them.
     around = None if deps.redact_archive else await asyncio.to_thread(_envelope, fold, context, found.ids, wrapper)
     if around is not None:
@@ -93,7 +98,9 @@ async def import_context(
         digester=deps.digester_for(counter).name,
         open_units=context.open_units,
     )
-    return Imported(info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter)
+    return Imported(
+        info=info, context=context, fold=fold, view=shown, ids=dict(found.ids), counter=counter, beside=beside
+    )
 
 
 async def tail_events(
@@ -168,6 +175,15 @@ def _usage(fold: Fold, context: HostContext) -> list[Observation]:
             row=usage.row,
         )
     ]
+
+
+def _list_alone(fold: Fold, model: str, beside: int) -> list[Observation]:
+    """What only the list tells: whoever measures the session without it shall find the same window as full."""
+    known = fold.usage.get("", UsageFields())
+    told = known.model.model if known.model is not None else ""
+    counted = known.beside.beside_tokens if known.beside is not None else 0
+    news = UsageSeen(model=model if model != told else "", beside_tokens=beside if beside != counted else None)
+    return [news] if news.model or news.beside_tokens is not None else []
 
 
 def item_mark(item_id: str, sha256: str) -> str:

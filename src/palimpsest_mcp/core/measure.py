@@ -87,8 +87,8 @@ async def measured(
     model = model or deps.model
     counter = imported.counter if imported else deps.counter_for(model)
     fold, shown = (imported.fold, imported.view) if imported else await sessions.view(info, counter, now)
-    beside = counter.count(imported.context.system_text) if imported and imported.context.system_text else 0
-    beside += imported.context.beside_tokens if imported else 0
+    kept = known.beside.beside_tokens if known.beside is not None else None
+    beside = imported.beside if imported else kept or 0
     hosts = _host_tokens(imported, shown) if imported else shown.whole_tokens
     usage = _usage(deps, info, policy, asked, known, shown, counter.name, beside + hosts, model)
     used = usage.used.value

@@ -57,6 +57,8 @@ class UsageSeen(_Event, frozen=True, kw_only=True, omit_defaults=True, tag="usag
     """Row of the host's order up to which `used_tokens` counts; -1 unknown."""
     assistant_messages: int = 0
     """How many the context held then."""
+    beside_tokens: int | None = None
+    """Estimate of what a request carries beside the items: the system prompt, and tools where they are known."""
     notice: str = ""
     """A zone that was noticed: it is said once."""
     notice_rev: int = 0

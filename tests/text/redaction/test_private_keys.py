@@ -27,11 +27,20 @@ def test_a_block_cut_anywhere_leaves_nothing_of_its_body(redactor: RuleRedactor,
     assert not survives(pem[31:at], redactor.redact(pem[:at]).text) or at < 60
 
 
-@pytest.mark.parametrize("prefix", ["    ", "> ", "+", "# ", "     7\t"])
+@pytest.mark.parametrize("prefix", ["    ", "> ", "+", "# ", "     7\t", "     7→", "id_rsa:7:", "./a/id_rsa-7-"])
 def test_a_block_inside_a_listing_is_seen(redactor: RuleRedactor, prefix: str) -> None:
     pem = Forge(33).pem(RSA, end=False)
     listing = "\n".join(prefix + line for line in pem.splitlines())
     assert all(not survives(line, redactor.redact(listing).text) for line in pem.splitlines()[1:])
+
+
+@pytest.mark.parametrize("prefix", ["", "    12\t", "    12→", "id_rsa:12:"])
+def test_a_block_that_was_read_from_its_middle_on_goes_too(redactor: RuleRedactor, prefix: str) -> None:
+    lines = Forge(38).pem(RSA).splitlines()[4:]
+    text = "\n".join(["$ tail -6 id_rsa", *(prefix + line for line in lines), "done"])
+    redacted = redactor.redact(text).text
+    assert all(not survives(line, redacted) for line in lines[:-1])
+    assert redacted.startswith("$ tail -6 id_rsa\n") and redacted.endswith("\ndone")
 
 
 def test_two_blocks_are_two_and_the_text_between_them_stays(redactor: RuleRedactor) -> None:

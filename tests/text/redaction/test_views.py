@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from base64 import b64encode
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest_mcp.text.redaction.redactor import RuleRedactor
 from palimpsest_mcp.text.redaction.scan import views
 
 FRAGMENTS = [
@@ -64,3 +68,20 @@ def test_a_plus_sign_is_a_space_where_no_space_is_written() -> None:
 def test_a_text_without_escapes_has_one_reading_which_is_itself() -> None:
     raw = b"plain text, 100 % of it"
     assert views(raw)[0].text is raw and len(views(raw)) == 1
+
+
+@pytest.mark.parametrize("wrap", [0, 64, 76])
+def test_a_secret_is_found_in_a_text_that_base64_holds(redactor: RuleRedactor, wrap: int) -> None:
+    text = "DB_HOST=db.internal\nDB_PASSWORD=q7Zk2Vf9Xw4Ln0Rt6Bp8\nDB_USER=app\n" + "# nothing here\n" * 8
+    held = b64encode(text.encode()).decode()
+    lines = [held[at : at + wrap] for at in range(0, len(held), wrap)] if wrap else [held]
+    redacted = redactor.redact("  .env: " + "\n".join(lines) + "\n").text
+    assert redacted.count("[redacted:password:") == 1
+    assert not any(held[at : at + 6] in redacted for at in range(44, 66))  # the password's own signs
+    assert redacted.startswith("  .env: REJfSE9TVD") and "IG5vdGhpbmcgaGVyZQo" in redacted.replace("\n", "")
+
+
+def test_docker_configuration_inside_a_cluster_secret_is_masked(redactor: RuleRedactor) -> None:
+    auth = b64encode(b"bot:Vq2rT9zpLk").decode()
+    held = b64encode(b'{"auths": {"ghcr.io": {"auth": "%s"}}}' % auth.encode()).decode()
+    assert redactor.redact(f"data:\n  .dockerconfigjson: {held}\n").counts

@@ -292,7 +292,7 @@ class Conversations:
         counter = self._deps.counter_for(self._deps.model)
         fold, shown = await self._sessions.view(one.info, counter)
         context = HostContext(form="claude-code", items=(), messages=(), host=HOST)
-        return Imported(info=one.info, context=context, fold=fold, view=shown, ids={}, counter=counter)
+        return Imported(info=one.info, context=context, fold=fold, view=shown, ids={}, counter=counter, beside=0)
 
     async def _read(self, one: Conversation) -> News | None:
         """Read on from where it was left; None when there is nothing new, or nothing at all yet."""

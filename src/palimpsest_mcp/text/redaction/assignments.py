@@ -42,12 +42,12 @@ _CORE = (
 )
 _QUOTES = r"\s{0,6}\\{0,15}[\"'`]"
 _BY_SIGN = (
-    rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)){{0,3}}[?!]?)"
+    rf"(?i)(?:{_CORE})([\w.-]{{0,40}})((?:{_QUOTES}|\]|\)|\*\*){{0,3}}[?!]?)"
     r"(\s{0,12}(?:[,;{]|:\s{0,12}\{?)?\s{0,40}"
     r"(?:\\{0,15}[\"']?\w{1,20}\\{0,15}[\"']?\s?:\s?\\{0,15}[\"']?\w{1,20}\\{0,15}[\"']?,\s{0,40}){0,2}"
     r"(?:\w{1,20}\s{0,8}=\s{0,3}[\w\"]{1,40}\n\s{0,20}){0,3}(?:\d{1,6}[\t:|]\s{0,40})?[+>-]?\s{0,40}\\{0,15}[\"']?\b(?:value|val|content|default)"
     r"\s{0,6}\\{0,15}[\"']?\s{0,6}[:=]|"
-    rf"\s{{0,12}}(?::?={{1,3}}>?|:|：|<-|\||>|,)|\s{{1,3}}(?:{_any_of(SAYS)})\s{{0,3}}:?\s|\s?(?:{_any_of(SAYS_WITHOUT_SPACE)}))"
+    rf"\s{{0,12}}(?::?={{1,3}}>?|:\*\*|:|：|＝|<-|\||>|,)|\s{{1,3}}(?:{_any_of(SAYS)})\s{{0,3}}:?\s|\s?(?:{_any_of(SAYS_WITHOUT_SPACE)}))"
 )
 _BY_SPACE = (
     rf"(?i)(?:--[\w-]{{0,40}}|\B-\w{{0,20}}|"
@@ -79,13 +79,13 @@ _AS_VALUE = late(rb"""\b(?:type|format|autocomplete|for|id)["']?\s?[=:]\s?\\*["'
 _LABEL = late(rb"(?:[A-Za-z]{2,20}[ ]){1,2}$")
 _BEFORE = late(
     rb"""(?x)
-    [ \t]{0,40} (?: !!(?:str|binary)[ \t]+ )?
+    (?:[ \t]|\xc2\xa0){0,40} (?: !!(?:str|binary)[ \t]+ )?
     (?: [|>][+-]?\d?[ \t]*\r?\n(?:[ \t]*\d{1,6}[\t:|]|[+>-])?[ \t]+
       | (?:[ ]?\r?\n)?[ \t\r\n]{0,60}(?=[\[(]?\\{0,15}["']) )?
     (?: [A-Za-z_&'][\w&'<>\[\]|.,?]{0,60}\s{1,4}=(?!=)\s{0,12}
       | (?:&?str|[sS]tring|SecretStr|Optional\[str\])\s{0,4}=\s{0,12} )?
     (?: [\[(]\s{0,40} )?
-    (?P<call> [A-Za-z_][\w.]{0,40}\(\s{0,10}(?=[bru@]{0,2}["']) )?
+    (?P<call> [A-Za-z_][\w.:]{0,40}\(\s{0,10}(?=[bru@]{0,2}["']) )?
     (?: (?:[bBfFrRuU@$]{1,2}[ ]{0,6})?(?P<open> \\{0,15}(?:\"\"\"|'''|["'`]) ) )?
     (?: (?i:bearer|basic|token|apikey|ssws|digest|negotiate)[ \t]+ )?
     """
@@ -174,7 +174,7 @@ def _value(text: bytes, match: Found, runs: _Runs, *, by_space: bool) -> Find | 
     name = _name(text, name_start, name_end, core)
     if name is None:
         return None
-    separator = match.group(group + 2).strip()
+    separator = match.group(group + 2).strip().rstrip(b"*")
     if not _joins(text, name_start, match.group(group + 1), separator):
         return None
     if name.proof == "signature" and separator != b"=":

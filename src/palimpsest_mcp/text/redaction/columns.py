@@ -1,11 +1,11 @@
-"""Secrets in tables: a column whose name means a secret, and the cells below it; the values of an `INSERT`."""
+"""Secrets by their place: cells below a column whose name means one, values of an `INSERT`, data of a Secret."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ...models.pattern import late
-from .literals import Name, is_secret, secret_name
+from .literals import Name, is_secret, is_stand_in, secret_name
 from .passwords import is_password
 from .patterns import Find, compiled
 from .scan import Ranges
@@ -31,14 +31,33 @@ Cells = list[tuple[int, int]]
 """Where each cell of a line stands."""
 
 
+# A Secret of Kubernetes, in YAML or JSON: whatever its data is called, all of it is secret.
+
+_SECRET = r"\bkind\\{0,7}[\"']?:\s?\\{0,7}[\"']?Secret\b"
+_SECRETS = compiled(_SECRET, groups=False)
+_OBJECT = late(rb"\bapiVersion\b|\n---")
+_FAR = 1 << 14
+_FIRST_LINES = 48
+"""An object's version stands before its kind, or this near behind it."""
+_DATA = late(rb"\b(?:stringData|data)\\*[\"']?:[ \t]*(\{)?")
+_FIELD = (
+    rb"[\w.-]{1,253}\\*[\"']?:[ \t]*(?:[|>][+-]?\s+)?"
+    rb"\\*[\"']?(?P<value>[^\s\"'\\,{}$<|>][^\s\"'\\,{}]{3,4095})\\*[\"']?"
+)
+_IN_BRACES = late(rb"(?:\s|\\n|,)*\\*[\"']?" + _FIELD)
+_NUMBER = rb"(?:[ \t]*\d{1,6}(?:\t|:|\xe2\x86\x92))?"
+_BELOW = late(rb"[ \t\r]*\n" + _NUMBER + rb"(?P<indent>[ \t]*)\\*[\"']?" + _FIELD)
+_INDENT = late(rb"(?:^|\n)" + _NUMBER + rb"([ \t]*)[\"']?$")
+
+
 class Columns:
     """Finds what stands under names that mean a secret. Secrets in other columns have a form or are not known."""
 
-    gates = (_HEADER, r"(?i)\)\s{0,20}VALUES\s{0,20}\(")
+    gates = (_HEADER, r"(?i)\)\s{0,20}VALUES\s{0,20}\(", _SECRET)
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
         """Secrets of the tables that begin in these ranges, wherever those end."""
-        yield from (_in_tables if gate == 0 else _in_inserts)(text, ranges)
+        yield from (_in_tables, _in_inserts, _in_cluster_secrets)[gate](text, ranges)
 
 
 def _in_tables(text: bytes, ranges: Ranges) -> Iterator[Find]:
@@ -165,3 +184,29 @@ def _judged(text: bytes, cells: Cells, named: list[tuple[int, Name]]) -> Iterato
         told = value.decode("utf-8", "replace")
         if is_password(told, "string") if name.proof == "literal" else is_secret(told, name.proof, quoted=True):
             yield Find(left, right, name.kind, _RANK)
+
+
+def _in_cluster_secrets(text: bytes, ranges: Ranges) -> Iterator[Find]:
+    done = 0
+    for start, end in ranges:
+        for place, behind in _SECRETS.spans(text, start, end):
+            if place < done:
+                continue
+            left = max(done, place - _FAR)
+            left = max((one.end() for one in _OBJECT.finditer(text, left, place)), default=left)
+            right = _OBJECT.search(text, behind + _FIRST_LINES, behind + _FAR)
+            done = right.start() if right else min(len(text), behind + _FAR)
+            for data in _DATA.finditer(text, left, done):
+                yield from _fields(text, data.start(), data.end(), done, in_braces=bool(data.group(1)))
+
+
+def _fields(text: bytes, begin: int, place: int, limit: int, *, in_braces: bool) -> Iterator[Find]:
+    head = _INDENT.search(text, max(0, begin - 200), begin)
+    if not in_braces and head is None:
+        return
+    while field := (_IN_BRACES if in_braces else _BELOW).match(text, place, limit):
+        if head is not None and not in_braces and len(field.group("indent")) <= len(head.group(1)):
+            return
+        if not is_stand_in(field.group("value").decode("utf-8", "replace")):
+            yield Find(*field.span("value"), "secret", _RANK)
+        place = field.end()

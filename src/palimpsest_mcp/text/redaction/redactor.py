@@ -25,13 +25,17 @@ from .scan import Detector, Ranges, Scanner
 # Private key blocks, whole or cut: from BEGIN to END, else to the end of what looks like their body.
 
 _BEGIN = compiled(r"-----BEGIN[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
-_END = late(rb"-----END[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----")
+_END_SOURCE = r"-----END[ +]{1,3}[A-Z0-9 +]{0,40}PRIVATE[ +]{1,3}KEY(?:[ +]{1,3}BLOCK)?[ +]{0,3}-----"
+_END = late(_END_SOURCE.encode())
+_END_LINE = compiled(_END_SOURCE)
 _LONGEST = 64 << 10
-# What stands before the body in a line: indentation, a diff's sign, a quotation mark, a line number, a string's quote.
-_LINE = late(
-    rb"(?:[ \t\\\"'+>|#*-]|\d{1,6}[:|\t])*"
-    rb"(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)"
-)
+_LONGEST_LINE = 4 << 10
+# What stands before the body in a line: indentation, a diff's sign, a quotation mark, a string's quote, a line's number
+# as `grep` or an agent's reader prints it.
+_PREFIX = rb"(?:[\w./@-]{1,200}[:-]\d{1,6}[:-])?(?:[ \t\\\"'+>|#*-]|\d{1,6}(?:[:|\t]|\xe2\x86\x92))*"
+_LINE = late(_PREFIX + rb"(?:[A-Za-z0-9+/=%_-]{1,4096}|[A-Za-z-]{3,24}: [^\n]{0,200})?[ \t\\\"'+;,]*(?:\r?\n|$)")
+_TAIL = late(_PREFIX + rb"[A-Za-z0-9+/=]{16,4096}[ \t\\\"'+;,]*\r?\n")
+"""A line of a body of which only the end was read."""
 _BODY = late(rb"[A-Za-z0-9+/=%_-]{16}")
 _DIGIT = late(rb"\d")
 _RANK = 0
@@ -40,11 +44,18 @@ _RANK = 0
 class PrivateKeys:
     """Finds PEM and OpenPGP private keys. Public keys and certificates are not secret."""
 
-    gates = ("-----BEGIN[ +]",)
+    gates = ("-----BEGIN[ +]", "-----END[ +]")
 
     def find(self, gate: int, text: bytes, ranges: Ranges) -> Iterator[Find]:
-        """Blocks that begin in these ranges."""
+        """Blocks that begin in these ranges, and what ends there of a block that was not read from its beginning."""
         done = 0
+        if gate:
+            for start, end in ranges:
+                for behind in _END_LINE.finditer(text, max(start, done), max(end, done)):
+                    done = behind.end()
+                    if (begin := _tail_start(text, behind.start())) < behind.start():
+                        yield Find(begin, behind.start(), "private-key", _RANK)
+            return
         for start, end in ranges:
             for begin in _BEGIN.finditer(text, max(start, done), max(end, done)):
                 done = block_end(text, begin.end())
@@ -64,6 +75,19 @@ def block_end(text: bytes, place: int) -> int:
             last = line.start() + len(line.group().rstrip())
         place = line.end()
     return last
+
+
+def _tail_start(text: bytes, end: int) -> int:
+    """Where the lines of base64 begin that stand right before an END; where its own line begins, if none do."""
+    start = place = text.rfind(b"\n", max(0, end - _LONGEST_LINE), end) + 1
+    while start and end - start < _LONGEST:
+        begin = text.rfind(b"\n", max(0, start - _LONGEST_LINE), start - 1) + 1
+        line = _TAIL.fullmatch(text, begin, start)
+        if line is None:
+            break
+        start = begin
+    body = _BODY.search(text, start, place)
+    return start if body and _DIGIT.search(text, body.start(), place) else end
 
 
 _ROUNDS = 4  # a mark changes what stands beside its neighbours; the second round hardly ever finds anything

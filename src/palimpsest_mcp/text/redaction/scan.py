@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -70,10 +71,11 @@ def views(raw: bytes) -> list[View]:
     JSON and HTML themselves. Backslashes before quotes stay: they tell a string's depth. Wherever there are percent
     escapes, a further reading has them decoded; and wherever a token is split or spelled out (by signs of no width,
     colours, line continuations, joined strings, escapes of letters), or its line was wrapped, another one has it in one
-    piece.
+    piece. Base64 that holds a text (a whole `.env`, a Docker configuration) is read as that text, too.
     """
     text = _SURROGATE.sub(b"\xef\xbf\xbd", raw) if b"\xed" in raw else raw
     whole = [_unwrapped(text, joints) for joints in _wraps(text)]
+    whole += _texts_in_base64(text)
     if not _WRITTEN.search(text):  # as most short texts
         return [View(text, None), *whole]
     whole += [_in_one_piece(text, *part) for part in _parts(text, _SPLIT, _WIDE)]
@@ -141,6 +143,33 @@ def _unwrapped(text: bytes, joints: list[tuple[int, int]]) -> View:
     out += text[done:end]
     places.extend(range(done, end + 1))
     return View(_plain(bytes(out)), places)
+
+
+# A text inside base64. Nearly all base64 is of other things: four signs tell that of most, sixteen of the rest.
+
+_BASE64 = compiled(r"(?:[A-Za-z0-9+/]{64}\r?\n|[A-Za-z0-9+/]{76}\r?\n)*[A-Za-z0-9+/]{24,}={0,2}")
+_LONGEST_TEXT = 64 << 10
+_TEXT = late(rb"[\t\n\r -~\x80-\xff]+")
+_FIRST = late(rb"[\t\n\r -~]+")
+
+
+def _texts_in_base64(text: bytes) -> list[View]:
+    """A reading of each piece of base64 that is of a text, each byte of which has the place of its first sign."""
+    found: list[View] = []
+    for match in _BASE64.finditer(text):
+        left, right = match.start(), min(match.end(), match.start() + _LONGEST_TEXT)
+        if not _FIRST.fullmatch(b64decode(text[left : left + 4])) or not _FIRST.fullmatch(
+            b64decode(text[left : left + 16])
+        ):
+            continue
+        signs = [place for place in range(left, right) if text[place] not in b"\r\n="]
+        del signs[len(signs) - len(signs) % 4 if len(signs) % 4 == 1 else len(signs) :]
+        said = b64decode(bytes(text[place] for place in signs) + b"=" * (-len(signs) % 4))
+        if _TEXT.fullmatch(said):
+            places = array("q", (signs[n * 4 // 3] for n in range(len(said))))
+            places.append(right)
+            found.append(View(said, places))
+    return found
 
 
 def _plain(text: bytes) -> bytes:
