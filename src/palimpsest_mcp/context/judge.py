@@ -97,7 +97,8 @@ def judge(
     again = repeated(items, policy) if repeats is None else repeats
     held = frozenset[str]().union(*newest_versions(items, policy)) if versions is None else versions
     marks = msgspec.structs.replace(marks, repeats=again, versions=held, brief_tokens=brief_tokens)
-    single = [_first_rule(entry, marks, policy, newest) for entry in items]
+    known: dict[Ruling, Ruling] = {}  # few are different
+    single = [known.setdefault(one := _first_rule(entry, marks, policy, newest), one) for entry in items]
     return _whole_units(items, single, found)
 
 
