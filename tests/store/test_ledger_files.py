@@ -585,3 +585,16 @@ def test_a_short_item_of_a_long_session_takes_less_than_a_kilobyte_of_memory(tmp
     tracemalloc.stop()
     assert len(fold.states) == 2 * pairs and held < 1_000 * 2 * pairs
     assert fold.states["c7"].current == pair(7)[1].item
+
+
+@pytest.mark.parametrize(
+    "other", [{"n": True, "m": 0.0}, {"m": 0.0, "n": 1}, {"n": 1, "m": -0.0}, {"n": 1.0, "m": 0.0}]
+)
+def test_arguments_that_only_seem_equal_to_those_of_the_call_stay_what_they_were(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    call = msgspec.structs.replace(seen(1).item, kind="tool_call", role="assistant", unit="u", args={"n": 1, "m": 0.0})
+    result = msgspec.structs.replace(seen(2).item, unit="u", args=other)
+    ledger_on(RealDisk(), tmp_path).observe(S1, [Seen(item=call), Seen(item=result)])
+    read = [event.item for event in ledger_on(RealDisk(), tmp_path).read(S1).events if isinstance(event, Seen)]
+    assert [repr(item.args) for item in read] == [repr(call.args), repr(other)]

@@ -274,9 +274,11 @@ def _share(event: Event, known: _Known) -> None:
         _set(item, name, known.texts.setdefault(value := getattr(item, name), value))
     call = known.calls.pop(item.unit, None) if item.role == "tool" else None
     if call is not None:
-        for name in ("unit", "call_id", "args", "action"):
+        for name in ("unit", "call_id", "action"):
             if (value := getattr(call, name)) == getattr(item, name):
                 _set(item, name, value)
+        if repr(call.args) == repr(item.args):  # `==` takes 1 for true, and any order of names
+            _set(item, "args", call.args)
     for name in ("unit", "call_id"):
         if getattr(item, name) == item.id:
             _set(item, name, item.id)
